@@ -1,0 +1,94 @@
+# make demo | test | bench | model | build | format | clean | distclean
+# Each target sets up what it needs, in .venv, and does again only what has changed.
+
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+.PHONY: demo test lint types ctest pytest bench model build format clean distclean dot
+
+PYTHON ?= python3
+SHELL := /bin/bash
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# The build tools come first and stay, so that building anew needs no isolated environment and takes seconds.
+build_tools := cffi cmake ninja scikit-build-core
+core := CMakeLists.txt csrc $(wildcard csrc/*.c csrc/*.h csrc/*.inc csrc/*.py csrc/CMakeLists.txt)
+apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
+
+demo: build dot
+	python examples/qlearning.py
+
+test: lint types ctest pytest
+
+lint: build
+	ruff format --check .
+	ruff check .
+	lint-imports --no-logo
+
+types: build
+	mypy
+	pyright
+
+# Plain, then with the sanitizers: $(call ctest,name,sanitizers)
+define ctest
+cmake -S csrc -B build/ctest-$(1) -G Ninja -DRX_SANITIZE=$(2) --log-level=WARNING
+cmake --build build/ctest-$(1)
+ctest --test-dir build/ctest-$(1) --output-on-failure --no-tests=error
+endef
+
+ctest: build
+	$(call ctest,plain,)
+	$(call ctest,asan,address$(comma)undefined)
+	$(call ctest,tsan,thread)
+comma := ,
+
+pytest: build dot
+	pytest
+
+bench: .venv-bench/built
+	.venv-bench/bin/python tests/benchmarks/run.py $(ARGS)
+
+model:
+	command -v spin >/dev/null || { $(apt) spin; }
+	csrc/model/check.sh
+
+build: .venv/built
+
+format: build
+	ruff format .
+	ruff check --fix .
+
+clean:
+	rm -rf build dist .*_cache .hypothesis .venv/built .venv-bench/built
+	find reactors runtime tests examples csrc -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf .venv .venv-bench
+
+# Pictures want the program `dot`; all else goes on without it.
+dot:
+	@command -v dot >/dev/null || { $(apt) graphviz; } || echo "dot (Graphviz) is missing: no pictures of graphs"
+
+.venv/installed: pyproject.toml constraints.txt
+	[ -x .venv/bin/python ] || $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install -qq -c constraints.txt $(build_tools)
+	.venv/bin/python -m pip install -qq -c constraints.txt --no-build-isolation -e '.[all]'
+	touch $@
+
+# The lock lets two builds at once wait for each other.
+.venv/built: .venv/installed $(core)
+	flock .venv python -m pip install -qq --no-build-isolation --no-deps -e .
+	touch $@
+
+# The peers' needs stay out of our own environment.
+.venv-bench/installed: tests/benchmarks/requirements.txt pyproject.toml constraints.txt
+	[ -x .venv-bench/bin/python ] || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install -qq -c constraints.txt $(build_tools)
+	.venv-bench/bin/python -m pip install -qq -c constraints.txt --no-build-isolation -C build-dir=build/bench \
+	    -e '.[rl]' -r tests/benchmarks/requirements.txt
+	touch $@
+
+.venv-bench/built: .venv-bench/installed $(core)
+	PATH="$(CURDIR)/.venv-bench/bin:$$PATH" \
+	    python -m pip install -qq --no-build-isolation --no-deps -C build-dir=build/bench -e .
+	touch $@

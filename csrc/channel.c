@@ -1,0 +1,207 @@
+/* Between workers: rings of messages, one for each ordered pair of workers, and slots with the values.
+ *
+ * A message says: this source had a value at this tag; it is in that slot. Its receiver knows where the value goes
+ * and how late. A typed value lies in a slot of its source and is read there by everybody; a count for each slot says
+ * how many still need it. A receiver must not keep the slots of a source for long, or the producer could wait for
+ * them forever: values that travel for more than a microstep are copied out, unless they lie in the lower half. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "shared.h"
+#include "tag.h"
+#include "worker.h"
+
+typedef struct { rx_tag sent; uint64_t payload; uint32_t sub, pad; } message;
+
+struct rx__ring {             /* each index on a line of its own */
+    uint64_t head, pad1[15];  /* the consumer's */
+    uint64_t tail, pad2[15];  /* the producer's */
+    uint32_t capacity, closed;
+    uint64_t pad3[7];
+    message messages[];
+};
+
+uint64_t rx_ring_bytes(uint32_t capacity) { return sizeof(rx__ring) + capacity * sizeof(message); }
+void rx_ring_init(void *base, uint64_t ring, uint32_t capacity) { RX_AT(rx__ring, base, ring)->capacity = capacity; }
+
+int rx__ring_first(rx__ring *ring, rx_tag *sent)
+{
+    for (;;) {
+        uint64_t head = rx__get(&ring->head);
+        if (head == rx__get(&ring->tail)) return 0;
+        *sent = rx__get_tag(&ring->messages[head & (ring->capacity - 1)].sent);
+        /* a producer writes over a message only after the consumer has moved on: then what was read may be torn */
+        if (rx__get(&ring->head) == head) return 1;
+    }
+}
+
+void rx__rings_close(rx_worker *w)
+{
+    for (uint32_t i = 0; i < w->workers; i++)
+        if (w->in[i]) rx__put32(&w->in[i]->closed, 1);
+}
+
+/* ---- values --------------------------------------------------------------------------------------------- */
+
+static uint32_t *refs_of(rx_worker *w, uint64_t refs, uint64_t slot) { return RX_AT(uint32_t, w->base, refs) + slot; }
+
+int rx__room(rx_worker *w, rx_source *s)
+{
+    for (uint32_t i = 0; i < s->slots; i++) {
+        uint32_t slot = (uint32_t)(s->sent + i) & (s->slots - 1);
+        if (!rx__get32(refs_of(w, s->refs, slot))) {
+            s->slot = slot;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A copy outside the ring: 64 bytes of header with the size, then the value. 0: no memory. */
+uint64_t rx__copy(const void *from, uint64_t bytes)
+{
+    uint64_t *copy = aligned_alloc(64, (64 + bytes + 63) & ~63ull);
+    if (!copy) return 0;
+    copy[0] = bytes;
+    memcpy(copy + 8, from, bytes);
+    return (uint64_t)(uintptr_t)copy | RX_OUTSIDE;
+}
+
+static uint64_t copy_out(rx_worker *w, const rx_sub *sub, uint64_t slot)
+{
+    uint8_t *from = w->base + sub->data + slot * sub->stride;
+    uint64_t bytes = sub->bytes;
+    if (!bytes) {
+        rx_record *record = (rx_record *)from;
+        bytes = record->size;
+        from = record->spill && bytes > sub->stride - sizeof *record ? w->base + record->spill : from + sizeof *record;
+    }
+    return rx__copy(from, bytes);
+}
+
+void rx__release(rx_worker *w, uint32_t tap, uint64_t payload)
+{
+    if (payload & RX_OUTSIDE) {
+        free((void *)(uintptr_t)(payload & ~RX_OUTSIDE));
+        return;
+    }
+    if (tap == RX_NONE) {     /* a value of an action */
+        w->free_values[w->n_free++] = payload;
+        return;
+    }
+    rx_tap *t = &w->taps[tap];
+    rx_sub *sub = &w->subs[t->sub];
+    if (sub->mode == RX_SLOTS) {
+        rx__add32(refs_of(w, sub->refs, payload), UINT32_MAX);
+    } else if (sub->mode == RX_SEQUENCE) {
+        t->done = payload + 1;
+        uint64_t least = t->done;
+        for (uint32_t i = sub->taps; i < sub->taps + sub->n_taps; i++)
+            if (w->taps[i].cell != RX_STOP && w->taps[i].done < least) least = w->taps[i].done;
+        rx__put(RX_AT(uint64_t, w->base, sub->released), least);
+    }
+}
+
+void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap)
+{
+    if (cell->payload & RX_OUTSIDE) return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE) + 64;
+    if (tap != RX_NONE) {
+        const rx_sub *sub = &w->subs[w->taps[tap].sub];
+        return w->base + sub->data + cell->payload * sub->stride;
+    }
+    const rx_source *s = &w->sources[cell->source];
+    return w->base + s->data + cell->payload * s->stride;
+}
+
+/* ---- sending and taking --------------------------------------------------------------------------------- */
+
+/* A value that left at [sent] reaches this worker: to every place it goes to here. */
+static void arrive(rx_worker *w, uint32_t number, rx_tag sent, uint64_t payload)
+{
+    rx_sub *sub = &w->subs[number];
+    if (sub->mode == RX_SLOTS && sub->n_taps > 1) rx__add32(refs_of(w, sub->refs, payload), sub->n_taps - 1);
+    for (uint32_t i = sub->taps; i < sub->taps + sub->n_taps; i++) {
+        rx_tap *tap = &w->taps[i];
+        rx_tag arrival = rx__plus(sent, tap->offset);
+        uint64_t value = payload;
+        if (tap->physical) {
+            int64_t time = rx__add_ns(rx__clock() - w->image->start_ns, tap->offset.time);
+            arrival = rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag));
+        }
+        if (tap->cell == RX_STOP) {
+            w->stop = rx__least(w->stop, arrival);
+            continue;
+        }
+        int soon = !tap->physical && tap->offset.time == 0 && tap->offset.microstep <= 1;
+        if (sub->mode == RX_SLOTS && !soon && payload >= sub->slots / 2) {
+            value = copy_out(w, sub, payload);
+            if (value) rx__add32(refs_of(w, sub->refs, payload), UINT32_MAX);
+            else value = payload;
+        }
+        rx__deliver(w, tap->cell, arrival, value);
+    }
+}
+
+static int has_room(rx_worker *w)
+{
+    rx__ring *ring = w->out[w->wants_room];
+    if (rx__get32(&ring->closed) || ring->tail - rx__get(&ring->head) < ring->capacity) return 1;
+    rx__drain(w);             /* a cycle of full rings empties itself */
+    return 0;
+}
+
+static void send(rx_worker *w, uint32_t number, uint64_t payload)
+{
+    const rx_sub *sub = &w->subs[number];
+    rx__ring *ring = w->out[sub->consumer];
+    if (ring->tail - rx__get(&ring->head) == ring->capacity) {
+        w->wants_room = sub->consumer;
+        rx__wake(w);
+        if (rx__wait(w, has_room) < 0) return;
+    }
+    if (rx__get32(&ring->closed)) {
+        if (sub->mode == RX_SLOTS) rx__add32(refs_of(w, sub->refs, payload), UINT32_MAX);
+        return;
+    }
+    message *m = &ring->messages[ring->tail & (ring->capacity - 1)];
+    rx__put_tag(&m->sent, w->tag);
+    m->payload = payload;
+    m->sub = number;
+    rx__put(&ring->tail, ring->tail + 1);
+}
+
+void rx__commit(rx_worker *w, uint32_t number)
+{
+    rx_source *s = &w->sources[number];
+    uint64_t payload = s->mode == RX_SLOTS ? s->slot : s->mode == RX_SEQUENCE ? s->sent : 0;
+    if (s->mode == RX_SLOTS) rx__put32(refs_of(w, s->refs, s->slot), s->n_subs);
+    s->sent++;
+    for (uint32_t i = s->subs; i < s->subs + s->n_subs; i++) {
+        uint32_t sub = w->lists[i];
+        if (w->subs[sub].consumer == w->index) arrive(w, sub, w->tag, payload);
+        else send(w, sub, payload);
+    }
+}
+
+int rx__drain(rx_worker *w)
+{
+    int taken = w->t->inbox ? rx__inbox_drain(w) : 0;
+    w->looked = 0;
+    for (uint32_t i = 0; i < w->workers; i++) {
+        rx__ring *ring = w->in[i];
+        if (!ring) continue;
+        uint64_t head = ring->head, tail = rx__get(&ring->tail), mask = ring->capacity - 1;
+        if (head == tail) continue;
+        for (uint64_t m = head; m != tail; m++) {
+            message *one = &ring->messages[m & mask];
+            arrive(w, one->sub, one->sent, one->payload);
+        }
+        /* first the lower head, then the message is gone; the version moves either way */
+        rx__publish(w, w->in_tag ? w->head : rx__least(w->head, rx__own_next(w)), w->line->passed, w->line->rank);
+        rx__put(&ring->head, tail);
+        rx__publish(w, w->head, w->line->passed, w->line->rank);
+        taken += (int)(tail - head);
+    }
+    return taken;
+}

@@ -1,0 +1,16 @@
+/* Physical time. */
+#ifndef RX_CLOCK_H
+#define RX_CLOCK_H
+
+#include <time.h>
+
+#include "reactors.h"
+
+static inline int64_t rx__clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+#endif

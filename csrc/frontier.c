@@ -1,0 +1,127 @@
+/* How far may I go? Public lines, the double collect, and the two questions asked of it.
+ *
+ * May I begin tag g: every other worker's earliest possible act, plus the delays from it to me, is not before g.
+ * Is a channel complete at g: its producer has passed the last reaction that could have written something for g, or
+ * whatever could still make the producer act, myself included, lies so late that the delays from there pass g.
+ *
+ * A worker's earliest possible act is its head or an unread message to it. A head falls only when a message is taken,
+ * and then the lower head is published before the message is gone, under a new version; so a collect of versions,
+ * heads, first unread messages, and the same versions again is a consistent picture. Send tags within a ring never
+ * decrease, so its first message bounds all of them. Both answers never turn from yes to no: they are kept. */
+#include <sched.h>
+
+#include "clock.h"
+#include "shared.h"
+#include "tag.h"
+#include "worker.h"
+
+void rx__publish(rx_worker *w, rx_tag head, rx_tag passed, uint64_t rank)
+{
+    rx_line *line = w->line;
+    uint64_t version = line->version;
+    rx__put(&line->version, version + 1);
+    rx__put_tag(&line->head, head);
+    rx__put_tag(&line->passed, passed);
+    rx__put(&line->rank, rank);
+    rx__put(&line->idle, !w->in_tag && !w->heap.n && !w->soon.n);
+    rx__put_fenced(&line->version, version + 2);
+    w->head = head;
+    rx__wake(w);
+}
+
+void rx__look_at(rx_worker *w, uint32_t other)
+{
+    const rx_line *line = rx__line(w->base, other);
+    for (;;) {
+        uint64_t version = rx__get(&line->version);
+        rx_tag passed = rx__get_tag(&line->passed);
+        uint64_t rank = rx__get(&line->rank);
+        if (!(version & 1) && rx__get(&line->version) == version) {
+            w->passed[other] = passed;
+            w->rank[other] = rank;
+            w->looked = 1;
+            return;
+        }
+        rx__pause();
+    }
+}
+
+/* A worker that hears from outside may act at any time not before a clock reading that was taken while its inbox
+ * was quiet, whatever its head says. */
+static rx_tag head_with_outside(rx_worker *w, uint32_t i, rx_tag head, int64_t clock)
+{
+    rx__inbox *inbox = rx__inbox_of(w->base, i);
+    rx_tag soonest = rx__next_microstep(w->passed[i]);
+    if (rx__is_forever(w->passed[i])) return head;
+    if (inbox && !rx__inbox_quiet(inbox)) return rx__least(head, soonest);
+    return rx__least(head, rx__greatest(rx__tag(clock, 0), soonest));
+}
+
+static int collect(rx_worker *w)
+{
+    uint64_t versions[RX_MAX_WORKERS];
+    uint32_t n = w->workers;
+    rx_tables *tables = RX_AT(rx_tables, w->base, w->image->tables);
+    int64_t clock = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        versions[i] = rx__get_fenced(&rx__line(w->base, i)->version);
+        if (versions[i] & 1) return 0;
+        if (tables[i].physical && !clock) clock = rx__clock() - w->image->start_ns;
+    }
+    int starved = rx__get32(&w->image->starved) == 2;
+    w->idle_everywhere = 1;
+    w->stop_is_certain = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const rx_line *line = rx__line(w->base, i);
+        rx_tag head = rx__get_tag(&line->head);
+        w->passed[i] = rx__get_tag(&line->passed);
+        w->rank[i] = rx__get(&line->rank);
+        w->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;
+        if (starved && rx__less(w->passed[i], w->image->starved_at)) w->own[i] = rx__least(w->own[i], w->image->starved_at);
+        int idle = (int)rx__get(&line->idle);
+        if (!idle || (tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) w->idle_everywhere = 0;
+        /* somebody has an event at the stop tag, or is there already: it will be the last tag indeed */
+        if ((!idle && rx__equal(head, w->stop)) || !rx__less(w->passed[i], w->stop)) w->stop_is_certain = 1;
+    }
+    const uint64_t *rings = RX_AT(uint64_t, w->base, w->image->rings);
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = 0; b < n; b++) {
+            rx_tag sent;
+            if (!rings[a * n + b] || !rx__ring_first(RX_AT(rx__ring, w->base, rings[a * n + b]), &sent)) continue;
+            w->idle_everywhere = 0;
+            w->own[b] = rx__least(w->own[b], rx__plus(sent, w->direct[a * n + b]));
+        }
+    for (uint32_t i = 0; i < n; i++)
+        if (rx__get(&rx__line(w->base, i)->version) != versions[i]) return 0;
+    return 1;
+}
+
+void rx__snapshot(rx_worker *w)
+{
+    uint32_t n = w->workers, j = w->index;
+    for (int tries = 1; !collect(w); tries++)
+        if (tries % 64) rx__pause();
+        else sched_yield();   /* somebody was put off the core in the middle of publishing */
+    w->looked = 1;
+    rx_tag bound = rx__forever();
+    for (uint32_t m = 0; m < n; m++)
+        if (m != j) bound = rx__least(bound, rx__plus(w->own[m], w->delays[m * n + j]));
+    w->bound = rx__greatest(w->bound, bound);
+    for (uint32_t p = 0; p < n; p++) {
+        rx_tag may = w->own[p];
+        for (uint32_t m = 0; m < n; m++)
+            if (m != p) may = rx__least(may, rx__plus(w->own[m], w->delays[m * n + p]));
+        w->may[p] = rx__greatest(w->may[p], may);
+    }
+}
+
+int rx__covered(rx_worker *w, const rx_wait *wait, rx_tag g)
+{
+    /* Earlier arrivals are here, or g would not have begun: only what would arrive at g itself counts. */
+    if (wait->offset.time > 0 ? wait->offset.microstep != g.microstep : wait->offset.microstep > g.microstep) return 1;
+    uint32_t p = wait->producer;
+    rx_tag last = rx__minus(g, wait->offset);
+    if (rx__less(last, w->passed[p])) return 1;
+    if (rx__equal(last, w->passed[p]) && w->rank[p] > wait->writer) return 1;
+    return rx__less(g, rx__plus(w->may[p], wait->offset));
+}

@@ -1,0 +1,123 @@
+/* Where physical actions enter: any thread of any process may send, the owning worker takes.
+ *
+ * A sender takes the lock, which is its announcement, reads the clock, appends, and lets go. Others who want to know
+ * how early this worker may still act read the clock first and then see whether the inbox is locked or not empty:
+ * if neither, whatever comes later has a later time than their reading. */
+#include <sched.h>
+#include <string.h>
+
+#include "clock.h"
+#include "shared.h"
+#include "tag.h"
+#include "worker.h"
+
+#define INLINE_BYTES 424
+
+typedef struct {
+    int64_t time;
+    uint64_t value;
+    uint32_t action, pad;
+    rx_record record;         /* of a value from another process */
+    uint8_t bytes[INLINE_BYTES];
+} entry;
+
+struct rx__inbox {
+    uint32_t lock, open;      /* open: 0 before the start and after the stop */
+    uint64_t head, tail;
+    uint32_t capacity, pad;
+    entry entries[];
+};
+
+uint64_t rx_inbox_bytes(uint32_t capacity) { return sizeof(rx__inbox) + capacity * sizeof(entry); }
+
+void rx_inbox_init(void *base, uint64_t offset, uint32_t capacity)
+{
+    RX_AT(rx__inbox, base, offset)->capacity = capacity;
+}
+
+rx__inbox *rx__inbox_of(void *base, uint32_t worker)
+{
+    rx_tables *t = RX_AT(rx_tables, base, rx__image(base)->tables) + worker;
+    return t->inbox ? RX_AT(rx__inbox, base, t->inbox) : NULL;
+}
+
+int rx__inbox_quiet(const rx__inbox *inbox)
+{
+    return !rx__get32(&inbox->lock) && rx__get(&inbox->head) == rx__get(&inbox->tail);
+}
+
+static void lock(rx__inbox *inbox)
+{
+    while (!rx__swap_if32(&inbox->lock, 0, 1)) sched_yield();     /* held for a clock reading and two stores */
+}
+
+void rx__inbox_state(rx_worker *w, uint32_t open)
+{
+    rx__inbox *inbox = rx__inbox_of(w->base, w->index);
+    if (!inbox) return;
+    lock(inbox);
+    rx__put32(&inbox->open, open);
+    rx__put32(&inbox->lock, 0);
+}
+
+static int put_bytes(void *base, int fd, entry *e, const void *data, uint64_t size)
+{
+    uint8_t *to = e->bytes;
+    e->record.size = size;
+    if (size > INLINE_BYTES) {
+        if (e->record.capacity < size) {
+            e->record.spill = rx_spill(base, fd, size);
+            e->record.capacity = e->record.spill ? size : 0;
+        }
+        if (!e->record.spill) return 0;
+        to = (uint8_t *)base + e->record.spill;
+    }
+    memcpy(to, data, size);
+    return 1;
+}
+
+int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay, uint64_t value, const void *data, uint64_t size)
+{
+    rx_image *image = rx__image(base);
+    rx__inbox *inbox = rx__inbox_of(base, worker);
+    rx_tables *t = RX_AT(rx_tables, base, image->tables) + worker;
+    int64_t min_delay = RX_AT(rx_action, base, t->actions)[action].min_delay;
+    for (;;) {
+        lock(inbox);
+        int open = (int)rx__get32(&inbox->open) && !rx__get32(&image->abort);
+        uint64_t tail = rx__get(&inbox->tail);
+        int full = tail - rx__get(&inbox->head) == inbox->capacity;
+        if (open && !full) {
+            entry *e = &inbox->entries[tail % inbox->capacity];
+            e->time = rx__add_ns(rx__clock() - image->start_ns, rx__add_ns(min_delay, delay));
+            e->value = value;
+            e->action = action;
+            e->record.size = 0;
+            if (size && !put_bytes(base, fd, e, data, size)) open = -1;
+            else rx__put(&inbox->tail, tail + 1);
+        }
+        rx__put32(&inbox->lock, 0);
+        if (open > 0) rx__ring_bell(base, worker);
+        if (open <= 0 || !full) return open;
+        sched_yield();
+    }
+}
+
+int rx__inbox_drain(rx_worker *w)
+{
+    rx__inbox *inbox = rx__inbox_of(w->base, w->index);
+    if (!inbox) return 0;
+    uint64_t head = inbox->head, tail = rx__get(&inbox->tail);
+    if (head == tail) return 0;
+    rx_tag soonest = rx__next_microstep(w->tag);
+    for (uint64_t i = head; i != tail; i++) {
+        const entry *e = &inbox->entries[i % inbox->capacity];
+        uint64_t value = e->value, size = e->record.size;
+        if (size) value = rx__copy(size > INLINE_BYTES ? w->base + e->record.spill : e->bytes, size);
+        if (size && !value) w->error = RX_NO_MEMORY;
+        rx__deliver(w, w->actions[e->action].cell, rx__greatest(rx__tag(e->time, 0), soonest), value);
+    }
+    if (!w->solo && !w->in_tag) rx__publish(w, rx__least(w->head, rx__own_next(w)), w->line->passed, w->line->rank);
+    rx__put(&inbox->head, tail);
+    return (int)(tail - head);
+}

@@ -1,0 +1,88 @@
+/* Waiting: look, spin a little, then sleep on a futex; and waking.
+ *
+ * Waking a sleeping core costs microseconds on both sides, taking over from a spinning one some forty nanoseconds,
+ * so a waiter spins first - but not at all when there are more workers than cores. A publisher makes no system call
+ * when nobody sleeps: it stores, then loads `sleepers`; a waiter sets its bit there, then looks again. Both are
+ * sequentially consistent, so one of them sees the other. Every sleep is bounded, for the abort flag and signals. */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "shared.h"
+#include "tag.h"
+#include "worker.h"
+
+#define LONGEST_SLEEP_NS 50000000
+
+static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
+{
+    struct timespec t = {ns / 1000000000, ns % 1000000000};
+    return (int)syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0) == -1 ? errno : 0;
+}
+
+void rx__ring_bell(void *base, uint32_t worker)
+{
+    rx_bell *bell = RX_AT(rx_bell, base, rx__image(base)->bells) + worker;
+    rx__add32(&bell->bell, 1);
+    syscall(SYS_futex, &bell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void wake_all(void *base, uint64_t sleepers)
+{
+    for (; sleepers; sleepers &= sleepers - 1) rx__ring_bell(base, (uint32_t)__builtin_ctzll(sleepers));
+}
+
+void rx__wake(rx_worker *w)
+{
+    uint64_t sleepers = rx__get_fenced(&w->image->sleepers);
+    if (sleepers) wake_all(w->base, sleepers & ~(1ull << w->index));
+}
+
+void rx_abort(void *base, uint32_t code)
+{
+    rx_image *image = rx__image(base);
+    rx__swap_if32(&image->abort, 0, code);
+    for (uint32_t i = 0; i < image->workers; i++) rx__ring_bell(base, i);
+}
+
+static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
+{
+    uint64_t bit = 1ull << w->index;
+    uint32_t bell = rx__get32(&w->bell->bell);
+    int error = 0;
+    atomic_fetch_or_explicit((_Atomic uint64_t *)&w->image->sleepers, bit, memory_order_seq_cst);
+    int result = done(w);
+    if (!result && !rx__get32(&w->image->abort)) {
+        int64_t ns = w->until == INT64_MAX ? LONGEST_SLEEP_NS : w->until - rx__clock();
+        if (ns > LONGEST_SLEEP_NS) ns = LONGEST_SLEEP_NS;
+        w->bell->sleeps++;
+        if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
+    }
+    atomic_fetch_and_explicit((_Atomic uint64_t *)&w->image->sleepers, ~bit, memory_order_seq_cst);
+    return result ? result : error == EINTR && w->solo ? RX_INTERRUPTED : 0;
+}
+
+int rx__wait(rx_worker *w, int (*done)(rx_worker *))
+{
+    w->until = INT64_MAX;
+    int result = done(w);
+    if (result) return result;
+    int64_t began = rx__clock(), now = began;
+    w->bell->waits++;
+    for (;;) {
+        if (rx__get32(&w->image->abort)) { result = RX_ABORTED; break; }
+        if (!w->solo && now - began < w->image->spin_ns) {
+            for (int i = 0; i < 8; i++) rx__pause();
+            result = done(w);
+        } else {
+            result = sleep_until_rung(w, done);
+        }
+        now = rx__clock();
+        if (result) break;
+    }
+    w->bell->waited_ns += (uint64_t)(rx__clock() - began);
+    return result;
+}

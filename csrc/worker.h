@@ -1,0 +1,128 @@
+/* One worker: the sequential engine of its part of the program. Everything here is private to the worker, whose
+ * thread alone touches it; what others see of it is its rx_line, its rings, its slots and its inbox. */
+#ifndef RX_WORKER_H
+#define RX_WORKER_H
+
+#include "arena.h"
+#include "queue.h"
+#include "ready.h"
+
+#define RX_MAX_WORKERS 64
+
+typedef struct rx__ring rx__ring;
+typedef struct rx__inbox rx__inbox;
+typedef void (*rx__native)(void **data, unsigned char *present, void *state);
+
+typedef struct { rx__native function; void *state; void **data; unsigned char *present; } rx__call;
+typedef struct { uint64_t payload; uint32_t tap, pad; } rx__hold;   /* tap RX_NONE: a value of an action */
+
+struct rx_worker {
+    /* the image */
+    uint8_t *base;
+    rx_image *image;
+    rx_tables *t;
+    rx_line *line;
+    rx_bell *bell;
+    rx_reaction *reactions;
+    rx_cell *cells;
+    rx_fan *fans;
+    uint32_t *lists, *first_of_word, *door_cells, *batch;
+    rx_source *sources;
+    rx_sub *subs;
+    rx_tap *taps;
+    rx_wait *waits, *stop_waits;
+    rx_action *actions;
+    uint8_t *doors;
+    uint64_t *where, *low, *digests, *visit_words;
+    rx_stats *stats;
+    rx_tag *now;
+    int64_t *current;
+    uint32_t index, workers;
+
+    /* the present tag */
+    rx_tag tag;               /* being executed if in_tag, else the last one executed */
+    uint64_t stamp;           /* count of tags: a cell with this stamp is present */
+    uint64_t tag_word;        /* its part of the digest */
+    int in_tag, started, finished, failed;
+    int solo;                 /* the only worker: no line, no ring, no atomic */
+    rx_ready ready;
+    uint64_t *triggered;      /* ready bits that mean to run, not only to look */
+    uint32_t n_batch;
+    uint64_t *partial;        /* the digest of a batch's inputs */
+    uint64_t position;        /* reactions before this one are done at this tag */
+
+    /* what is pending */
+    rx_heap heap;
+    rx_soons soon, soon_next; /* the next microstep of `tag` */
+    uint64_t order;
+    rx_tag stop;              /* the stop tag as far as known; only falls */
+    rx__hold *holds;          /* values in use at this tag, given back at its end */
+    uint32_t n_holds, holds_capacity;
+    uint32_t *unsent;         /* sources with several writers, written, not sent yet */
+    uint32_t n_unsent;
+    uint64_t *free_values;    /* values of actions: numbers that are free */
+    uint32_t n_free, free_capacity;
+    uint64_t values;
+    int error;                /* RX_NO_MEMORY, reported by rx_next */
+
+    /* the others */
+    rx__ring **in, **out;     /* by worker; NULL where nothing flows */
+    rx_tag *delays, *direct;  /* D[i][j]; least offset of a subscription i -> j */
+    rx_tag head;              /* as published */
+    rx_tag bound;             /* own events before or at it may be executed: it never falls */
+    rx_tag may[RX_MAX_WORKERS];       /* the least tag at which each worker may still act: never falls */
+    rx_tag passed[RX_MAX_WORKERS];    /* as last read */
+    uint64_t rank[RX_MAX_WORKERS];
+    rx_tag own[RX_MAX_WORKERS];       /* of the last snapshot: head and unread messages */
+    uint8_t mate[RX_MAX_WORKERS];
+    rx_tag tag_to_begin;
+    int n_mates, idle_everywhere, stop_is_certain, knows_starved;
+    int looked;               /* at others since the rings were last emptied: what they did before may be in there */
+    int visiting;             /* at this tag something may still come from others */
+    uint8_t *sends;           /* by reaction: it writes something that others get */
+    const rx_wait *waiting_for;
+    uint32_t wants_room;
+
+    /* time */
+    int64_t clock;            /* last reading, since the start */
+    int64_t until;            /* what is waited for, monotonic clock; INT64_MAX: nothing */
+    int64_t dispatched;       /* when the reaction being timed began; 0: not timed */
+    int32_t until_sample;
+    uint32_t dice;
+    uint8_t *heavy;           /* reactions worth timing each time, each a batch of its own */
+    rx__call *calls;          /* native reactions, by reaction; NULL: none */
+    uint64_t runaway;         /* microstep at which to complain next */
+};
+
+/* worker.c */
+void rx__deliver(rx_worker *w, uint32_t cell, rx_tag nominal, uint64_t payload);
+rx_tag rx__own_next(const rx_worker *w);
+
+/* channel.c */
+uint64_t rx__copy(const void *from, uint64_t bytes);          /* payload of a copy outside the ring; 0: no memory */
+void rx__commit(rx_worker *w, uint32_t source);
+int rx__drain(rx_worker *w);                                  /* messages taken */
+void rx__release(rx_worker *w, uint32_t tap, uint64_t payload);
+int rx__room(rx_worker *w, rx_source *s);                     /* 1: the next value has a slot */
+void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap);
+int rx__ring_first(rx__ring *ring, rx_tag *sent);             /* 0: nothing unread */
+void rx__rings_close(rx_worker *w);
+
+/* frontier.c */
+void rx__publish(rx_worker *w, rx_tag head, rx_tag passed, uint64_t rank);
+void rx__snapshot(rx_worker *w);
+int rx__covered(rx_worker *w, const rx_wait *wait, rx_tag g); /* by what is known; 1 yes */
+void rx__look_at(rx_worker *w, uint32_t other);
+
+/* park.c */
+int rx__wait(rx_worker *w, int (*done)(rx_worker *w));        /* what done returned, or RX_ABORTED, RX_INTERRUPTED */
+void rx__wake(rx_worker *w);
+void rx__ring_bell(void *base, uint32_t worker);
+
+/* inbox.c */
+int rx__inbox_drain(rx_worker *w);
+int rx__inbox_quiet(const rx__inbox *inbox);
+rx__inbox *rx__inbox_of(void *base, uint32_t worker);
+void rx__inbox_state(rx_worker *w, uint32_t state);
+
+#endif

@@ -1,0 +1,163 @@
+"""Asynchronous actor-learner training of CartPole that is still deterministic.
+
+Every tick of logical time each actor plays a segment, the replay adds what the actors saw and draws a batch, and the
+learner takes a step of prioritised double Q-learning. Its weights reach the actors `lag` late, and that delay is the
+actors' licence to run ahead: none waits for the learner before it is `lag` in front. Playing, learning and evaluation
+overlap on different workers, nobody holds a lock, and the run is the same bit for bit on 1 or 16 of them.
+
+Run:   python pipeline.py --workers 2
+Needs: pip install 'reactors[rl]'
+"""
+
+import argparse
+import itertools
+
+import gymnasium as gym
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+import reactors as rx
+
+OBS, ACTION, REWARD, NEXT, TERMINATED, IMPORTANCE = slice(0, 4), 4, 5, slice(6, 10), 10, 11  # the columns of a batch
+LAYERS = (4, 64, 64, 2)
+WEIGHTS = sum(rows * columns + columns for rows, columns in itertools.pairwise(LAYERS))
+
+
+def network() -> torch.nn.Sequential:
+    first, second, third = (torch.nn.Linear(rows, columns) for rows, columns in itertools.pairwise(LAYERS))
+    return torch.nn.Sequential(first, torch.nn.ReLU(), second, torch.nn.ReLU(), third)
+
+
+class Policy:
+    """The network, evaluated in NumPy from its flat weights: for one observation that is much faster than torch."""
+
+    def __init__(self, weights: NDArray[np.float32]) -> None:
+        self.layers = []
+        for rows, columns in itertools.pairwise(LAYERS):
+            matrix, bias, weights = np.split(weights, [rows * columns, rows * columns + columns])
+            self.layers.append((matrix.reshape(columns, rows), bias))
+
+    def greedy(self, obs: NDArray[np.float32]) -> int:
+        (w1, b1), (w2, b2), (w3, b3) = self.layers
+        return int((w3 @ np.maximum(w2 @ np.maximum(w1 @ obs + b1, 0) + b2, 0) + b3).argmax())
+
+
+class Actor(rx.Reactor):
+    """Plays a segment every microsecond of logical time, each actor with an epsilon of its own."""
+
+    tick = rx.Timer(period="1 us")
+    weights = rx.Input(shape=(WEIGHTS,), dtype=np.float32)
+    segment = rx.Output(shape=("steps", 11), dtype=np.float32)
+
+    def __init__(self, steps: int, epsilon: float) -> None:
+        self.steps, self.epsilon = steps, epsilon
+
+    @rx.reaction(rx.startup)
+    def open(self) -> None:
+        self.env = gym.make("CartPole-v1")
+        self.obs, _ = self.env.reset(seed=self.seed)
+        self.obs *= SCALE
+        self.trained = False
+
+    @rx.reaction(weights)
+    def load(self) -> None:
+        self.policy = Policy(self.weights.value.copy())
+        self.trained = True
+
+    @rx.reaction(tick, effects=segment)
+    def play(self) -> None:
+        rows = self.segment.loan()
+        for row in rows:
+            action = self.action()
+            nxt, reward, terminated, truncated, _ = self.env.step(action)
+            nxt = nxt * SCALE
+            row[OBS], row[ACTION], row[REWARD], row[NEXT], row[TERMINATED] = self.obs, action, -terminated, nxt, terminated
+            self.obs = self.env.reset()[0]*SCALE if terminated or truncated else nxt
+        self.segment.set(rows)
+
+    def action(self) -> int:
+        if not self.trained or self.rng.random() < self.epsilon:
+            return int(self.rng.integers(2))
+        return self.policy.greedy(self.obs)
+
+    @rx.reaction(rx.shutdown)
+    def close(self) -> None:
+        self.env.close()
+
+
+class Replay(rx.Reactor):
+    """Keeps the latest transitions and draws each in proportion to its priority, the error that the learner last made."""
+
+    priorities = rx.Input(shape=("size",), dtype=np.float32)
+    segments = rx.Input(shape=("steps", 11), dtype=np.float32, width="actors")
+    batch = rx.Output(shape=("size", 12), dtype=np.float32)
+
+    def __init__(self, steps: int, actors: int, size: int, capacity: int) -> None:
+        self.steps, self.actors, self.size = steps, actors, size
+        self.memory = np.zeros((capacity, 11), np.float32)
+        self.priority = np.zeros(capacity)
+        self.added = 0
+
+    @rx.reaction(priorities)
+    def reweigh(self) -> None:
+        self.priority[self.drawn] = (self.priorities.value + 0.01) ** 0.6
+
+    @rx.reaction(segments, effects=batch)
+    def add_and_draw(self) -> None:
+        rows = self.segments.array.reshape(-1, 11)
+        at = (self.added + np.arange(len(rows))) % len(self.memory)
+        self.memory[at], self.priority[at] = rows, self.priority.max(initial=1.0)  # what is new is drawn soon
+        self.added += len(rows)
+        filled = min(self.added, len(self.memory))
+        cumulated = self.priority[:filled].cumsum()
+        self.drawn = cumulated.searchsorted(self.rng.random(self.size) * cumulated[-1], side="right").clip(0, filled - 1)
+        batch = self.batch.loan()
+        batch[:, :11] = self.memory[self.drawn]
+        importance = self.priority[self.drawn] ** -0.4  # half undoes the bias of drawing by priority
+        batch[:, IMPORTANCE] = importance / importance.max()
+        self.batch.set(batch)
+
+
+class Learner(rx.Reactor):
+    """Turns batches into weights. Owns the optimiser."""
+
+    batch = rx.Input(shape=("size", 12), dtype=np.float32)
+    priorities = rx.Output(shape=("size",), dtype=np.float32)
+    weights = rx.Output(shape=(WEIGHTS,), dtype=np.float32)
+
+    def __init__(self, size: int, updates: int, gamma: float = 0.99) -> None:
+        self.size, self.updates, self.gamma = size, updates, gamma
+        self.done = 0
+
+    @rx.reaction(rx.startup)
+    def begin(self) -> None:
+        torch.set_num_threads(1)  # as in a worker process: more threads would add up in another order
+        torch.manual_seed(self.seed)
+        self.net, self.target = network(), network()
+        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=LR)
+
+    @rx.reaction(batch, effects=(priorities, weights, rx.stop))
+    def learn(self) -> None:
+        if self.done % SYNC == 0:
+            self.target.load_state_dict(self.net.state_dict())
+        batch = self.batch.tensor
+        with torch.no_grad():
+            best = self.net(batch[:, NEXT]).argmax(1, keepdim=True)
+            following = self.target(batch[:, NEXT]).gather(1, best)[:, 0]
+            target = batch[:, REWARD] + self.gamma * (1 - batch[:, TERMINATED]) * following
+        predicted = self.net(batch[:, OBS]).gather(1, batch[:, ACTION].long()[:, None])[:, 0]
+        loss = torch.nn.functional.smooth_l1_loss(predicted, target, reduction="none")
+        if DECAY: self.optimiser.param_groups[0]["lr"] = LR*(1-self.done/self.updates)
+        self.optimiser.zero_grad()
+        (batch[:, IMPORTANCE] * loss).mean().backward()
+        self.optimiser.step()
+        self.priorities.set((predicted.detach() - target).abs().numpy())
+        self.weights.set(parameters_to_vector(self.net.parameters()).detach().numpy())
+        self.done += 1
+        if self.done == self.updates:
+            self.request_stop()
+LR,SYNC=1e-3,50
+DECAY=0
+SCALE=np.array([0.4,.5,5,.5],np.float32)

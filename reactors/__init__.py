@@ -1,0 +1,96 @@
+"""Deterministic dataflow in Python: reactors, fixed ports, and a core in C that runs them on all cores.
+
+A map of the rooms, from what a user writes down to what runs:
+
+- time, errors, location       what everything else speaks of
+- declared, layout             how class attributes become part of every instance, and what ports carry
+- ports, actions, triggers     what reactions are triggered by, read and write
+- reaction, native, reading    reactions: declared, in C, and what their code does
+- reactor, classbody, bank     reactors and rows of them
+- connect                      the wires
+- tree, wiring, ends, levels, check, graph    elaboration: from `main` to a graph of integers, and every error before the run
+- nodes, draw, cli             pictures and the command line
+- access, run, result          ports that are alive, and running
+"""
+
+from reactors.actions import LogicalAction, PhysicalAction, Timer
+from reactors.bank import Bank, bank
+from reactors.connect import connect
+from reactors.errors import (
+    ArgumentError,
+    CausalityError,
+    ContainmentError,
+    DeclarationError,
+    DurationError,
+    ElaborationError,
+    MemoryTooSmall,
+    MicrostepLimitError,
+    MismatchError,
+    OutsideReactionError,
+    ParameterError,
+    ReactionError,
+    ReactorError,
+    ReactorWarning,
+    ShippingError,
+    StructureError,
+    UndeclaredAccessError,
+    ValueMismatchError,
+    WidthError,
+    WiringError,
+    WorkerDied,
+    WorkerError,
+    WorkerStartError,
+)
+from reactors.graph import Graph
+from reactors.native import native
+from reactors.ports import Input, Output
+from reactors.reaction import reaction
+from reactors.reactor import Reactor
+from reactors.result import Result
+from reactors.run import run
+from reactors.time import Tag
+from reactors.triggers import shutdown, startup, stop
+
+__all__ = [
+    "ArgumentError",
+    "Bank",
+    "CausalityError",
+    "ContainmentError",
+    "DeclarationError",
+    "DurationError",
+    "ElaborationError",
+    "Graph",
+    "Input",
+    "LogicalAction",
+    "MemoryTooSmall",
+    "MicrostepLimitError",
+    "MismatchError",
+    "Output",
+    "OutsideReactionError",
+    "ParameterError",
+    "PhysicalAction",
+    "ReactionError",
+    "Reactor",
+    "ReactorError",
+    "ReactorWarning",
+    "Result",
+    "ShippingError",
+    "StructureError",
+    "Tag",
+    "Timer",
+    "UndeclaredAccessError",
+    "ValueMismatchError",
+    "WidthError",
+    "WiringError",
+    "WorkerDied",
+    "WorkerError",
+    "WorkerStartError",
+    "bank",
+    "connect",
+    "native",
+    "reaction",
+    "run",
+    "shutdown",
+    "startup",
+    "stop",
+]

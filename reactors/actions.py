@@ -1,0 +1,145 @@
+"""What makes something happen later?
+
+A timer fires by itself; an action fires when a reaction, or for a physical action any thread, schedules it. As with ports,
+these classes are both the declaration in a class and the handle bound to a reactor, and at rest they refuse to act.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Generic, NoReturn
+
+from reactors.declared import Declared, parameter
+from reactors.errors import DurationError, OutsideReactionError, ParameterError
+from reactors.layout import T, checked_type
+from reactors.time import Duration, duration
+
+if TYPE_CHECKING:
+    from reactors.reactor import Reactor
+
+def checked_duration(given: Duration, what: str) -> int | str:
+    """Nanoseconds, or the name of the attribute that holds the duration."""
+    return given if isinstance(given, str) and given.isidentifier() else duration(given, what)
+
+
+def resolved_duration(given: int | str, what: str, declared: Declared, owner: Reactor | None) -> int:
+    """Nanoseconds, taken from the reactor where `given` is a name."""
+    if not isinstance(given, str):
+        return given
+    found = parameter(owner, given, what, declared)
+    try:
+        return duration(found, what, declared.where())
+    except DurationError as error:
+        raise ParameterError(f"{declared.where()}: {what}={given!r} stands for self.{given}: {error}") from None
+
+
+class Timed(Declared):
+    """What timers and actions have in common: they are triggers that no connection reaches."""
+
+    _element: int = -1
+
+    @property
+    def is_present(self) -> bool:
+        """Whether it fires at this tag."""
+        self._at_rest("is_present")
+
+    def _at_rest(self, use: str) -> NoReturn:
+        raise OutsideReactionError(
+            f"{self.where()}: .{use} outside of a reaction; a {self.word} can be used only while a reaction that declares "
+            f"it runs"
+        )
+
+
+class Timer(Timed):
+    """Declares a timer: it fires at `offset` and then every `period`, or once if there is none.
+
+    >>> import reactors as rx
+    >>> class Clock(rx.Reactor):
+    ...     tick = rx.Timer(period="100 ms")
+    ...     alarm = rx.Timer("wake_up")
+    ...     def __init__(self, wake_up="7 h"):
+    ...         self.wake_up = wake_up
+    >>> Clock().tick
+    <timer Clock.tick>
+    """
+
+    word = "timer"
+
+    def __init__(self, offset: Duration = 0, period: Duration | None = None) -> None:
+        self._offset = checked_duration(offset, "offset of rx.Timer")
+        self._period = None if period is None else checked_duration(period, "period of rx.Timer")
+        if self._period == 0:
+            raise DurationError(f"the period of rx.Timer is zero ({period!r}): {_ONCE}")
+        self._declare(sys._getframe(1))
+
+    def _times(self) -> tuple[int, int]:
+        """Offset and period in ns; period 0: once."""
+        declared = self._declared
+        first = resolved_duration(declared._offset, "offset", self, self._owner)
+        if declared._period is None:
+            return first, 0
+        period = resolved_duration(declared._period, "period", self, self._owner)
+        if period == 0:
+            raise ParameterError(f"{self.where()}: period={declared._period!r} stands for a period of zero: {_ONCE}")
+        return first, period
+
+
+_ONCE = "a timer that fires once has no period at all, and one that fires as fast as it can is an action"
+
+
+class Action(Timed, Generic[T]):
+    """What logical and physical actions have in common; not to be made itself."""
+
+    def __init__(self, type: type[T] | None = None, *, min_delay: Duration = 0) -> None:
+        what = f"rx.{self.__class__.__name__}"
+        self._type = checked_type(type, what)
+        self._min_delay = checked_duration(min_delay, f"min_delay of {what}")
+        self._declare(sys._getframe(1))
+
+    def _min_delay_ns(self) -> int:
+        return resolved_duration(self._declared._min_delay, "min_delay", self, self._owner)
+
+    @property
+    def value(self) -> T:
+        """What the event of this tag carries; None when there is no event, or it carries nothing."""
+        self._at_rest("value")
+
+
+class LogicalAction(Action[T]):
+    """Declares a logical action: an event that a reaction schedules for a later tag.
+
+    >>> import reactors as rx
+    >>> class Echo(rx.Reactor):
+    ...     again = rx.LogicalAction(int, min_delay="1 ms")
+    ...     @rx.reaction(rx.startup, again, effects=again)
+    ...     def speak(self):
+    ...         self.again.schedule(1, delay="2 ms")
+    >>> Echo().again
+    <logical action Echo.again>
+    """
+
+    word = "logical action"
+
+    def schedule(self, value: T | None = None, delay: Duration = 0) -> None:
+        """Make it fire at the tag of now plus min_delay plus `delay`: at the next microstep if both are zero."""
+        self._at_rest("schedule")
+
+
+class PhysicalAction(Action[T]):
+    """Declares a physical action: an event from outside, tagged with the physical time at which it is scheduled.
+
+    >>> import reactors as rx
+    >>> class Button(rx.Reactor):
+    ...     pressed = rx.PhysicalAction(str)
+    ...     @rx.reaction(pressed)
+    ...     def react(self):
+    ...         print(self.pressed.value)
+    >>> Button().pressed.schedule("now")      # no program runs: not accepted
+    False
+    """
+
+    word = "physical action"
+
+    def schedule(self, value: T | None = None, delay: Duration = 0) -> bool:  # noqa: ARG002 - for the live class
+        """Make it fire as soon as `delay` has passed. Any thread may call this; False if the program is not running."""
+        return False

@@ -1,0 +1,174 @@
+"""How does one write n reactors of a class, and wire all of them at once?
+
+A bank is a fixed row of reactors that know their index. Asked for a port by name, it gives that port of every member;
+asked for a contained reactor or bank, it gives those of all members, so nested banks are wired the same way, outer index
+first. It has no names of its own: every attribute is its members'.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from functools import partial
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from reactors.errors import ArgumentError, ContainmentError
+from reactors.layout import checked_length
+from reactors.location import Location
+from reactors.ports import Port
+
+if TYPE_CHECKING:
+    from reactors.connect import Sink, Source
+    from reactors.reactor import Reactor
+
+T = TypeVar("T")
+R = TypeVar("R", bound="Reactor")
+
+
+class Ports(Generic[T]):
+    """The same port of every member of a bank, in order."""
+
+    def __init__(self, ports: Sequence[Port[T]]) -> None:
+        self._ports = list(ports)
+
+    def __len__(self) -> int:
+        return len(self._ports)
+
+    def __iter__(self) -> Iterator[Port[T]]:
+        return iter(self._ports)
+
+    @overload
+    def __getitem__(self, i: int) -> Port[T]: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Port[T]]: ...
+    def __getitem__(self, i: int | slice) -> Port[T] | list[Port[T]]:
+        return self._ports[i]
+
+    def __rshift__(self, other: Sink[T] | Sequence[Sink[T]]) -> None:
+        from reactors.connect import attach
+
+        attach(self, other, Location.caller())
+
+    def __rrshift__(self, other: Sequence[Source[T]]) -> None:
+        from reactors.connect import attach
+
+        attach(other, self, Location.caller())
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} ports: {', '.join(port.path for port in self._ports[:3])}{', ...' * (len(self) > 3)}>"
+
+
+class Bank(Generic[R]):
+    """A row of reactors; made by `rx.bank`."""
+
+    def __init__(self, members: Sequence[R], kind: type[R] | None = None) -> None:
+        self._members = list(members)
+        self._kind = kind
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._members)
+
+    @overload
+    def __getitem__(self, i: int) -> R: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[R]: ...
+    def __getitem__(self, i: int | slice) -> R | list[R]:
+        return self._members[i]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = [_of_member(member, name, self) for member in self._members]
+        if all(isinstance(each, Port) for each in found):
+            if not found and not hasattr(self._kind, name):
+                raise AttributeError(f"{self!r} is empty, and its class has no port {name!r}", name=name, obj=self)
+            return Ports(found)
+        rows = [each if isinstance(each, Bank) else [each] for each in found]
+        members = [member for row in rows for member in row]
+        if all(_is_reactor(member) for member in members):
+            return Bank(members)
+        raise AttributeError(
+            f"{self!r}: {name!r} is no port of its members; for other attributes write [member.{name} for member in bank]",
+            name=name,
+            obj=self,
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted({name for member in self._members[:1] for name in vars(member)})
+
+    def __repr__(self) -> str:
+        kind = self._kind or (type(self._members[0]) if self._members else None)
+        return f"<bank of {len(self)} {kind.__qualname__ if kind else 'reactors'}>"
+
+
+def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
+    """`n` reactors of a class, with `bank_index` 0 to n - 1.
+
+    They are made with the given arguments; one that is a function of one argument is called with the index.
+
+    >>> import reactors as rx
+    >>> class Source(rx.Reactor):
+    ...     out = rx.Output(int)
+    ...     def __init__(self, start):
+    ...         self.start = start
+    >>> sources = rx.bank(3, Source, lambda i: 10 * i)
+    >>> [source.start for source in sources], sources.out
+    ([0, 10, 20], <3 ports: Source.out, Source.out, Source.out>)
+    """
+    from reactors.reactor import Reactor
+
+    width = checked_length(n, "rx.bank: the number of reactors", None)
+    if isinstance(cls, Reactor):
+        raise ContainmentError(
+            f"rx.bank makes its reactors itself: write rx.bank({n}, {type(cls).__qualname__}, ...) with the class and its "
+            f"arguments, instead of the reactor made at {cls._made_at}"
+        )
+    if not _is_class(cls):
+        raise ArgumentError(f"rx.bank takes a number and a class of reactors, and was given {cls!r} for the class")
+    made = Location.caller()
+    arguments = [(arg, _takes_index(arg)) for arg in args]
+    keywords = {key: (arg, _takes_index(arg)) for key, arg in kwargs.items()}
+    members = []
+    for i in range(width):
+        positional = [arg(i) if called else arg for arg, called in arguments]
+        named = {key: arg(i) if called else arg for key, (arg, called) in keywords.items()}
+        member = cls.__new__(cls, *positional, **named)
+        member._bank_index, member._made_at = i, made  # known before __init__, which may use them
+        member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
+        members.append(member)
+    return Bank(members, cls)
+
+
+def _takes_index(argument: object) -> bool:
+    """Whether it is a function with exactly one argument that has to be given."""
+    if not isinstance(argument, FunctionType | MethodType | partial):
+        return False
+    required = [
+        parameter
+        for parameter in inspect.signature(argument).parameters.values()
+        if parameter.default is parameter.empty and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(required) == 1
+
+
+def _of_member(member: Reactor, name: str, whole: Bank[Any]) -> Any:
+    try:
+        return getattr(member, name)
+    except AttributeError:
+        raise AttributeError(f"the members of {whole!r} have no port {name!r}", name=name, obj=whole) from None
+
+
+def _is_class(thing: object) -> bool:
+    from reactors.reactor import Reactor
+
+    return isinstance(thing, type) and issubclass(thing, Reactor)
+
+
+def _is_reactor(thing: object) -> bool:
+    from reactors.reactor import Reactor
+
+    return isinstance(thing, Reactor)

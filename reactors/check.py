@@ -1,0 +1,146 @@
+"""What is legal in a program, but hardly meant?
+
+An input whose reaction waits for values that nobody sends, and a reaction that nothing can ever trigger, are told as warnings:
+once for every declaration, however many reactors share it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from warnings import warn
+
+from reactors_runtime.program import Kind, Reaction
+
+from reactors.errors import ReactorWarning
+from reactors.levels import Precedence
+from reactors.ports import Input, Output, Port
+from reactors.reaction import Reaction as Declaration
+from reactors.tree import Tree
+from reactors.wiring import Wiring
+
+ALIVE = (Kind.TIMER, Kind.PHYSICAL_ACTION, Kind.STARTUP, Kind.SHUTDOWN)
+
+
+def warn_of_the_unlikely(
+    precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]], *, debug: bool
+) -> None:
+    """Warn of everything in a program that can have no effect; `debug` includes outputs that nobody reads."""
+    _warn_of_inputs(precedence, tree, wiring, declared)
+    _warn_of_reactions(precedence, tree, declared)
+    if debug:
+        _warn_of_outputs(precedence, tree, wiring)
+
+
+def _warn_of_inputs(
+    precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]]
+) -> None:
+    """Inputs that are read and have no source. A multiport needs one channel with a source."""
+    silent: dict[tuple[Port[Any], Declaration[Any]], list[str]] = {}
+    words: dict[tuple[Port[Any], Declaration[Any]], str] = {}
+    sourced = {id(_whole(tree, e)) for e, element in enumerate(precedence.elements) if element.source >= 0}
+    for r, reaction in enumerate(precedence.reactions):
+        for e in (*reaction.triggers, *reaction.uses):
+            handle = tree.handles[e]
+            if precedence.elements[e].source >= 0 or not isinstance(handle, Port) or id(_whole(tree, e)) in sourced:
+                continue
+            whole = handle._whole
+            key = (whole._declared, declared[r])
+            paths = silent.setdefault(key, [])
+            if whole.path not in paths[-1:]:
+                paths.append(whole.path)
+            if key not in words:
+                way = wiring.up.get(e)
+                verb = "triggers" if e in reaction.triggers else "is used by"
+                lack = "no connection leads there and no reaction sets it; connect it"
+                if isinstance(handle, Output):
+                    lack = "no reaction sets it; name it in the effects of one"
+                elif way is not None:
+                    lack = f"no reaction sets {tree.elements[way.source].path}, to which it is connected; let one do so"
+                words[key] = f"({whole.location}) {verb} the reaction {reaction.name} ({declared[r].location}), but {lack}"
+    for which, paths in silent.items():
+        _warn(f"{_listed(paths)} {words[which]}, or remove it there")
+
+
+def _whole(tree: Tree, e: int) -> object:
+    handle = tree.handles[e]
+    return handle._whole if isinstance(handle, Port) else handle
+
+
+def _warn_of_reactions(precedence: Precedence, tree: Tree, declared: list[Declaration[Any]]) -> None:
+    """Reactions that no chain of events from outside, a timer or the start can reach."""
+    reactions, elements = precedence.reactions, precedence.elements
+    waiting: dict[int, list[int]] = {}  # source -> the reactions that it would start
+    alive = [False] * len(reactions)
+    queue: list[int] = []
+    for r, reaction in enumerate(reactions):
+        for e in reaction.triggers:
+            if elements[e].kind in ALIVE:
+                alive[r] = True
+            elif elements[e].source >= 0 or elements[e].kind == Kind.ACTION:
+                waiting.setdefault(_root(precedence, e), []).append(r)
+        if alive[r]:
+            queue.append(r)
+    _spread(reactions, waiting, alive, queue)
+    dead = [r for r, lives in enumerate(alive) if not lives]
+    if not dead:
+        return
+    sent = {e for reaction in reactions for e in reaction.effects}
+    roots = [r for r in dead if not any(_root(precedence, e) in sent for e in reactions[r].triggers)]
+    explained = [False] * len(reactions)
+    for r in roots:
+        explained[r] = True
+        if not reactions[r].triggers:
+            _warn_dead(tree, declared, reactions, [r], "it has no triggers; name some")
+        elif all(elements[e].kind == Kind.ACTION for e in reactions[r].triggers):
+            actions = _listed([elements[e].path for e in reactions[r].triggers])
+            _warn_dead(tree, declared, reactions, [r], f"no reaction schedules {actions}; name it in the effects of one")
+    _spread(reactions, waiting, explained, list(roots))
+    circle = [r for r in dead if not explained[r]]
+    if circle:
+        why = "they trigger only one another; let one of them be triggered by rx.startup or a timer"
+        _warn_dead(tree, declared, reactions, circle, why)
+
+
+def _root(precedence: Precedence, e: int) -> int:
+    return precedence.elements[e].source if precedence.elements[e].kind == Kind.PORT else e
+
+
+def _spread(reactions: list[Reaction], waiting: dict[int, list[int]], reached: list[bool], queue: list[int]) -> None:
+    """Mark what the reactions in `queue` can trigger, directly or not."""
+    for r in queue:
+        for e in reactions[r].effects:
+            for after in waiting.get(e, ()):
+                if not reached[after]:
+                    reached[after] = True
+                    queue.append(after)
+
+
+def _warn_dead(
+    tree: Tree, declared: list[Declaration[Any]], reactions: list[Reaction], dead: list[int], why: str
+) -> None:
+    paths = [f"{tree.places[reactions[r].reactor].path}.{reactions[r].name} ({declared[r].location})" for r in dead]
+    _warn(f"nothing can trigger {_listed(paths)}: {why}")
+
+
+def _warn_of_outputs(precedence: Precedence, tree: Tree, wiring: Wiring) -> None:
+    read = {e for reaction in precedence.reactions for e in (*reaction.triggers, *reaction.uses)}
+    read |= {link.source for link in wiring.up.values()}
+    unread: dict[object, list[Port[Any]]] = {}
+    for e in precedence.written:
+        handle = tree.handles[e]
+        if isinstance(handle, Port) and e not in read:
+            unread.setdefault(handle._declared, []).append(handle)
+    for ports in unread.values():
+        verb = "is" if len(ports) == 1 else "are"
+        remedy = "its reactor never reads it" if isinstance(ports[0], Input) else "connect it, or remove it"
+        _warn(f"{_listed([port.path for port in ports])} ({ports[0].location}) {verb} set, but nobody reads it; {remedy}")
+
+
+def _listed(paths: list[str]) -> str:
+    if len(paths) <= 4:
+        return ", ".join(paths)
+    return f"{', '.join(paths[:3])} and {len(paths) - 3} more"
+
+
+def _warn(message: str) -> None:
+    warn(message, ReactorWarning, stacklevel=5)

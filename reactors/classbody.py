@@ -1,0 +1,227 @@
+"""Is the body of a reactor class right in itself?
+
+`complete` is called for every class when it is made. It collects what the class and its bases declare, base reactions first,
+and refuses, with file and line, what can be known to be wrong without an instance: names taken twice or reserved,
+`rx.Input` without parentheses, triggers that are not the reactor's own, and reactions whose code uses what they did not declare.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+from inspect import getattr_static, unwrap
+
+from reactors.actions import Action, LogicalAction, PhysicalAction, Timed, Timer
+from reactors.declared import BODY, Body, Declared
+from reactors.errors import DeclarationError, UndeclaredAccessError
+from reactors.location import Location
+from reactors.ports import Input, Output, Port
+from reactors.reaction import Reaction, own_code
+from reactors.reading import ASSIGNED, Use, uses_of_self
+
+if TYPE_CHECKING:
+    from reactors.reactor import Reactor
+
+DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction)
+READING = frozenset({"value", "is_present", "array", "tensor", "present"})
+WRITING = frozenset({"set", "loan"})
+
+
+def complete(cls: type[Reactor], location: Location) -> None:
+    """Check the class `cls`, made at `location`, and fill in its `_declarations` and `_reactions`."""
+    body = cast("Body | None", cls.__dict__.get(BODY))
+    if body is not None:
+        delattr(cls, BODY)
+    _check_names(cls, body, location)
+    declared = list(_linear(cls))
+    _check_clashes(cls, declared, location)
+    cls._declarations = tuple(each for each in declared if not isinstance(each, Reaction))
+    cls._reactions = tuple(each for each in declared if isinstance(each, Reaction))
+    own = {each.name: each for each in cls._declarations}
+    for name, value in vars(cls).items():
+        if isinstance(value, Reaction) and value._class is cls:
+            _check_ends(cls, value)
+            check_code(value, own, own_code(value.body), f"{cls.__qualname__}.{name}")
+            if value.late is not None:
+                check_code(value, own, own_code(value.late), f"{cls.__qualname__}.{value.late.__name__}")
+        function = unwrap(value) if isinstance(value, types.FunctionType) else None
+        if isinstance(function, types.FunctionType):
+            _check_assignments(function, own, f"{cls.__qualname__}.{name}")
+
+
+def _linear(cls: type) -> Iterable[Declared]:
+    """What a class and its bases declare: bases first, left to right, each class once."""
+    done: dict[type, None] = {}
+
+    def visit(kind: type) -> None:
+        for base in kind.__bases__:
+            visit(base)
+        done.setdefault(kind)
+
+    visit(cls)
+    for kind in done:
+        for value in vars(kind).values():
+            if isinstance(value, Declared) and value._class is kind:
+                yield value
+
+
+@cache
+def _reserved() -> frozenset[str]:
+    from reactors.reactor import Reactor
+
+    return frozenset(name for name in vars(Reactor) if not name.startswith("__"))
+
+
+def _check_names(cls: type, body: Body | None, location: Location) -> None:
+    kind = cls.__qualname__
+    for name, value in vars(cls).items():
+        if name in _reserved():
+            at = value.location if isinstance(value, Declared) else _line(value, location)
+            raise DeclarationError(
+                f"{kind}.{name} ({at}): the name {name!r} is reserved: every rx.Reactor has it; choose another"
+            )
+        if isinstance(value, type) and value in DECLARING:
+            raise DeclarationError(
+                f"{kind}.{name} ({location}) is the class rx.{value.__name__} itself; write {name} = rx.{value.__name__}(...)"
+            )
+        if isinstance(value, Declared) and value._class is cls and value.name != name:
+            raise DeclarationError(
+                f"{kind}.{value.name} ({value.location}) is declared once more as {kind}.{name}; declare the two separately"
+            )
+        if isinstance(value, list | tuple | dict) and value:
+            inside = next(iter(value.values() if isinstance(value, dict) else value))
+            if isinstance(inside, Declared):
+                raise DeclarationError(
+                    f"{kind}.{name} ({inside.location}) holds several declarations; declare a multiport, "
+                    f"{name} = rx.{type(inside).__name__}(..., width=...), or give each its own attribute"
+                )
+    for declaration in body.declared if body else ():
+        if declaration._class is None:
+            now = vars(cls).get(declaration.name) if declaration.name else None
+            if now is None:
+                raise DeclarationError(
+                    f"{kind} declares a {declaration.word} ({declaration.location}) that no attribute holds: it was never "
+                    f"assigned to one, or something else was assigned there later"
+                )
+            raise DeclarationError(
+                f"{kind}.{declaration.name} is declared twice: as {_called(declaration, location)}, and as "
+                f"{_called(now, location)}; rename one"
+            )
+
+
+def _check_clashes(cls: type, declared: list[Declared], location: Location) -> None:
+    for each in declared:
+        now = getattr_static(cls, each.name)
+        if now is not each:
+            of = cast(type, each._class).__qualname__
+            by = f"{now._class.__qualname__}" if isinstance(now, Declared) and now._class else cls.__qualname__
+            raise DeclarationError(
+                f"{cls.__qualname__} ({location}) has two meanings for {each.name!r}: {_called(each, location)} in {of}, and "
+                f"{_called(now, location)} in {by}; rename one (to vary a base's reaction, let it call a method and override that)"
+            )
+
+
+def _called(thing: object, otherwise: Location) -> str:
+    if isinstance(thing, Declared):
+        return f"{_article(thing.word)} ({thing.location})"
+    what = "a method" if isinstance(thing, types.FunctionType) else f"{thing!r}"
+    return f"{what} ({_line(thing, otherwise)})"
+
+
+def _article(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def _line(thing: object, otherwise: Location) -> Location:
+    plain = unwrap(thing) if callable(thing) else thing
+    if isinstance(plain, property) and plain.fget is not None:
+        plain = plain.fget
+    code = getattr(plain, "__code__", None)
+    return Location(code.co_filename, code.co_firstlineno) if isinstance(code, types.CodeType) else otherwise
+
+
+def _check_ends(cls: type, reaction: Reaction[Any]) -> None:
+    """A reaction in a class may name what that class declares, inputs as causes and outputs as effects."""
+    for group in ("triggers", "uses", "effects"):
+        for end in getattr(reaction, group):
+            if not isinstance(end, Declared):
+                continue
+            owner = end._class
+            if owner is None or end._owner is not None or not issubclass(cls, owner):
+                raise UndeclaredAccessError(
+                    f"{reaction.where()}: {group} has {end.where()}, which {cls.__qualname__} does not have; a reaction in a "
+                    f"class can use what its class declares; for ports of contained reactors call self.add_reaction in __init__"
+                )
+            if group == "effects" and isinstance(end, Input):
+                raise UndeclaredAccessError(
+                    f"{reaction.where()}: effects has its own input {end.where()}, which is set from outside; a reaction "
+                    f"can set outputs of its reactor, inputs of contained reactors, and schedule actions"
+                )
+            if group != "effects" and isinstance(end, Output):
+                raise UndeclaredAccessError(
+                    f"{reaction.where()}: {group} has its own output {end.where()}, which is read outside; a reaction can "
+                    f"read inputs of its reactor, outputs of contained reactors, timers and actions"
+                )
+
+
+def check_code(
+    reaction: Reaction[Any], own: dict[str, Declared], function: types.FunctionType | None, path: str
+) -> None:
+    """Refuse code that uses what its reaction did not declare; `own` is what its reactor has, by name."""
+    if function is None:
+        return
+    read = {id(end._declared) for end in (*reaction.triggers, *reaction.uses) if isinstance(end, Declared)}
+    written = {id(end._declared) for end in reaction.effects}
+    for use in uses_of_self(function.__code__):
+        wrong = _undeclared(use, own.get(use.name), read, written, stops=reaction.stop is not None)
+        if wrong:
+            raise UndeclaredAccessError(f"{path} ({Location(function.__code__.co_filename, use.line)}): {wrong}")
+
+
+def _undeclared(use: Use, end: Declared | None, read: set[int], written: set[int], *, stops: bool) -> str | None:
+    if use.name == "request_stop" and use.use == "()" and not stops:
+        return "self.request_stop(), but the reaction does not declare effects=rx.stop; add it"
+    if end is None:
+        return None
+    name, said = end.name, f"self.{end.name}.{use.use}"
+    reads, writes = id(end._declared) in read, id(end._declared) in written
+    if isinstance(end, Port) and use.use == ASSIGNED + "value":
+        return f"self.{name}.value is assigned to; write self.{name}.set(...)"
+    if isinstance(end, Input):
+        if use.use in WRITING:
+            return (
+                f"{said}, but {name} is an input of its own, which is set from outside; a reaction can set outputs of its "
+                f"reactor and inputs of contained reactors"
+            )
+        if use.use in READING and not reads:
+            return f"{said}, but {name} is not among the reaction's triggers and uses; add uses={name}"
+    if isinstance(end, Output) and use.use in READING | WRITING and not writes:
+        return f"{said}, but {name} is not among the reaction's effects; add effects={name}"
+    if isinstance(end, Timed) and use.use in READING and not reads:
+        return f"{said}, but {name} is not among the reaction's triggers and uses; add uses={name}"
+    if isinstance(end, LogicalAction) and use.use == "schedule" and not writes:
+        return f"{said}, but {name} is not among the reaction's effects; add effects={name}"
+    return None
+
+
+def _check_assignments(function: types.FunctionType, own: dict[str, Declared], path: str) -> None:
+    for use in uses_of_self(function.__code__):
+        at = Location(function.__code__.co_filename, use.line)
+        if use.use != ASSIGNED:
+            continue
+        if use.name in _reserved():
+            raise DeclarationError(
+                f"{path} ({at}): self.{use.name} is assigned to, but the name {use.name!r} is reserved: every rx.Reactor has "
+                f"it; choose another"
+            )
+        if use.name in own:
+            end = own[use.name]
+            remedy = f"write self.{use.name}.set(...)" if isinstance(end, Port) else "choose another name"
+            if isinstance(end, Action):
+                remedy = f"write self.{use.name}.schedule(...)"
+            raise DeclarationError(
+                f"{path} ({at}): self.{use.name} is assigned to, which would replace the {end.word} declared at "
+                f"{end.location}; {remedy}"
+            )

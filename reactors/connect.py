@@ -1,0 +1,143 @@
+"""Which values go where, and when do they arrive?
+
+`connect` pairs the channels of its two sides in order. The hierarchy is not known yet while reactors are being made, and
+neither are widths that depend on parameters, so a connection is only noted here, at its ports; `wiring.py` checks and
+resolves all of them when the program is elaborated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from reactors.bank import Bank, Ports
+from reactors.errors import ArgumentError, StructureError, WiringError
+from reactors.location import Location
+from reactors.ports import Port
+from reactors.time import Duration, duration
+from reactors.reactor import Reactor, executing
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Source(Protocol[T_co]):
+    """What a value can come from: a port that gives a T."""
+
+    def _gives(self) -> T_co: ...
+
+
+class Sink(Protocol[T_contra]):
+    """What a value can go to: a port that takes a T."""
+
+    def _takes(self, value: T_contra, /) -> None: ...
+
+
+class Connection:
+    """One call of `connect`: two lists of ports, a delay, and how they are paired."""
+
+    __slots__ = ("broadcast", "delay", "location", "physical", "sources", "targets")
+
+    def __init__(
+        self,
+        sources: list[Port[Any]],
+        targets: list[Port[Any]],
+        delay: tuple[int, int],
+        physical: bool,
+        broadcast: bool,
+        location: Location,
+    ) -> None:
+        self.sources = sources
+        self.targets = targets
+        self.delay = delay  # (ns, microsteps), as in reactors_runtime.program
+        self.physical = physical
+        self.broadcast = broadcast
+        self.location = location
+
+    def __repr__(self) -> str:
+        return f"<connection {_spell(self.sources)} -> {_spell(self.targets)} ({self.location})>"
+
+
+def connect(
+    src: Source[T] | Sequence[Source[T]] | Ports[Any],
+    dst: Sink[T] | Sequence[Sink[T]] | Ports[Any],
+    *,
+    after: Duration | None = None,
+    physical: bool = False,
+    broadcast: bool = False,
+) -> None:
+    """Connects ports: what is set on `src` appears on `dst`, at the same tag or `after` that long.
+
+    Either side is a port, a multiport, a bank's ports, or a list of these; their channels are paired in order, and the
+    numbers have to agree, unless `broadcast` repeats the left side. `after=0` is one microstep. A `physical` connection
+    gives a value the tag of the moment at which it arrives.
+
+    >>> import reactors as rx
+    >>> class Source(rx.Reactor):
+    ...     out = rx.Output(int)
+    >>> class Sink(rx.Reactor):
+    ...     inp = rx.Input(int)
+    >>> class Main(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.source, self.sinks = Source(), rx.bank(2, Sink)
+    ...         rx.connect(self.source.out, self.sinks.inp, after="1 ms", broadcast=True)
+    >>> [str(element.offset) for element in rx.Graph(Main()).program.elements]
+    ['(0, 0)', '(1000000, 0)', '(1000000, 0)']
+    """
+    for flag, given in (("physical", physical), ("broadcast", broadcast)):
+        if not isinstance(given, bool):
+            raise ArgumentError(f"rx.connect: {flag} is {given!r}, of type {type(given).__name__}; write True or False")
+    if after is None:
+        delay = (0, 0)
+    else:
+        ns = duration(after, "delay (after) of rx.connect")
+        delay = (ns, 0) if ns else (0, 1)
+    attach(src, dst, Location.caller(), delay, physical, broadcast)
+
+
+def attach(
+    src: object,
+    dst: object,
+    location: Location,
+    delay: tuple[int, int] = (0, 0),
+    physical: bool = False,
+    broadcast: bool = False,
+) -> None:
+    """Note a connection at the ports on both its sides."""
+    sources = [src] if isinstance(src, Port) else list(_ports(src, "source"))
+    targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target"))
+    connection = Connection(sources, targets, delay, physical, broadcast, location)
+    if executing.program:
+        raise StructureError(f"{connection!r} drawn while the program runs: connections are drawn in __init__")
+    for port in sources + targets:
+        if port._declared is port and port._class is not None:
+            raise WiringError(
+                f"rx.connect ({location}): {port.where()} is the declaration in the class; connect the port of a reactor: "
+                f"make one (self.x = {port._class.__name__}(...)) and write self.x.{port.name}"
+            )
+        if port._owner is not None and port._owner._engine is not None:
+            raise StructureError(f"{connection!r} drawn while the program runs: connections are drawn in __init__")
+        whole = port._whole
+        whole._connections = (*whole._connections, connection)
+
+
+def _ports(given: object, side: str) -> Iterator[Port[Any]]:
+    if isinstance(given, Port):
+        yield given
+    elif isinstance(given, Ports | list | tuple):
+        for each in given:
+            yield from _ports(each, side)
+    else:
+        if isinstance(given, type) and issubclass(given, Port):
+            wrong = f"rx.{given.__name__} itself, which is a class"
+        elif isinstance(given, Reactor | Bank):
+            wrong = f"{given!r}; name one of its ports"
+        else:
+            wrong = f"{given!r}, of type {type(given).__name__}"
+        raise ArgumentError(f"rx.connect: the {side} is {wrong}; it has to be a port, a bank's ports, or a list of these")
+
+
+def _spell(ports: list[Port[Any]]) -> str:
+    paths = [port.path for port in ports[:3]] + ["..."] * (len(ports) > 3)
+    return paths[0] if len(paths) == 1 else f"[{', '.join(paths)}]"

@@ -1,0 +1,142 @@
+"""How does something written in the body of a reactor class come to life in every instance?
+
+Ports, timers, actions and reactions are declared as class attributes. The declaration knows its class, name and line; each
+reactor gets a *bound* copy of its own under the same name, in its `__dict__`, so that `self.count` is a plain lookup.
+Declared in `__init__` instead, an object is its own declaration, and is bound when the program is elaborated.
+
+A class body is watched without a metaclass (which would clash with those of other bases): the first declaration leaves a
+`Body` in the namespace, and so duplicates, and declarations in a class that is no reactor, are found when the class is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from reactors.errors import DeclarationError, ParameterError
+from reactors.location import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, MutableMapping
+    from types import FrameType
+
+    from reactors.reactor import Reactor
+
+BODY = "__reactor_body__"  # where a class body keeps its `Body` while it is executed
+
+
+class Body:
+    """What one class body declared, in order."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.declared: list[Declared] = []
+        self.owner: type | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        # Called before any declaration's own, for it stands first in the namespace.
+        self.owner = owner
+
+    def add(self, declaration: Declared, namespace: MutableMapping[str, Any]) -> None:
+        """Take in a declaration; the earlier ones have their names by now."""
+        for name, value in namespace.items():
+            if isinstance(value, Declared) and not value.name:
+                value.name = name
+        self.declared.append(declaration)
+
+    @staticmethod
+    def of(frame: FrameType) -> Body | None:
+        """The body that `frame` executes, if it executes the body of a class."""
+        if frame.f_code.co_flags & 1 or frame.f_locals is frame.f_globals:  # 1: a function, which has fast locals
+            return None
+        namespace = cast("MutableMapping[str, Any]", frame.f_locals)
+        if BODY not in namespace:
+            if "__qualname__" not in namespace:
+                return None
+            namespace[BODY] = Body(namespace["__qualname__"])
+        return cast(Body, namespace[BODY])
+
+
+def _class_by_name(declaration: Declared) -> Callable[[type, str], None]:
+    # Python wraps what `__set_name__` raises into a RuntimeError (before 3.12), but not what looking it up raises.
+    body = declaration._body
+    if body is not None and body.owner is not None and not hasattr(body.owner, "_declarations"):
+        raise DeclarationError(
+            f"{declaration.where()} is declared in {body.name}, which is no reactor: write class {body.name}(rx.Reactor)"
+        )
+    return declaration._named
+
+
+class Declared:
+    """What is declared in a class body or in `__init__`: ports, timers, actions, reactions."""
+
+    word = "declaration"
+    name = ""
+    _owner: Reactor | None = None  # the reactor that has it; None for the declaration in the class
+    _class: type | None = None  # the class whose body declares it
+    _body: Body | None = None  # that body, until the class is made
+    _declared: Self  # the declaration of a bound object; its own otherwise
+
+    __set_name__ = property(_class_by_name)
+
+    def _declare(self, frame: FrameType) -> None:
+        """Note where the declaration stands: `frame` is executing it."""
+        self._declared = self
+        self._location = Location.of(frame)
+        body = Body.of(frame)
+        if body is not None:
+            self._body = body
+            body.add(self, frame.f_locals)
+
+    def _named(self, owner: type, name: str) -> None:
+        if self._class is None:
+            self._class = owner
+            self.name = name
+        self._body = None
+
+    def _bind(self, owner: Reactor) -> Self:
+        """The same for one reactor."""
+        bound = object.__new__(self.__class__)
+        bound._owner = owner
+        bound._declared = self
+        bound.name = self.name
+        return bound
+
+    @property
+    def location(self) -> Location:
+        """File and line of the declaration."""
+        return self._declared._location
+
+    @property
+    def path(self) -> str:
+        """Where it is in the program: "main.rollouts[3].table"; before the program is elaborated, from the class on."""
+        if self._owner is not None:
+            return f"{self._owner.path}.{self.name}"
+        if self._class is not None:
+            return f"{self._class.__qualname__}.{self.name}"
+        return self.name or f"<{self.word}>"
+
+    def where(self) -> str:
+        """Path, file and line, as errors name it."""
+        return f"{self.path} ({self.location})"
+
+    def __repr__(self) -> str:
+        return f"<{self.word} {self.path}>"
+
+
+def parameter(owner: Reactor | None, attribute: str, what: str, declared: Declared) -> Any:
+    """What the reactor's `__init__` stored under `attribute`, which a string in a declaration stands for."""
+    if owner is None:
+        raise ParameterError(
+            f"{declared.where()}: {what}={attribute!r} stands for an attribute of a reactor, and this is no reactor's yet; "
+            f"assign the {declared.word} to an attribute first, or give the value itself"
+        )
+    try:
+        return getattr(owner, attribute)
+    except AttributeError:
+        kind = type(owner).__qualname__
+        known = sorted(name for name in vars(owner) if not isinstance(vars(owner)[name], Declared))
+        has = f"it has {', '.join(known)}" if known else "it has no attributes of its own"
+        raise ParameterError(
+            f"{declared.where()}: {what}={attribute!r}, but __init__ of {kind} sets no attribute {attribute!r} ({has}); "
+            f"set self.{attribute}, or give the value itself"
+        ) from None

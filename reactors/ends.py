@@ -1,0 +1,164 @@
+"""Which elements does each reaction of each reactor read and write, and is it allowed to?
+
+A reaction may read inputs of its reactor and outputs of the reactors it contains, and write the other way round. Reactions of
+a class are checked when the class is made; those declared by call can name ports of contained reactors, and are checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any, NoReturn
+
+from reactors_runtime.program import NativeFunction
+from reactors_runtime.program import Reaction as Row
+
+from reactors.actions import Action, Timed, checked_duration, resolved_duration
+from reactors.classbody import check_code
+from reactors.declared import Declared
+from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
+from reactors.native import Native
+from reactors.ports import Input, Port
+from reactors.reaction import Reaction, own_code
+from reactors.tree import Place, Tree
+from reactors.triggers import BuiltinTrigger
+from reactors.wiring import Wiring
+
+
+def enlist(tree: Tree) -> tuple[list[Row], list[Reaction[Any]]]:
+    """All reactions in order of elaboration, levels still 0, and their declarations."""
+    rows: list[Row] = []
+    declared: list[Reaction[Any]] = []
+    for index, place in enumerate(tree.places):
+        for number, reaction in enumerate(place.reactions):
+            row = Row(
+                index,
+                number,
+                reaction.name,
+                0,
+                _elements(tree, place, reaction, "triggers"),
+                _elements(tree, place, reaction, "uses"),
+                _elements(tree, place, reaction, "effects"),
+            )
+            if reaction.limit is not None:
+                row.deadline = reaction.deadline_ns(place.reactor)
+            if reaction.stop is not None:
+                row.stop = _stop_offset(reaction, place)
+            if isinstance(reaction.body, Native):
+                row.native = _native(tree, place, reaction, row)
+            elif reaction._owner is not None:
+                _check_method(place, reaction)
+            rows.append(row)
+            declared.append(reaction)
+    return rows, declared
+
+
+def body_of(reaction: Reaction[Any], place: Place) -> Callable[[], object] | Native:
+    """What runs when the reaction does."""
+    if reaction._owner is not None or isinstance(reaction.body, Native):
+        return reaction.body
+    return MethodType(reaction.body, place.reactor)
+
+
+def late_of(reaction: Reaction[Any], place: Place) -> Callable[[], object] | None:
+    """What runs instead if its deadline is missed."""
+    if reaction._owner is not None or reaction.late is None:
+        return reaction.late
+    return MethodType(reaction.late, place.reactor)
+
+
+def written_by(tree: Tree, wiring: Wiring, rows: Sequence[Row], declared: Sequence[Reaction[Any]]) -> dict[int, list[int]]:
+    """The reactions that write each port; no port may have a connection besides."""
+    written: dict[int, list[int]] = {}
+    ports = tree.handles
+    for r, row in enumerate(rows):
+        for e in row.effects:
+            if isinstance(ports[e], Port):
+                written.setdefault(e, []).append(r)
+    for e in written.keys() & wiring.up.keys():
+        target, link = ports[e], wiring.up[e]
+        reaction, place = declared[written[e][0]], tree.places[rows[written[e][0]].reactor]
+        raise WiringError(
+            f"{target.where()} has two sources: the reaction {place.path}.{reaction.name} ({reaction.location}) and "
+            f"{ports[link.source].where()} (connected at {link.connection.location}); a port has one: remove either"
+        )
+    return written
+
+
+def _elements(tree: Tree, place: Place, reaction: Reaction[Any], group: str) -> list[int]:
+    found: list[int] = []
+    handles = vars(place.reactor)
+    for end in getattr(reaction, group):
+        if isinstance(end, BuiltinTrigger):
+            found.append(place.startup if end.name == "startup" else place.shutdown)
+            continue
+        handle = end
+        if reaction._owner is None:
+            handle = handles[end.name]
+        else:
+            _check_reach(tree, place, reaction, group, end)
+        channels = handle._open() if isinstance(handle, Port) else None
+        if channels is None:
+            found.append(handle._element)
+        else:
+            found.extend(channel._element for channel in channels)
+    return found
+
+
+def _check_reach(tree: Tree, place: Place, reaction: Reaction[Any], group: str, end: Declared) -> None:
+    """Whether a reaction declared by call may name `end`."""
+    owner, reactor = end._owner, place.reactor
+    if end._declared is end and end._class is not None:
+        _refuse(place, reaction, group, end, "it is the declaration in a class; name the port of a reactor")
+    if not tree.holds(owner):
+        _refuse(place, reaction, group, end, "its reactor is not contained in the program")
+    if isinstance(end, Timed):
+        if owner is not reactor:
+            _refuse(place, reaction, group, end, "timers and actions belong to their own reactor")
+        return
+    own, inside = owner is reactor, owner is not None and owner._container is reactor
+    readable = own if isinstance(end, Input) else inside
+    writable = inside if isinstance(end, Input) else own
+    if not (writable if group == "effects" else readable):
+        reach = "set its own outputs and inputs" if group == "effects" else "read its own inputs and outputs"
+        _refuse(place, reaction, group, end, f"a reaction can {reach} of reactors that its own contains")
+
+
+def _refuse(place: Place, reaction: Reaction[Any], group: str, end: Declared, why: str) -> NoReturn:
+    raise UndeclaredAccessError(
+        f"{place.path}.{reaction.name} ({reaction.location}): {group} has the {end.word} {end.where()}: {why}"
+    )
+
+
+def _check_method(place: Place, reaction: Reaction[Any]) -> None:
+    """Read the code of a reaction declared by call, where its body is a method of the reactor."""
+    own = {name: value for name, value in vars(place.reactor).items() if isinstance(value, Declared)}
+    for body in (reaction.body, reaction.late):
+        if isinstance(body, MethodType) and body.__self__ is place.reactor:
+            check_code(reaction, own, own_code(body), f"{place.path}.{body.__name__}")
+
+
+def _stop_offset(reaction: Reaction[Any], place: Place) -> tuple[int, int]:
+    assert reaction.stop is not None
+    if reaction.stop.delay is None:
+        return 0, 1
+    given = checked_duration(reaction.stop.delay, "delay of rx.stop.after")
+    ns = resolved_duration(given, "rx.stop.after", reaction, place.reactor)
+    return (ns, 0) if ns else (0, 1)
+
+
+def _native(tree: Tree, place: Place, reaction: Reaction[Any], row: Row) -> NativeFunction:
+    assert isinstance(reaction.body, Native)
+    for e in (*row.triggers, *row.uses, *row.effects):
+        handle, element = tree.handles[e], tree.elements[e]
+        if isinstance(handle, Port) and element.dtype is None:
+            raise DeclarationError(
+                f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use {handle.where()}, for it "
+                f"carries {handle._carried()}; declare it with shape and dtype (a single number: dtype alone)"
+            )
+        if isinstance(handle, Action) and element.type is not None:
+            raise DeclarationError(
+                f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use {handle.where()}, for it "
+                f"carries values; declare the action without a type"
+            )
+    return reaction.body.function

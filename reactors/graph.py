@@ -1,0 +1,174 @@
+"""What is the whole program, before it runs?
+
+`Graph(main)` elaborates: it finds the reactors, resolves what strings stand for, follows the connections, orders the
+reactions, and raises every error that can be known without running. What comes out is, for the runtime, a `Program` of plain
+integers, and for people, the tree of reactors and the graphs of connections and precedence, which can be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from reactors_runtime.program import Program
+from reactors_runtime.program import Reactor as Row
+
+from reactors.check import warn_of_the_unlikely
+from reactors.ends import body_of, enlist, late_of, written_by
+from reactors.levels import Precedence, assign_levels, cycle_error
+from reactors.native import Native
+from reactors.nodes import ReactorNode, picture
+from reactors.reaction import Reaction
+from reactors.reactor import Reactor
+from reactors.tree import Handle, grow
+from reactors.wiring import resolve, wire
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+class Graph:
+    """An elaborated program: checked, numbered, ordered, and ready to be run or drawn.
+
+    >>> import reactors as rx
+    >>> class Ping(rx.Reactor):
+    ...     out = rx.Output(int)
+    ...     @rx.reaction(rx.startup, effects=out)
+    ...     def start(self):
+    ...         self.out.set(1)
+    >>> class Pong(rx.Reactor):
+    ...     inp = rx.Input(int)
+    ...     @rx.reaction(inp)
+    ...     def react(self): ...
+    >>> class Main(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.ping, self.pong = Ping(), Pong()
+    ...         self.ping.out >> self.pong.inp
+    >>> graph = rx.Graph(Main())
+    >>> graph.levels
+    [['main.ping.start'], ['main.pong.react']]
+    >>> sorted(graph.apg.edges)
+    [('main.ping.start', 'main.pong.react')]
+    """
+
+    main: Reactor
+    program: Program  # what the runtime gets
+    elements: list[Handle]  # the ports, timers and actions themselves, parallel to program.elements
+    reactors: list[Reactor]  # parallel to program.reactors
+    bodies: list[Callable[[], object] | Native]  # parallel to program.reactions
+    late: list[Callable[[], object] | None]  # likewise: what runs instead when the deadline is missed
+
+    def __init__(self, main: Reactor, *, debug: bool = False) -> None:
+        tree = grow(main)
+        wiring = wire(tree)
+        rows, declared = enlist(tree)
+        written = written_by(tree, wiring, rows, declared)
+        resolve(tree, wiring, written)
+        precedence = Precedence(rows, tree.elements, written)
+        if assign_levels(precedence) is None:
+            raise cycle_error(precedence, tree, wiring, declared)
+        warn_of_the_unlikely(precedence, tree, wiring, declared, debug=debug)
+
+        static = sorted(range(len(rows)), key=lambda r: rows[r].level)  # stable: by level, then in order of elaboration
+        self.main = main
+        self.reactors = [place.reactor for place in tree.places]
+        self.elements = tree.handles
+        self.program = Program(
+            [Row(place.path, place.bank) for place in tree.places],
+            tree.elements,
+            [rows[r] for r in static],
+            tree.multiports,
+        )
+        self.bodies = [body_of(declared[r], tree.places[rows[r].reactor]) for r in static]
+        self.late = [late_of(declared[r], tree.places[rows[r].reactor]) for r in static]
+        self.declarations: list[Reaction[Any]] = [declared[r] for r in static]
+        self._tree, self._wiring = tree, wiring
+
+    def __repr__(self) -> str:
+        program = self.program
+        return f"<graph of {len(program.reactors)} reactors and {len(program.reactions)} reactions>"
+
+    @cached_property
+    def root(self) -> ReactorNode:
+        """The tree of reactors with everything they have, for drawing."""
+        return picture(self._tree, self._wiring, self.program)
+
+    @property
+    def names(self) -> list[str]:
+        """The path of every reaction, parallel to program.reactions."""
+        program = self.program
+        return [f"{program.reactors[reaction.reactor].path}.{reaction.name}" for reaction in program.reactions]
+
+    @property
+    def levels(self) -> list[list[str]]:
+        """The paths of the reactions by level: those of one level cannot affect one another at a tag."""
+        rows: list[list[str]] = []
+        for reaction, name in zip(self.program.reactions, self.names, strict=True):
+            rows.extend([] for _ in range(reaction.level + 1 - len(rows)))
+            rows[reaction.level].append(name)
+        return rows
+
+    @cached_property
+    def apg(self) -> nx.DiGraph[str]:
+        """The acyclic precedence graph: reactions by path, an edge from each to those that have to wait for it.
+
+        Nodes have `level` and `reactor`; edges have `ports`, the paths of the ports through which they depend on each other,
+        which are none where only their order in one reactor counts.
+        """
+        import networkx as nx
+
+        program, names = self.program, self.names
+        order = sorted(range(len(names)), key=lambda r: (program.reactions[r].reactor, program.reactions[r].number))
+        rows = [program.reactions[r] for r in order]
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        for r, row in zip(order, rows, strict=True):
+            graph.add_node(names[r], level=row.level, reactor=program.reactors[row.reactor].path)
+        written: dict[int, list[int]] = {}
+        for k, row in enumerate(rows):
+            for e in row.effects:
+                written.setdefault(e, []).append(k)
+        for before, after, e in Precedence(rows, program.elements, written).edges():
+            ends = names[order[before]], names[order[after]]
+            ports = graph.edges[ends]["ports"] if graph.has_edge(*ends) else []
+            graph.add_edge(*ends, ports=ports + [program.elements[e].path] * (e >= 0))
+        return graph
+
+    @cached_property
+    def connections(self) -> nx.DiGraph[str]:
+        """The connections between ports, channel by channel; edges have `delay` (ns, microsteps) and `physical`."""
+        import networkx as nx
+
+        elements = self.program.elements
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        for handle, element in zip(self.elements, elements, strict=True):
+            if handle.word in ("input", "output"):
+                graph.add_node(element.path, kind=handle.word, reactor=self.program.reactors[element.reactor].path)
+        for target, (source, connection) in self._wiring.up.items():
+            graph.add_edge(
+                elements[source].path, elements[target].path, delay=connection.delay, physical=connection.physical
+            )
+        return graph
+
+    def draw(self, file: str | None = None, **options: Any) -> Any:
+        """Draws the program into a file, by its suffix (.svg, .png, .pdf); `reactors.draw` has the options."""
+        from reactors import draw
+
+        return draw.draw(self, file, **options)
+
+    def dot(self, **options: Any) -> str:
+        """The drawing as DOT text."""
+        from reactors import draw
+
+        return draw.dot(self, **options)
+
+    def mermaid(self, **options: Any) -> str:
+        """The drawing as Mermaid text."""
+        from reactors import draw
+
+        return draw.mermaid(self, **options)
+
+    def _repr_svg_(self) -> str:
+        from reactors import draw
+
+        return draw.svg(self)

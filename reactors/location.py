@@ -1,0 +1,39 @@
+"""Where in the user's source was something declared?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+class Location(NamedTuple):
+    """A file and a line; printed relative to the working directory where that is shorter.
+
+    >>> str(Location("/nowhere/train.py", 31))
+    '/nowhere/train.py:31'
+    """
+
+    file: str
+    line: int
+
+    @classmethod
+    def of(cls, frame: FrameType) -> Location:
+        """The line that `frame` is executing."""
+        return cls(frame.f_code.co_filename, frame.f_lineno)
+
+    @classmethod
+    def caller(cls, depth: int = 1) -> Location:
+        """The line that called the function that asks, or one `depth` calls further out."""
+        return cls.of(sys._getframe(depth + 1))
+
+    def __str__(self) -> str:
+        path = Path(self.file)
+        try:
+            path = path.relative_to(Path.cwd())
+        except (ValueError, OSError):
+            pass
+        return f"{path}:{self.line}"

@@ -1,0 +1,267 @@
+"""How are the objects of a program pickled that are no mere data: reactors, ports, classes, functions?
+
+Outward, to a worker, a reactor of that worker goes as an empty one that gets its state later, any other as a
+stand-in, and a port as a handle that knows its place. Homeward, all of these go as references to what the caller has.
+Classes and functions go by reference where a fresh interpreter can import them, else by value, as those of a script or
+a notebook must.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+import cloudpickle
+
+from reactors.bank import Bank
+from reactors.declared import Declared
+from reactors.ports import Port
+from reactors.reaction import Reaction
+from reactors.reactor import Reactor
+from reactors.standins import Elsewhere
+from reactors_runtime.imports import installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from reactors.graph import Graph
+
+
+# Classes that went by value have the same identity everywhere, which cloudpickle keeps, and tells nobody.
+_KINDS_BY_ID = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID
+_IDS_BY_KIND = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS
+
+
+def kinds_by_value() -> dict[type, str]:
+    """The classes that came into this process by value, and their identities."""
+    return dict(_IDS_BY_KIND)
+
+
+class Packer(cloudpickle.Pickler):
+    """What both directions have in common.
+
+    It notes the `modules` that unpickling will import, and the `definitions`, by module and name, that go by value.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file, protocol=5)
+        self.modules: dict[str, None] = {}
+        self.definitions: dict[tuple[str, str], type | FunctionType] = {}
+        self._by_value: dict[str, ModuleType] = {}  # modules that a fresh interpreter would not find
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How to pickle `obj`; asked for everything but the plainest values."""
+        if isinstance(obj, Declared) and not isinstance(obj, Reaction) and obj._owner is not None:
+            return self.handle(obj)
+        if isinstance(obj, Reactor | Elsewhere) and (reduced := self.reactor(obj)) is not NotImplemented:
+            return reduced
+        if isinstance(obj, Bank) and len(obj):
+            return Bank, (obj._members,)  # its class is for banks without members, and may not belong here
+        if isinstance(obj, ModuleType):
+            self.modules[obj.__name__] = None
+        elif isinstance(obj, type | FunctionType):
+            self._note(obj)
+            if isinstance(obj, FunctionType) and (where := _in_reaction(obj)):
+                return _function_of, where
+        elif type(obj).__module__.partition(".")[0] == "torch" and getattr(obj, "is_cuda", False):
+            raise pickle.PicklingError("it is a CUDA tensor, and a GPU belongs to one process")
+        return super().reducer_override(obj)
+
+    def handle(self, port: Any) -> Any:
+        """A port, timer or action of a reactor."""
+        raise NotImplementedError
+
+    def reactor(self, reactor: Any) -> Any:
+        """A reactor, or what stands for one."""
+        raise NotImplementedError
+
+    def _note(self, definition: type | FunctionType) -> None:
+        name = definition.__module__
+        if name not in self.modules and (module := sys.modules.get(name)) is not None:
+            self.modules[name] = None
+            if name != "__main__" and not installed(module) and not _found_afresh(name, module):
+                self._by_value[name] = module
+                cloudpickle.register_pickle_by_value(module)
+        if (name == "__main__" or name in self._by_value) and definition.__qualname__.isidentifier():
+            self.definitions[name, definition.__qualname__] = definition
+
+    def dump(self, obj: object) -> None:
+        """Pickle `obj`."""
+        try:
+            super().dump(obj)
+        finally:
+            for module in self._by_value.values():
+                cloudpickle.unregister_pickle_by_value(module)
+            self._by_value.clear()
+
+
+class Nowhere(io.RawIOBase):
+    """A file for those who want to know whether something can be pickled."""
+
+    def write(self, piece: Any) -> int:
+        """Forget it."""
+        return len(piece)
+
+
+class Outward(Packer):
+    """To worker `worker`, from the caller."""
+
+    def __init__(self, file: BinaryIO, graph: Graph, placement: Sequence[int], worker: int) -> None:
+        super().__init__(file)
+        self._placement, self._worker = placement, worker
+        self._numbers = {id(reactor): number for number, reactor in enumerate(graph.reactors)}
+        self._used: dict[int, dict[str, Declared]] = {}  # ports of others that this worker's reactions use
+        for reaction in graph.program.reactions:
+            if placement[reaction.reactor] == worker:
+                for element in (*reaction.triggers, *reaction.uses, *reaction.effects):
+                    owner = graph.program.elements[element].reactor
+                    if placement[owner] != worker:
+                        port: Any = graph.elements[element]
+                        port = getattr(port, "_multiport", None) or port
+                        self._used.setdefault(owner, {})[port.name] = port
+
+    def handle(self, port: Any) -> Any:
+        """It becomes its own declaration, so that the class of a reactor that lives elsewhere need not come along."""
+        state = {**vars(port._declared), **vars(port), "_declared": port}
+        if isinstance(port, Port):
+            state["_layout"] = port._carried()
+        for name in ("_body", "_class", "_connections", "_space"):
+            state.pop(name, None)
+        return empty, (type(port),), state
+
+    def reactor(self, reactor: Any) -> Any:
+        """Empty if it lives there: its state is sent by itself, for a chain of reactors may be long."""
+        number = self._numbers.get(id(reactor))
+        if number is None:
+            return NotImplemented  # a reactor that is no part of this program is an object like any other
+        if self._placement[number] == self._worker:
+            return empty, (type(reactor),)
+        stand_in = (number, reactor.path, type(reactor).__qualname__, reactor.bank_index, self._placement[number])
+        return Elsewhere, stand_in, self._used.get(number)
+
+
+class Homeward(Packer):
+    """To the caller, from a worker: `numbers` has its reactors by id, `kinds` the classes that came by value."""
+
+    def __init__(self, file: BinaryIO, numbers: Mapping[int, int], kinds: Mapping[type, str]) -> None:
+        super().__init__(file)
+        self._numbers, self._kinds = numbers, kinds
+
+    def reducer_override(self, obj: Any) -> Any:
+        """As in both directions, but a class that came from the caller is the caller's."""
+        if isinstance(obj, type) and obj in self._kinds:
+            return callers_class, (self._kinds[obj],)
+        return super().reducer_override(obj)
+
+    def handle(self, port: Any) -> Any:
+        """Multiports by name, for they have no number; all others by number."""
+        if getattr(port, "_channels", None) is not None:
+            return callers_port, (self._number(port._owner), port.name)
+        return callers_element, (port._element,)
+
+    def reactor(self, reactor: Any) -> Any:
+        """What the caller knows by the number."""
+        number = self._number(reactor)
+        return NotImplemented if number is None else (callers_reactor, (number,))
+
+    def _number(self, reactor: Any) -> int | None:
+        return reactor._number if isinstance(reactor, Elsewhere) else self._numbers.get(id(reactor))
+
+
+class Homecoming(pickle.Unpickler):
+    """Reads in the caller what `Homeward` wrote in a worker."""
+
+    def __init__(self, file: Any, graph: Graph) -> None:
+        super().__init__(file)
+        self._known: dict[str, Callable[..., Any]] = {
+            "callers_class": _KINDS_BY_ID.__getitem__,
+            "callers_reactor": graph.reactors.__getitem__,
+            "callers_element": graph.elements.__getitem__,
+            "callers_port": lambda number, name: vars(graph.reactors[number])[name],
+        }
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a reference refers to, or how to find out."""
+        return self._known[name] if module == __name__ and name in self._known else super().find_class(module, name)
+
+
+def empty(kind: type) -> Any:
+    """A reactor or port that its maker knows nothing of."""
+    return object.__new__(kind)
+
+
+def callers_class(identity: str) -> NoReturn:
+    """A reference; `Homecoming` resolves it."""
+    raise LookupError(identity)
+
+
+def callers_reactor(number: int) -> NoReturn:
+    """Likewise."""
+    raise LookupError(number)
+
+
+def callers_element(number: int) -> NoReturn:
+    """Likewise."""
+    raise LookupError(number)
+
+
+def callers_port(number: int, name: str) -> NoReturn:
+    """Likewise."""
+    raise LookupError(number, name)
+
+
+def _in_reaction(function: FunctionType) -> tuple[type, str, str] | None:
+    """Where to find a function whose name leads to the reaction that it is the body of: class, reaction, part."""
+    found: Any = sys.modules.get(function.__module__) if function.__module__ != "__main__" else None
+    for name in function.__qualname__.split("."):
+        found = getattr(found, name, None)
+    if isinstance(found, Reaction) and found._class is not None:
+        for part in ("body", "late"):
+            if getattr(found, part) is function:
+                return found._class, found.name, part
+    return None
+
+
+def _function_of(kind: type, reaction: str, part: str) -> Any:
+    return getattr(getattr(kind, reaction), part)
+
+
+def _found_afresh(name: str, module: ModuleType) -> bool:
+    """Whether an interpreter that has not imported the module would find the same one."""
+    parent, _, _ = name.rpartition(".")
+    path = getattr(sys.modules.get(parent), "__path__", None) if parent else None
+    if parent and path is None:
+        return False
+    for finder in sys.meta_path:
+        try:
+            spec = finder.find_spec(name, path)
+        except (ImportError, AttributeError):
+            continue
+        if spec is not None:
+            return spec.origin == getattr(getattr(module, "__spec__", None), "origin", None)
+    return False
+
+
+def importable_ahead(names: Iterable[str]) -> list[str]:
+    """The installed modules among those named, and those that the user's own among them use."""
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    stack = [*names]
+    while stack:
+        name = stack.pop()
+        module = sys.modules.get(name)
+        if module is None or name in seen or name == "__main__":
+            continue
+        seen.add(name)
+        if installed(module) or name.startswith("reactors."):
+            found[name] = None
+            continue
+        for value in list(vars(module).values()):
+            if isinstance(value, ModuleType):
+                stack.append(value.__name__)
+            elif isinstance(value, type | FunctionType):
+                stack.append(value.__module__)
+    return list(found)

@@ -1,0 +1,265 @@
+"""Through what do values enter and leave a reactor?
+
+`Input` and `Output` are declarations in a class and, bound to a reactor, the handles that its reactions read and write.
+A port with a width is a multiport: one object with a channel for every element, each a port of its own. At rest, that is
+outside of a reaction, a port knows its name and layout and nothing else; what it can do in a reaction is `access.py`'s.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, cast, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from reactors.declared import Declared, parameter
+from reactors.errors import ArgumentError, OutsideReactionError
+from reactors.layout import (
+    Layout,
+    Shape,
+    T,
+    checked_dtype,
+    checked_length,
+    checked_shape,
+    checked_type,
+    resolved_length,
+    resolved_shape,
+    space_layout,
+)
+from reactors.location import Location
+
+if TYPE_CHECKING:
+    import torch
+
+    from reactors.connect import Connection, Sink, Source
+
+class Port(Declared, Generic[T]):
+    """What `Input` and `Output` have in common; not to be made itself."""
+
+    _channels: list[Self] | None = None  # of a multiport
+    _multiport: Self | None = None  # of a channel: what it is a channel of
+    _element: int = -1  # index into the program's elements
+    _connections: tuple[Connection, ...] = ()  # those it takes part in, on either side
+    _layout: Layout | None = None  # once known; on the declaration where it is the same for all reactors of the class
+
+    def _describe(
+        self,
+        type: Any = None,
+        *,
+        shape: Shape | None = None,
+        dtype: DTypeLike | None = None,
+        space: object = None,
+        width: int | str | None = None,
+    ) -> None:
+        """Keep and check what the declaration says; strings are looked up later, in each reactor."""
+        what = f"rx.{self.__class__.__name__}"
+        ways = sum((type is not None, space is not None, shape is not None or dtype is not None))
+        if ways > 1:
+            raise ArgumentError(f"{what} takes one of a type, a shape with a dtype, or a space, and was given {ways}")
+        self._type = checked_type(type, what)
+        self._shape = None if shape is None and dtype is None else checked_shape(() if shape is None else shape, what)
+        self._dtype = None if self._shape is None else checked_dtype(np.float64 if dtype is None else dtype, what)
+        self._space = space
+        self._width = width if width is None or isinstance(width, str) else checked_length(width, f"{what}: width", None)
+        if space is None and not isinstance(self._shape, str) and not any(isinstance(n, str) for n in self._shape or ()):
+            self._layout = Layout(self._type, cast("tuple[int, ...] | None", self._shape), self._dtype)
+        self._declare(sys._getframe(2))
+
+    # At rest: its layout and its channels.
+
+    @property
+    def width(self) -> int | None:
+        """The number of channels of a multiport; None for a single port."""
+        channels = self._open()
+        return None if channels is None else len(channels)
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the arrays on it; None if it carries objects."""
+        return self._carried().shape
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """The dtype of the arrays on it; None if it carries objects."""
+        return self._carried().dtype
+
+    def _carried(self) -> Layout:
+        layout = self._layout or self._declared._layout
+        if layout is None:
+            layout = self._layout = self._resolved()
+        return layout
+
+    def _resolved(self) -> Layout:
+        declared = self._declared
+        if declared._shape is not None:
+            return Layout(None, resolved_shape(declared._shape, self, self._owner), declared._dtype)
+        space = declared._space
+        if isinstance(space, str):
+            space = parameter(self._owner, space, "space", self)
+        return space_layout(space, self)
+
+    def _open(self) -> list[Self] | None:
+        """The channels of a multiport, made when somebody first asks for them."""
+        if self._channels is None and self._declared._width is not None and self._multiport is None:
+            width = resolved_length(self._declared._width, "width", self, self._owner)
+            self._channels = [self._channel(i) for i in range(width)]
+        return self._channels
+
+    def _channel(self, i: int) -> Self:
+        channel = object.__new__(self.__class__)
+        channel._owner = self._owner
+        channel._declared = self._declared
+        channel._multiport = self
+        channel.name = f"{self.name}[{i}]"
+        return channel
+
+    @property
+    def _whole(self) -> Self:
+        """The multiport that it is a channel of, or itself."""
+        return self if self._multiport is None else self._multiport
+
+    def _several(self, why: str) -> list[Self]:
+        channels = self._open()
+        if channels is None:
+            raise ArgumentError(f"{self.where()} is a single port: {why}; a multiport is declared with width=...")
+        return channels
+
+    def __len__(self) -> int:
+        return len(self._several("it has no length"))
+
+    @overload
+    def __getitem__(self, i: int) -> Self: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Self]: ...
+    def __getitem__(self, i: int | slice) -> Self | list[Self]:
+        channels = self._several("it has no channels")
+        try:
+            return channels[i]
+        except IndexError:
+            raise IndexError(f"{self.where()} has {len(channels)} channels, and no channel {i}") from None
+
+    def __iter__(self) -> Iterator[Self]:
+        return iter(self._several("it has no channels to go through"))
+
+    def __bool__(self) -> bool:
+        raise ArgumentError(f"{self.path} is neither true nor false; ask for {self.name}.is_present or {self.name}.value")
+
+    def __rshift__(self, other: Sink[T] | Sequence[Sink[T]]) -> None:
+        from reactors.connect import attach
+
+        attach(self, other, Location.caller())
+
+    def __rrshift__(self, other: Sequence[Source[T]]) -> None:
+        from reactors.connect import attach
+
+        attach(other, self, Location.caller())
+
+    # In a reaction: `access.py` puts a class in the place of this one whose methods do the work.
+
+    @property
+    def value(self) -> T:
+        """What is on the port at this tag; None when it is absent. Arrays are read-only views, valid during the reaction."""
+        self._at_rest("value")
+
+    @property
+    def is_present(self) -> bool:
+        """Whether there is anything on the port at this tag; on a multiport, on any of its channels."""
+        self._at_rest("is_present")
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The value as an array; of a multiport, all channels as one block."""
+        self._at_rest("array")
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The same memory as `array`, as a torch tensor."""
+        self._at_rest("tensor")
+
+    @property
+    def present(self) -> Sequence[int]:
+        """The indices of the channels of a multiport that are present, ascending."""
+        self._at_rest("present")
+
+    def set(self, value: T) -> None:
+        """Put `value` on the port at this tag; the last one set in a tag counts."""
+        self._at_rest("set")
+
+    def loan(self) -> T:
+        """The memory of an array port to write the next value into; a later `set` of it copies nothing."""
+        self._at_rest("loan")
+
+    def _at_rest(self, use: str) -> NoReturn:
+        raise OutsideReactionError(
+            f"{self.where()}: .{use} outside of a reaction; ports hold values only while a reaction that declares them runs"
+        )
+
+    if TYPE_CHECKING:  # how a connection sees a port: see `Source` and `Sink`
+
+        def _gives(self) -> T: ...
+        def _takes(self, value: T, /) -> None: ...
+
+
+class Input(Port[T]):
+    """Declares an input: what a reactor reads, and what its container writes or connects.
+
+    >>> import reactors as rx
+    >>> class Sum(rx.Reactor):
+    ...     terms = rx.Input(int, width="n")
+    ...     scale = rx.Input(shape=(3,), dtype="f4")
+    ...     def __init__(self, n):
+    ...         self.n = n
+    >>> adder = Sum(4)
+    >>> len(adder.terms), adder.scale.shape
+    (4, (3,))
+    """
+
+    word = "input"
+
+    @overload
+    def __init__(
+        self: Input[NDArray[Any]], *, shape: Shape, dtype: DTypeLike = ..., width: int | str | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        type: type[T] | None = None,
+        *,
+        dtype: DTypeLike | None = None,
+        space: object = None,
+        width: int | str | None = None,
+    ) -> None: ...
+    def __init__(self, type: Any = None, **description: Any) -> None:
+        self._describe(type, **description)
+
+
+class Output(Port[T]):
+    """Declares an output: what a reactor writes, and what its container reads or connects.
+
+    >>> import reactors as rx
+    >>> class Counter(rx.Reactor):
+    ...     count = rx.Output(int)
+    >>> Counter().count.set(1)
+    Traceback (most recent call last):
+    reactors.errors.OutsideReactionError: Counter.count (...): .set outside of a reaction; ...
+    """
+
+    word = "output"
+
+    @overload
+    def __init__(
+        self: Output[NDArray[Any]], *, shape: Shape, dtype: DTypeLike = ..., width: int | str | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        type: type[T] | None = None,
+        *,
+        dtype: DTypeLike | None = None,
+        space: object = None,
+        width: int | str | None = None,
+    ) -> None: ...
+    def __init__(self, type: Any = None, **description: Any) -> None:
+        self._describe(type, **description)

@@ -1,0 +1,245 @@
+"""When does which code run, and what may it touch?
+
+A reaction is a method with a declaration of what triggers it, what else it reads and what it may write. `rx.reaction` declares
+one in the class, `Reactor.add_reaction` in `__init__`; both are checked here as far as one reaction can be checked alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType, MethodType
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, overload
+
+from reactors.actions import Action, Timed, Timer, checked_duration, resolved_duration
+from reactors.bank import Bank, Ports
+from reactors.declared import Declared
+from reactors.errors import ArgumentError, DeclarationError
+from reactors.location import Location
+from reactors.native import Native
+from reactors.ports import Port
+from reactors.time import Duration
+from reactors.triggers import BuiltinTrigger, Stop
+
+R = TypeVar("R")
+
+Trigger: TypeAlias = Port[Any] | Timer | Action[Any] | BuiltinTrigger
+Effect: TypeAlias = Port[Any] | Action[Any] | Stop
+Body: TypeAlias = Callable[[], object]
+Triggers: TypeAlias = Trigger | Ports[Any] | Iterable[Trigger | Ports[Any]]
+Uses: TypeAlias = Port[Any] | Timed | Ports[Any] | Iterable[Port[Any] | Timed | Ports[Any]]
+Effects: TypeAlias = Effect | Ports[Any] | Iterable[Effect | Ports[Any]]
+
+_FORMS = {
+    "triggers": "a port, a timer, an action, rx.startup or rx.shutdown",
+    "uses": "a port, a timer or an action",
+    "effects": "a port, an action or rx.stop",
+}
+_KINDS: dict[str, tuple[type, ...]] = {
+    "triggers": (Port, Timed, BuiltinTrigger),
+    "uses": (Port, Timed),
+    "effects": (Port, Action, Stop),
+}
+
+
+class Reaction(Declared, Generic[R]):
+    """A declared reaction; on an instance, `reactor.name` is the method itself."""
+
+    word = "reaction"
+
+    def __init__(self, body: Callable[..., object] | Native, triggers: object, uses: object, effects: object) -> None:
+        self.body = body
+        self.triggers: tuple[Any, ...] = tuple(flattened(triggers, "triggers"))
+        self.uses: tuple[Any, ...] = tuple(flattened(uses, "uses"))
+        writes = tuple(flattened(effects, "effects"))
+        self.effects = tuple(effect for effect in writes if not isinstance(effect, Stop))
+        stops = [effect for effect in writes if isinstance(effect, Stop)]
+        if len(stops) > 1:
+            raise ArgumentError(f"effects: {stops[0]!r} and {stops[1]!r}; a reaction has one way to stop the program")
+        self.stop = stops[0] if stops else None
+        self.builtins = {end for end in (*self.triggers, *self.uses) if isinstance(end, BuiltinTrigger)}
+        self.limit: int | str | None = None  # the deadline
+        self.late: Callable[..., object] | None = None
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Reaction[R]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[[], None]: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Reaction[R] | Callable[[], Any]:
+        if instance is None:
+            return self
+        if isinstance(self.body, Native):
+            raise DeclarationError(f"{self.where()} is a C function; it runs when it is triggered and cannot be called")
+        return MethodType(self.body, instance)
+
+    def deadline(self, limit: Duration) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
+        """Declares the method to run instead when the reaction would start later than `limit` after the time of its tag.
+
+        >>> import reactors as rx
+        >>> class Brake(rx.Reactor):
+        ...     pedal = rx.PhysicalAction(float)
+        ...     @rx.reaction(pedal)
+        ...     def brake(self): ...
+        ...     @brake.deadline("5 ms")
+        ...     def too_late(self): ...
+        >>> rx.Graph(Brake()).program.reactions[0].deadline
+        5000000
+        """
+        given = checked_duration(limit, "deadline")
+
+        def declare(method: Callable[[R], None]) -> Callable[[R], None]:
+            checked_method(method, "the deadline's method")
+            if self._class is not None:
+                raise DeclarationError(
+                    f"{self.where()} belongs to a class that is complete; declare its deadline in the same class, below it"
+                )
+            if self.late is not None:
+                raise DeclarationError(f"{self.where()} has a deadline already; it can have one")
+            self.limit, self.late = given, method
+            same_name = getattr(method, "__name__", "") == getattr(self.body, "__name__", None)
+            return self if same_name else method  # type: ignore[return-value]  # as with property.setter
+
+        return declare
+
+    def deadline_ns(self, owner: Any) -> int | None:
+        """The deadline for one reactor."""
+        return None if self.limit is None else resolved_duration(self.limit, "deadline", self, owner)
+
+
+def reaction(
+    *triggers: Trigger, uses: Uses = (), effects: Effects = ()
+) -> Callable[[Callable[[R], None] | Native], Reaction[R]]:
+    """Declares the method below it as a reaction.
+
+    It runs at every tag at which one of `triggers` is present, at most once; it may read these and `uses`, and write
+    `effects`. The reactions of a class run in the order in which they stand there.
+
+    >>> import reactors as rx
+    >>> class Double(rx.Reactor):
+    ...     number = rx.Input(int)
+    ...     doubled = rx.Output(int)
+    ...     @rx.reaction(number, effects=doubled)
+    ...     def double(self):
+    ...         self.doubled.set(2 * self.number.value)
+    >>> Double.double
+    <reaction Double.double>
+    """
+    if len(triggers) == 1 and isinstance(triggers[0], FunctionType):
+        raise DeclarationError(
+            f"{triggers[0].__qualname__} ({_of_code(triggers[0])}): @rx.reaction without triggers; "
+            "write @rx.reaction(trigger, ...)"
+        )
+    for group, given in (("triggers", triggers), ("uses", uses), ("effects", effects)):
+        for _ in flattened(given, group):
+            pass
+
+    def declare(method: Callable[[R], None] | Native) -> Reaction[R]:
+        if not isinstance(method, Native):
+            checked_method(method, "the reaction")
+        declared: Reaction[R] = Reaction(method, triggers, uses, effects)
+        declared._declare(sys._getframe(1))
+        return declared
+
+    return declare
+
+
+def flattened(given: object, what: str) -> Iterator[Any]:
+    """The single ports, timers and actions in an argument that may nest them; anything else is refused."""
+    if isinstance(given, _KINDS[what]):
+        yield given
+    elif isinstance(given, Ports | list | tuple):
+        for each in given:
+            yield from flattened(each, what)
+    else:
+        _refuse(given, what)
+
+
+def _refuse(given: object, what: str) -> NoReturn:
+    subject = "a trigger" if what == "triggers" else f"in {what}"
+    if isinstance(given, type) and issubclass(given, Declared):
+        wrong = f"rx.{given.__name__} itself, without parentheses; declare one (name = rx.{given.__name__}(...)) and name it"
+    elif isinstance(given, Reaction):
+        wrong = f"the reaction {given.path}; reactions trigger others through ports and actions"
+    elif isinstance(given, Bank):
+        wrong = f"{given!r}; name one of its ports, as in bank.port"
+    elif isinstance(given, Stop):
+        wrong = f"{given!r}, which belongs into effects"
+    elif isinstance(given, BuiltinTrigger | Timed):
+        wrong = f"{given!r}, which is a trigger and nothing that could be {'read' if what == 'uses' else 'written'}"
+    else:
+        wrong = f"{given!r}, of type {type(given).__name__}"
+    raise ArgumentError(f"rx.reaction: {subject} is {wrong}; what can stand there is {_FORMS[what]}")
+
+
+def checked_method(method: object, what: str) -> None:
+    """Refuse what cannot be called with `self` alone and be done when it returns."""
+    plain = inspect.unwrap(method) if callable(method) else method
+    if isinstance(plain, Reaction):
+        raise DeclarationError(f"{plain.where()} is a reaction already; name all its triggers in one @rx.reaction")
+    if not isinstance(plain, FunctionType):
+        raise DeclarationError(f"{what} is {plain!r}, of type {type(plain).__name__}, and has to be a method")
+    where = f"{plain.__qualname__} ({_of_code(plain)})"
+    check_synchronous(plain, where)
+    code = plain.__code__
+    extra = [*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]]
+    variable = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    if variable and plain is method:
+        extra += [*code.co_varnames[code.co_argcount + code.co_kwonlyargcount :]][:1]
+    if code.co_argcount == 0 and not variable:
+        raise DeclarationError(f"{where} takes no self; write def {plain.__name__}(self)")
+    if extra:
+        raise DeclarationError(
+            f"{where} takes {', '.join(extra)} besides self; write def {plain.__name__}(self) and read ports as self.<port>"
+        )
+
+
+def check_synchronous(function: FunctionType, where: str) -> None:
+    """Refuse coroutine and generator functions: a reaction is done when it returns."""
+    flags, name = function.__code__.co_flags, function.__name__
+    if flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise DeclarationError(
+            f"{where} is a coroutine function, and a reaction runs to its end at one tag; write def {name}(self), and bring "
+            f"results from outside in through a physical action"
+        )
+    if flags & inspect.CO_GENERATOR:
+        raise DeclarationError(
+            f"{where} is a generator function, and a reaction runs to its end at one tag; write it without yield, and let "
+            f"an action start the next step"
+        )
+
+
+def _of_code(function: FunctionType) -> Location:
+    return Location(function.__code__.co_filename, function.__code__.co_firstlineno)
+
+
+def own_code(body: object) -> FunctionType | None:
+    """The function behind a body, if there is one to read."""
+    plain = inspect.unwrap(body) if callable(body) else body
+    if isinstance(plain, MethodType):
+        plain = inspect.unwrap(plain.__func__)
+    return plain if isinstance(plain, FunctionType) else None
+
+
+
+
+def checked_body(body: Any, where: str, argument: str) -> Any:
+    """Refuse what cannot be called without arguments and be done when it returns."""
+    if isinstance(body, Native):
+        return body
+    if not callable(body):
+        raise ArgumentError(f"{where}: {argument} is {body!r}, of type {type(body).__name__}, and has to be callable")
+    function = own_code(body)
+    if function is not None:
+        named = f"{where}: {argument} {function.__qualname__} ({_of_code(function)})"
+        check_synchronous(function, named)
+    try:
+        inspect.signature(body).bind()
+    except TypeError as error:
+        raise DeclarationError(
+            f"{where}: {argument} {body!r} is called without arguments ({error}); give a bound method, or a function that "
+            f"closes over what it needs"
+        ) from None
+    except ValueError:
+        pass  # a builtin without a signature
+    return body

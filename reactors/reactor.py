@@ -1,0 +1,207 @@
+"""What is a reactor?
+
+State that nobody else may touch, ports through which values come and go, and reactions that run in an order that is fixed
+before the program starts. A subclass declares ports and reactions in its body and makes parameters and structure in its
+`__init__`, which runs once, in the caller. Assigning a reactor to an attribute contains it.
+
+What this package keeps about a reactor lies in slots, so that `vars(reactor)` is the user's own, plus the bound ports.
+There is no `__setattr__`: it would slow down every `self.n += 1`. Containment is read from `vars` when the program is
+elaborated.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from reactors.actions import checked_duration
+from reactors.classbody import complete
+from reactors.declared import Declared
+from reactors.errors import DeclarationError, OutsideReactionError, StructureError
+from reactors.location import Location
+from reactors.native import Native
+from reactors.reaction import Effects, Reaction, Triggers, Uses, checked_body
+from reactors.time import Duration, Tag
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Executing(threading.local):
+    """Whether this thread is executing a program; the runtime says so."""
+
+    program = False
+
+
+executing = Executing()
+
+
+class Reactor:
+    """The class to derive reactors from.
+
+    >>> import reactors as rx
+    >>> class Counter(rx.Reactor):
+    ...     tick = rx.Timer(period="100 ms")
+    ...     count = rx.Output(int)
+    ...     def __init__(self, start=0):
+    ...         self.n = start
+    ...     @rx.reaction(tick, effects=count)
+    ...     def on_tick(self):
+    ...         self.n += 1
+    ...         self.count.set(self.n)
+    >>> Counter()
+    <reactor Counter>
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_added_reactions",
+        "_bank_index",
+        "_engine",
+        "_index",
+        "_made_at",
+        "_container",
+        "_path",
+        "_rng",
+        "_run_seed",
+    )
+
+    _declarations: ClassVar[tuple[Declared, ...]] = ()  # ports, timers and actions of the class and its bases
+    _reactions: ClassVar[tuple[Reaction[Any], ...]] = ()  # likewise, base reactions first
+
+    _added_reactions: list[Reaction[Any]]  # reactions declared by call
+    _bank_index: int
+    _engine: Any  # what runs it, while something does
+    _index: int  # in graph.reactors
+    _made_at: Location
+    _container: Reactor | None
+    _path: str | None
+    _rng: np.random.Generator | None
+    _run_seed: int | None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls, Location.caller())
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: ARG004 - they are for __init__
+        self = object.__new__(cls)
+        frame = sys._getframe(1)
+        self._made_at = Location(frame.f_code.co_filename, frame.f_lineno)
+        if executing.program:
+            raise StructureError(
+                f"a {cls.__qualname__} made at {self._made_at} while the program runs: its graph is fixed by then; make all "
+                f"reactors in __init__, and keep those that are to do nothing yet without input"
+            )
+        self._added_reactions = []
+        self._bank_index = 0
+        self._container = self._path = self._engine = self._run_seed = self._rng = None
+        for declaration in cls._declarations:
+            setattr(self, declaration.name, declaration._bind(self))
+        return self
+
+    def __repr__(self) -> str:
+        return f"<reactor {self.path}>"
+
+    # Structure
+
+    @property
+    def path(self) -> str:
+        """Where it is in the program, as in "main.rollouts[3]"; its class before the program is elaborated."""
+        return self._path or type(self).__qualname__
+
+    @property
+    def bank_index(self) -> int:
+        """Its index in its bank; 0 outside of one."""
+        return self._bank_index
+
+    def add_reaction(
+        self,
+        triggers: Triggers,
+        body: Callable[[], object] | Native,
+        *,
+        uses: Uses = (),
+        effects: Effects = (),
+        deadline: Duration | None = None,
+        late: Callable[[], object] | None = None,
+    ) -> None:
+        """Declares a reaction by call, in `__init__`: for ports of contained reactors, and for generated programs.
+
+        `body`, and `late` if the deadline is missed, are called without arguments. Reactions declared by call follow those
+        of the class, in the order of the calls.
+
+        >>> import reactors as rx
+        >>> class Source(rx.Reactor):
+        ...     out = rx.Output(int)
+        >>> class Watch(rx.Reactor):
+        ...     def __init__(self):
+        ...         self.source = Source()
+        ...         self.add_reaction(self.source.out, self.look)
+        ...     def look(self):
+        ...         print(self.source.out.value)
+        """
+        where = f"{type(self).__qualname__}.add_reaction"
+        if executing.program or self._engine is not None:
+            raise StructureError(f"{where} while the program runs: reactions are declared in the class or in __init__")
+        declared: Reaction[Any] = Reaction(checked_body(body, where, "body"), triggers, uses, effects)
+        declared._owner = self
+        declared._declare(sys._getframe(1))
+        if (deadline is None) != (late is None):
+            raise DeclarationError(
+                f"{where} ({declared.location}): deadline and late go together: how long, and what to run instead"
+            )
+        if deadline is not None and late is not None:
+            declared.limit = checked_duration(deadline, f"deadline of {where}")
+            declared.late = checked_body(late, where, "late")
+        self._added_reactions.append(declared)
+
+    # In a reaction
+
+    @property
+    def tag(self) -> Tag:
+        """The tag that is being executed: time in ns since the start, and microstep."""
+        tag: Tag = self._running("tag").tag()
+        return tag
+
+    @property
+    def physical_time(self) -> int:
+        """The physical time in ns since the start."""
+        time: int = self._running("physical_time").physical_time()
+        return time
+
+    @property
+    def lag(self) -> int:
+        """How far physical time is ahead of the time of the tag, in ns."""
+        engine = self._running("lag")
+        lag: int = engine.physical_time() - engine.tag().time
+        return lag
+
+    def request_stop(self) -> None:
+        """Ends the program at the next microstep, or as much later as `effects=rx.stop.after(...)` says."""
+        self._running("request_stop()").request_stop(self)
+
+    @property
+    def seed(self) -> int:
+        """A number that depends on the seed of the run and the path of the reactor, and on nothing else."""
+        if self._run_seed is None:
+            self._running("seed")
+        return int.from_bytes(blake2b(f"{self._run_seed}:{self.path}".encode(), digest_size=8).digest()) >> 1
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A NumPy generator seeded with `seed`, the same one throughout the run."""
+        if self._rng is None:
+            import numpy as np
+
+            self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))
+        return self._rng
+
+    def _running(self, use: str) -> Any:
+        if self._engine is None:
+            raise OutsideReactionError(
+                f"{self.path} (made at {self._made_at}): .{use} outside of a reaction; it is known only while the program runs"
+            )
+        return self._engine

@@ -1,0 +1,130 @@
+"""What came out of a run?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+from reactors_runtime import tables
+
+if TYPE_CHECKING:
+    from reactors_runtime.image import Image
+    from reactors_runtime.memory import Memory
+
+    from reactors.time import Tag
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionStatistics:
+    """How often a reaction ran and what it cost. Times of light reactions are estimated from about one run in sixteen."""
+
+    path: str
+    worker: int
+    count: int
+    late: int  # how often it missed its deadline, and the other method ran
+    seconds: float  # spent in it altogether
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStatistics:
+    """What a worker did with its time."""
+
+    worker: int
+    tags: int
+    reactions: int
+    waited: float  # seconds spent waiting: for others, for physical time, for something to do
+    sleeps: int  # how often it went to sleep over that
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of `rx.run`.
+
+    `digest` is equal for equal behaviour: a hash chain per reactor over every (tag, reaction, ports present) executed,
+    combined in path order. It depends on neither workers nor backend. `tags` counts the tags that were executed; with
+    several workers, by the one that went through most of them.
+
+    >>> import reactors as rx
+    >>> class Clock(rx.Reactor):
+    ...     tick = rx.Timer(period="1 ms")
+    ...     @rx.reaction(tick)
+    ...     def on_tick(self): ...
+    >>> result = rx.run(Clock(), fast=True, timeout="9 ms")
+    >>> result.tags, result.reactions
+    (10, 10)
+    """
+
+    digest: str
+    tags: int
+    reactions: int
+    wall_time: float  # seconds from tag (0, 0) to the end
+    final_tag: Tag
+    seed: int
+    backend: str
+    workers: list[WorkerStatistics] = field(repr=False)
+    statistics: list[ReactionStatistics] = field(repr=False)
+
+    def summary(self, most: int = 12) -> str:
+        """A table for people: how busy each worker was, and the `most` expensive reactions."""
+        rate = self.reactions / self.wall_time if self.wall_time else 0.0
+        lines = [
+            f"{self.reactions:,} reactions at {self.tags:,} tags in {self.wall_time:.3f} s ({rate:,.0f}/s), "
+            f"{len(self.workers)} worker{'s' * (len(self.workers) != 1)} ({self.backend}), seed {self.seed}",
+            f"digest {self.digest}",
+            "",
+            "worker   busy   reactions        tags   sleeps",
+        ]
+        for w in self.workers:
+            busy = max(0.0, 1 - w.waited / self.wall_time) if self.wall_time else 0.0
+            lines.append(f"{w.worker:6}  {busy:5.0%}  {w.reactions:10,}  {w.tags:10,}  {w.sleeps:7,}")
+        rows = sorted(self.statistics, key=lambda s: (-s.seconds, s.path))
+        lines += ["", "reaction                                  worker       count    total s   each us    share"]
+        for s in rows[:most]:
+            each = s.seconds / s.count * 1e6 if s.count else 0.0
+            share = s.seconds / self.wall_time if self.wall_time else 0.0
+            late = f"  {s.late:,} late" if s.late else ""
+            lines.append(f"{s.path:40}  {s.worker:6}  {s.count:10,}  {s.seconds:9.3f}  {each:8.1f}  {share:7.1%}{late}")
+        if len(rows) > most:
+            rest = sum(s.seconds for s in rows[most:])
+            lines.append(f"and {len(rows) - most} more, {rest:.3f} s")
+        return "\n".join(lines)
+
+
+def collect(image: Image, memory: Memory, wall_time: float, seed: int, backend: str) -> Result:
+    """Read the outcome from the arena of a run that is over."""
+    from reactors.time import Tag
+
+    program = image.program
+    chains = tables.view(memory, image.at["digests"], len(program.reactors), np.dtype(np.uint64))
+    digest = blake2b(digest_size=16)
+    for path, number in sorted((reactor.path, number) for number, reactor in enumerate(program.reactors)):
+        digest.update(path.encode() + b"\0" + int(chains[number]).to_bytes(8, "little") + b"\n")
+    bells = tables.view(memory, image.at["bells"], image.workers, tables.BELL)
+    reactions, workers, final = [], [], Tag(0, 0)
+    for worker, part in enumerate(image.parts):
+        stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)
+        for number, row in zip(part.reactions, stats.tolist(), strict=True):
+            count, late, sampled, ns = row
+            reaction = program.reactions[number]
+            path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
+            seconds = ns / sampled * count / 1e9 if sampled else 0.0
+            reactions.append(ReactionStatistics(path, worker, count, late, seconds))
+        bell = bells[worker]
+        workers.append(
+            WorkerStatistics(worker, int(bell["tags"]), int(bell["reactions"]), bell["waited_ns"] / 1e9, int(bell["sleeps"]))
+        )
+        now = tables.view(memory, part.offsets["now"], 1, tables.TAG)[0]
+        final = max(final, Tag(int(now["time"]), int(now["microstep"])))
+    return Result(
+        digest=digest.hexdigest(),
+        tags=max(w.tags for w in workers),
+        reactions=sum(w.reactions for w in workers),
+        wall_time=wall_time,
+        final_tag=final,
+        seed=seed,
+        backend=backend,
+        workers=workers,
+        statistics=reactions,
+    )

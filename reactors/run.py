@@ -1,0 +1,292 @@
+"""How does a program run?
+
+Elaborated, placed, flattened into an arena, and then handed to one of three backends: this thread alone (`inline`), a thread
+per worker, or a process per worker. The core that they run is the same, and so is what comes out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from reactors_runtime import engine as engines
+from reactors_runtime import placement as placements
+from reactors_runtime.engine import Engine, ReactionFailed, Runaway
+from reactors_runtime.image import Image, Options
+from reactors_runtime.memory import Memory, OutOfMemory
+from reactors_runtime.program import Kind
+
+from reactors.access import Binding, Context
+from reactors.errors import (
+    ArgumentError,
+    ContainmentError,
+    MemoryTooSmall,
+    MicrostepLimitError,
+    PlacementError,
+    ReactionError,
+    StructureError,
+)
+from reactors.graph import Graph
+from reactors.progress import Progress
+from reactors.reactor import Reactor, executing
+from reactors.result import Result, collect
+from reactors.time import Duration, Tag, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Literal
+
+BACKENDS = ("auto", "inline", "thread", "process")
+
+
+def run(
+    main: Reactor | Graph,
+    *,
+    workers: int = 1,
+    backend: Literal["auto", "inline", "thread", "process"] = "auto",
+    fast: bool = False,
+    timeout: Duration | None = None,
+    keepalive: bool | None = None,
+    seed: int = 0,
+    placement: str | Mapping[str, int] | Callable[[str], int | None] = "auto",
+    trace: str | os.PathLike[str] | None = None,
+    progress: bool | Callable[[Tag, float, float | None], None] | None = None,
+    debug: bool = False,
+    max_microsteps: int | None = None,
+) -> Result:
+    """Run a program to its end: a timeout, a request to stop, or nothing left to do.
+
+    `workers` run reactions at the same time, in this thread if there is one, else in processes (`backend`). `fast` does not
+    wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when nothing
+    else is left (by default if the program has any). `placement` maps paths of reactors to workers where "auto" will not do.
+    `trace` names a file for a timeline that chrome://tracing and Perfetto show. `progress` draws a line, or calls a function
+    with the tag, the seconds since the start, and how much of the timeout is over. `debug` checks what is too dear to check
+    every day: types on ports, shared values that are changed. `max_microsteps` at one time is an error.
+
+    Raises `ReactorError`: what elaboration finds, `ReactionError` with the exception of a reaction as its cause,
+    `WorkerDied`; and `KeyboardInterrupt` after the shutdown reactions have run.
+
+    >>> import reactors as rx
+    >>> class Once(rx.Reactor):
+    ...     @rx.reaction(rx.startup)
+    ...     def hello(self):
+    ...         print("hello at", self.tag)
+    >>> rx.run(Once()).reactions
+    hello at (0 ns, 0)
+    1
+    """
+    if executing.program:
+        raise StructureError("rx.run inside of a reaction: a program cannot run another one in the same thread")
+    checked(workers, backend, seed, max_microsteps)
+    limit = None if timeout is None else duration(timeout, "timeout of rx.run")
+    graph = main if isinstance(main, Graph) else Graph(whole(main))
+    if any(reactor._engine is not None for reactor in graph.reactors):
+        raise StructureError(f"{graph.main.path} is running already; wait for its end, or make another one")
+    backend = chosen(backend, workers)
+    program = graph.program
+    physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
+    options = Options(
+        fast=fast,
+        keepalive=physical if keepalive is None else keepalive,
+        timeout=limit,
+        spin=100_000 if workers <= len(os.sched_getaffinity(0)) else 0,
+        processes=backend == "process",
+        max_microsteps=max_microsteps or 0,
+        trace=1 << 16 if trace is not None else 0,
+    )
+    image = Image(program, placed(graph, workers, placement), workers, options)
+    try:
+        memory = Memory.reserve(image.size, limit=image.size + (1 << 36 if backend == "process" else 0), shares=image.shares)
+    except OutOfMemory as error:
+        raise MemoryTooSmall(f"{graph.main.path}: {error}") from None
+    with memory:
+        image.write(memory)
+        for reactor in graph.reactors:
+            reactor._run_seed, reactor._rng = seed, None
+        began = time.perf_counter()
+        try:
+            with Progress(progress, image, memory, in_thread=backend == "inline") as line:
+                BACKEND[backend](graph, image, memory, line, debug)
+        except ReactionFailed as failed:
+            raise failure(graph, failed) from failed.exception
+        except Runaway as error:
+            raise MicrostepLimitError(runaway(graph, error)) from None
+        finally:
+            wall_time = time.perf_counter() - began
+            if trace is not None:
+                from reactors.timeline import write
+
+                write(trace, graph, image, memory)
+        return collect(image, memory, wall_time, seed, backend)
+
+
+# ---- backends ----
+
+
+def inline(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:  # noqa: ARG001
+    """In this thread, where a debugger can follow."""
+    binding = Binding(graph.elements, debug=debug)
+    alone(graph, image, memory, 0, binding, {})
+
+
+def alone(graph: Graph, image: Image, memory: Memory, worker: int, binding: Binding, shared: dict[int, Any]) -> None:
+    """One worker with the user's own objects."""
+    engine = Engine(image, worker, memory, shared)
+    mine = [reactor for reactor in graph.reactors if image.placement[reactor._index] == worker]
+    try:
+        binding.attach(engine)
+        context = Context(engine)
+        for reactor in mine:
+            reactor._engine = context
+        executing.program = True
+        bodies, late = [graph.bodies[n] for n in engine.reactions], [graph.late[n] for n in engine.reactions]
+        engine.run(bodies, late)  # type: ignore[arg-type]  # a native body is never called
+    finally:
+        executing.program = False
+        for reactor in mine:
+            reactor._engine = None
+        if image.workers == 1:
+            binding.detach()
+        engine.close()
+
+
+def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
+    """A thread per worker, all with the user's own objects."""
+    binding = Binding(graph.elements, debug=debug)
+    shared: dict[int, Any] = {}
+    failures: dict[int, BaseException] = {}
+
+    def work(worker: int) -> None:
+        try:
+            alone(graph, image, memory, worker, binding, shared)
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
+            failures[worker] = error
+            engines.abort(memory, image)
+
+    threads = [threading.Thread(target=work, args=(w,), name=f"reactors worker {w}") for w in range(image.workers)]
+    interrupt: KeyboardInterrupt | None = None
+    try:
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            try:
+                for thread in threads:
+                    thread.join(0.02)
+                line.look()
+            except KeyboardInterrupt as error:
+                if interrupt is not None:
+                    raise
+                interrupt = error
+                engines.abort(memory, image, engines.INTERRUPTED)
+    finally:
+        if image.workers > 1:
+            binding.detach()
+    if interrupt is not None:
+        raise interrupt
+    if failures:
+        raise first(list(failures.values()))
+
+
+def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
+    """A process per worker; the reactors travel there and their attributes back."""
+    from reactors_runtime import workers
+
+    from reactors import shipping
+
+    binding = Binding(graph.elements, debug=debug)
+    parts = [shipping.pack(graph, image, worker, debug=debug) for worker in range(image.workers)]
+    binding.attach_caller(image, memory)
+    try:
+        reports = workers.run(image, memory, parts, modules=shipping.modules(parts), on_wait=line.look if line.wanted else None)
+    finally:
+        binding.detach()
+    shipping.unpack(graph, image, reports)
+    failures = [report.error for report in reports if report.error is not None]
+    if failures:
+        raise first(failures)
+
+
+BACKEND = {"inline": inline, "thread": in_threads, "process": in_processes}
+
+
+def first(failures: list[BaseException]) -> BaseException:
+    """What happened first in logical time; what is no reaction's failure before all others."""
+    return min(failures, key=lambda error: (*error.tag, error.reaction) if isinstance(error, ReactionFailed) else (-1, 0, 0))
+
+
+# ---- arguments and messages ----
+
+
+def checked(workers: object, backend: object, seed: object, max_microsteps: object) -> None:
+    """Refuse what `run` cannot be called with."""
+    for name, value, least in (("workers", workers, 1), ("seed", seed, 0), ("max_microsteps", max_microsteps, 1)):
+        if value is None and name == "max_microsteps":
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ArgumentError(f"{name} of rx.run is {value!r}; write a whole number, {least} or more")
+    if isinstance(workers, int) and workers > 64:
+        raise ArgumentError(f"workers of rx.run is {workers}; there can be 64 at most")
+    if backend not in BACKENDS:
+        raise ArgumentError(f"backend of rx.run is {backend!r}; write one of {', '.join(map(repr, BACKENDS))}")
+
+
+def chosen(backend: str, workers: int) -> str:
+    """The backend that "auto" stands for."""
+    if backend == "auto":
+        free = not getattr(sys, "_is_gil_enabled", lambda: True)()
+        backend = "inline" if workers == 1 else "thread" if free else "process"
+    if backend == "inline" and workers != 1:
+        raise ArgumentError(f'backend="inline" has one worker, and workers is {workers}; use "thread" or "process"')
+    return backend
+
+
+def whole(main: object) -> Reactor:
+    """`main`, if it is a reactor that stands by itself."""
+    if isinstance(main, type) and issubclass(main, Reactor):
+        raise ContainmentError(f"rx.run takes a reactor, and was given the class {main.__qualname__}; write rx.run({main.__qualname__}())")
+    if not isinstance(main, Reactor):
+        raise ArgumentError(f"rx.run takes a reactor or an rx.Graph, and was given {main!r}, of type {type(main).__name__}")
+    return main
+
+
+def placed(graph: Graph, workers: int, placement: Any) -> list[int]:
+    """The worker of each reactor."""
+    reactors = graph.program.reactors
+    if placement == "auto":
+        return placements.spread(reactors, workers)
+    if isinstance(placement, str):
+        raise PlacementError(f'placement of rx.run is {placement!r}; write "auto", a dict or a function of path -> worker')
+    try:
+        return placements.overridden(reactors, workers, placement)
+    except KeyError as error:
+        raise PlacementError(
+            f"placement names {error.args[0]!r}, and there is no such reactor; paths look like {reactors[-1].path!r}"
+        ) from None
+    except ValueError as error:
+        raise PlacementError(f"placement of {error}; workers are whole numbers from 0 to {workers - 1}") from None
+
+
+def failure(graph: Graph, failed: ReactionFailed) -> ReactionError:
+    """A reaction's exception, as `run` raises it."""
+    reaction = graph.program.reactions[failed.reaction] if failed.reaction >= 0 else None
+    cause = failed.exception
+    path = f"{graph.program.reactors[reaction.reactor].path}.{reaction.name}" if reaction else "no reaction"
+    tag = Tag(*failed.tag)
+    error = ReactionError(f"{path} at {tag} raised {type(cause).__name__}: {cause}", path, tag)
+    for note in getattr(failed, "__notes__", ()):
+        error.add_note(note)
+    return error
+
+
+def runaway(graph: Graph, error: Runaway) -> str:
+    """What to say when time stands still."""
+    names = [graph.program.reactions[n] for n in error.reactions]
+    loop = ", ".join(f"{graph.program.reactors[r.reactor].path}.{r.name}" for r in names)
+    return (
+        f"{graph.main.path}: {error.tag[1]:,} microsteps at {Tag(*error.tag).time} ns and time stands still; the reactions that "
+        f"run: {loop}; give a delay in this loop a positive value, or raise max_microsteps"
+    )

@@ -1,0 +1,261 @@
+"""How do reactors get to worker processes, and how does what became of them get back?
+
+Every worker is sent a `Part`: its reactors with their state, the ports that its reactions use, and the bodies that are
+no methods. When the run is over, each worker sends its reactors' attributes back, and they take the place of the
+caller's: a finished program looks the same whatever it ran on.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from reactors.access import Binding, Context
+from reactors.bank import Bank
+from reactors.blame import culprit
+from reactors.declared import Declared
+from reactors.errors import ShippingError
+from reactors.native import Native
+from reactors.packer import Homecoming, Homeward, Nowhere, Outward, Packer, importable_ahead, kinds_by_value
+from reactors.reactor import Reactor, executing
+from reactors.standins import Elsewhere, Missing
+from reactors.triggers import Startup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from reactors.graph import Graph
+    from reactors_runtime.engine import Engine
+    from reactors_runtime.image import Image
+    from reactors_runtime.workers import Report
+
+State = dict[str, Any]
+Change = tuple[State, list[str]]  # new values of attributes, and the attributes that are gone
+
+# What is not sent home if it is still what was sent out: it cannot have changed, or the caller has the original.
+_UNCHANGED = (
+    *(Reactor, Elsewhere, Bank, Missing, type, FunctionType, MethodType, ModuleType),
+    *(str, bytes, int, float, bool, complex, type(None)),
+)
+_KEPT_SLOTS = tuple(  # of what this package keeps about a reactor, what a worker needs to know
+    name
+    for name in Reactor.__slots__
+    if name not in ("__dict__", "__weakref__", "_added_reactions", "_container", "_engine", "_own_rng")
+)
+
+
+class Parcel(bytes):
+    """A pickled `Part`, and the `modules` that unpickling it will import."""
+
+    modules: list[str]
+
+
+def pack(graph: Graph, image: Image, worker: int, *, debug: bool = False) -> Parcel:
+    """What worker `worker` needs; a `ShippingError` names what cannot be sent."""
+    part = Part(graph, image.placement, worker, debug=debug)
+    file = io.BytesIO()
+    packer = Outward(file, graph, image.placement, worker)
+    try:
+        packer.dump(part)
+    except Exception as error:
+        raise _unshippable(graph, image.placement, worker, error) from error
+    parcel = Parcel(file.getvalue())
+    parcel.modules = importable_ahead([*packer.modules, __name__])
+    return parcel
+
+
+def modules(parcels: Iterable[Parcel]) -> list[str]:
+    """What a server may import for all of them."""
+    return list(dict.fromkeys(name for parcel in parcels for name in parcel.modules))
+
+
+def unpack(graph: Graph, image: Image, reports: Iterable[Report]) -> None:
+    """Put the attributes that came back into the caller's reactors."""
+    for report in reports:
+        if report.attributes is None:  # it died, and with it what it had
+            continue
+        with report.attributes as file:
+            try:
+                changes: dict[int, Change] = Homecoming(file, graph).load()
+            except Exception as error:  # noqa: BLE001 - any code runs when things are unpickled
+                changes = _lost(graph, image, report.worker, error)
+        for number, (state, gone) in changes.items():
+            reactor = graph.reactors[number]
+            for name in gone:
+                object.__delattr__(reactor, name)
+            for name, value in state.items():
+                object.__setattr__(reactor, name, value)
+
+
+def _lost(graph: Graph, image: Image, worker: int, error: Exception) -> dict[int, Change]:
+    """What is left of a worker's reactors when what came back cannot be read."""
+    why = f"what worker {worker} sent back cannot be unpickled ({type(error).__name__}: {error})"
+    return {
+        number: (
+            {
+                name: Missing(f"{reactor.path}.{name}", why)
+                for name, value in attributes(reactor).items()
+                if not isinstance(value, (Declared, *_UNCHANGED))
+            },
+            [],
+        )
+        for number, reactor in enumerate(graph.reactors)
+        if image.placement[number] == worker
+    }
+
+
+def attributes(reactor: Reactor) -> State:
+    """What the user has stored in a reactor, and its ports, timers and actions."""
+    found = dict(vars(reactor))
+    for kind in type(reactor).__mro__:
+        slots = () if kind is Reactor else vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(reactor, name):
+                found[name] = getattr(reactor, name)
+    return found
+
+
+class Part:
+    """A worker's share of a program: made in the caller, unpickled in the worker. Numbers are those of the program."""
+
+    def __init__(self, graph: Graph, placement: Sequence[int], worker: int, *, debug: bool) -> None:
+        program = graph.program
+        self.debug = debug
+        self.definitions = _definitions(graph, placement)
+        self.numbers = [number for number, at in enumerate(placement) if at == worker]
+        self.reactors = [graph.reactors[number] for number in self.numbers]
+        self.kept = [{name: getattr(reactor, name) for name in _KEPT_SLOTS} for reactor in self.reactors]
+        self.states = [attributes(reactor) for reactor in self.reactors]
+        self.bodies: list[Any] = []  # of reactions declared in a class, reactor and position there
+        self.late: list[Any] = []
+        mine = set(self.numbers)
+        elements = {element for element, e in enumerate(program.elements) if e.reactor in mine}
+        for number, reaction in enumerate(program.reactions):
+            if reaction.reactor in mine:
+                elements.update(reaction.triggers, reaction.uses, reaction.effects)
+                declared, reactor = graph.declarations[number], graph.reactors[reaction.reactor]
+                if isinstance(declared.body, Native):
+                    body = late = None  # the engine knows it
+                elif declared._owner is None:
+                    body = late = reactor, type(reactor)._reactions.index(declared)
+                else:
+                    body, late = declared.body, declared.late
+                self.bodies.append(body)
+                self.late.append(late)
+        self.handles = {e: graph.elements[e] for e in sorted(elements) if not isinstance(graph.elements[e], Startup)}
+
+    def attach(self, engine: Engine) -> tuple[list[Any], list[Any]]:
+        """Make the reactors live; the bodies of their reactions, and what runs when a deadline is missed."""
+        for (module, name), definition in self.definitions.items():  # from here on they can be pickled by reference
+            setattr(sys.modules.setdefault(module, ModuleType(module)), name, definition)
+        self.kinds = kinds_by_value()
+        self.before = [
+            {name: value if isinstance(value, _UNCHANGED) else None for name, value in state.items()}
+            for state in self.states
+        ]
+        context = Context(engine)
+        for reactor, kept, state in zip(self.reactors, self.kept, self.states, strict=True):
+            for name, value in (*kept.items(), *state.items()):
+                object.__setattr__(reactor, name, value)
+            reactor._added_reactions, reactor._container, reactor._own_rng = [], None, None
+            reactor._engine = context
+        self.states.clear()
+        self.binding = Binding(
+            [self.handles.get(e) for e in range(len(engine.image.program.elements))], debug=self.debug
+        )
+        self.binding.attach(engine)
+        executing.program = True
+        return [_body(body, "body") for body in self.bodies], [_body(late, "late") for late in self.late]
+
+    def detach(self, engine: Engine, file: BinaryIO) -> None:  # noqa: ARG002 - what the runtime calls it with
+        """Let all come to rest, and write what has changed."""
+        executing.program = False
+        self.binding.detach()
+        changes: dict[int, Change] = {}
+        for number, reactor, before in zip(self.numbers, self.reactors, self.before, strict=True):
+            reactor._engine = None
+            now = attributes(reactor)
+            state = {name: value for name, value in now.items() if not _same(value, before.get(name))}
+            changes[number] = state, [name for name in before if name not in now]
+        try:
+            self._packer(file).dump(changes)
+        except Exception:  # noqa: BLE001 - any code runs when things are pickled
+            file.seek(0)
+            file.truncate()
+            for reactor, (state, _) in zip(self.reactors, changes.values(), strict=True):
+                for name, value in state.items():
+                    error = _fault(self._packer(Nowhere()), value)
+                    if error is not None:
+                        state[name] = Missing(f"{reactor.path}.{name}", f"{_kind(value)} cannot be sent ({error})")
+            self._packer(file).dump(changes)
+
+    def _packer(self, file: BinaryIO) -> Homeward:
+        return Homeward(file, {id(r): n for n, r in zip(self.numbers, self.reactors, strict=True)}, self.kinds)
+
+
+def _same(now: Any, before: Any) -> bool:
+    return isinstance(now, Declared) or (isinstance(now, _UNCHANGED) and now is before)
+
+
+def _body(body: Any, which: str) -> Any:
+    if isinstance(body, tuple):
+        reactor, position = body
+        function = getattr(type(reactor)._reactions[position], which)
+        return None if function is None else MethodType(function, reactor)
+    return body
+
+
+def _definitions(graph: Graph, placement: Sequence[int]) -> dict[tuple[str, str], Any]:
+    """What goes by value of the code of the whole program, so that all workers have it.
+
+    A value whose class only the writer had could not be unpickled by a reader.
+    """
+    code = [{type(reactor) for reactor in graph.reactors}, [d.body for d in graph.declarations if d._owner is not None]]
+    packer = Outward(Nowhere(), graph, placement, -1)
+    return {} if _fault(packer, code) else packer.definitions
+
+
+def _fault(packer: Packer, thing: Any) -> Exception | None:
+    """What goes wrong when it is pickled."""
+    try:
+        packer.dump(thing)
+    except Exception as error:  # noqa: BLE001 - any code runs when things are pickled
+        return error
+    return None
+
+
+def _unshippable(graph: Graph, placement: Sequence[int], worker: int, error: Exception) -> ShippingError:
+    """The error that names what cannot be sent."""
+
+    def fault(thing: Any) -> Exception | None:
+        return _fault(Outward(Nowhere(), graph, placement, worker), thing)
+
+    for place, thing in _what_goes(graph, placement, worker):
+        found = culprit(thing, fault)
+        if found is not None:
+            where, part, error = found
+            return ShippingError(
+                f"{place}{where} cannot be sent to worker {worker}: it is {_kind(part)} ({error}); make it in a reaction "
+                f"to rx.startup, which runs on the worker"
+            )
+    return ShippingError(f"{graph.main.path}: part of it cannot be sent to worker {worker} ({error})")
+
+
+def _what_goes(graph: Graph, placement: Sequence[int], worker: int) -> Iterator[tuple[str, Any]]:
+    for reactor, at in zip(graph.reactors, placement, strict=True):
+        if at == worker:
+            yield from ((f"{reactor.path}.{name}", value) for name, value in attributes(reactor).items())
+    for reactor, at in zip(graph.reactors, placement, strict=True):
+        if at == worker:
+            yield f"the class of {reactor.path}, {type(reactor).__qualname__}", type(reactor)
+    for name, declared, reaction in zip(graph.names, graph.declarations, graph.program.reactions, strict=True):
+        if placement[reaction.reactor] == worker and declared._owner is not None:
+            yield f"the body of {name}", declared.body
+            yield f"the body of {name} for missed deadlines", declared.late
+
+
+def _kind(thing: Any) -> str:
+    kind = type(thing).__qualname__
+    return f"an {kind}" if kind[0] in "aeiouAEIOU" else f"a {kind}"

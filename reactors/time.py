@@ -1,0 +1,113 @@
+"""When does something happen, and how long does it take?
+
+A tag is a time and a microstep, ordered lexicographically; times are nanoseconds since the start of the program.
+A duration is what users write: "10 ms", a `timedelta`, or a whole number of nanoseconds. Floats are refused, for 0.1
+seconds is no number of nanoseconds, and so are bools and negative durations: time never goes back.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from operator import index
+from typing import NamedTuple, TypeAlias
+
+from reactors.errors import DurationError
+
+Duration: TypeAlias = str | timedelta | int
+
+LONGEST = 2**63 - 1  # what fits the core's 64 bits: 292 years
+
+_UNITS = {
+    name: ns
+    for names, ns in (
+        ("ns nsec nsecs nanosecond nanoseconds", 1),
+        ("us usec usecs µs μs microsecond microseconds", 1_000),
+        ("ms msec msecs millisecond milliseconds", 1_000_000),
+        ("s sec secs second seconds", 1_000_000_000),
+        ("min mins minute minutes", 60_000_000_000),
+        ("h hour hours", 3_600_000_000_000),
+        ("d day days", 86_400_000_000_000),
+        ("week weeks", 604_800_000_000_000),
+    )
+    for name in names.split()
+}
+_PATTERN = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+))\s*([^\W\d_]+)\s*")
+
+
+class Tag(NamedTuple):
+    """A point in logical time: nanoseconds since the start, and a microstep within them.
+
+    >>> Tag(5, 0) < Tag(5, 1) < Tag(6, 0)
+    True
+    >>> print(Tag(1_500_000_000, 0), "|", Tag(4_000, 2))
+    1.5 s | 4 us + 2 microsteps
+    """
+
+    time: int
+    microstep: int
+
+    def __str__(self) -> str:
+        if not self.microstep:
+            return spell(self.time)
+        return f"{spell(self.time)} + {self.microstep} microstep{'s' * (self.microstep > 1)}"
+
+
+def spell(ns: int) -> str:
+    """A number of nanoseconds as people write it.
+
+    >>> spell(100_000_000), spell(-1_500), spell(0)
+    ('100 ms', '-1.5 us', '0 s')
+    """
+    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
+        if abs(ns) >= size or ns == 0:
+            return f"{(Decimal(ns) / size).normalize():f} {unit}"
+    return f"{ns} ns"
+
+
+def duration(value: object, what: str = "duration", of: str = "") -> int:
+    """Nanoseconds in `value`; `what` is its name in the error and `of`, where known, whose it is.
+
+    >>> duration("10 ms"), duration(timedelta(seconds=1)), duration(250)
+    (10000000, 1000000000, 250)
+    >>> duration("-4 us", "delay")
+    Traceback (most recent call last):
+    reactors.errors.DurationError: the delay is negative ('-4 us'): time never goes back; write 0 or more
+    """
+    where = f" of {of}" if of else ""
+    ns = _nanoseconds(value, f"the {what}{where}")
+    if ns < 0:
+        raise DurationError(f"the {what}{where} is negative ({value!r}): time never goes back; write 0 or more")
+    if ns > LONGEST:
+        raise DurationError(f"the {what}{where} is longer than 292 years ({value!r}), the most that 64 bits hold")
+    return ns
+
+
+def _nanoseconds(value: object, subject: str) -> int:
+    forms = 'a string such as "10 ms", a datetime.timedelta, or a whole number of nanoseconds'
+    if isinstance(value, str):
+        return _parse(value, subject)
+    if isinstance(value, timedelta):
+        return (value.days * 86_400_000_000 + value.seconds * 1_000_000 + value.microseconds) * 1_000
+    if not isinstance(value, bool | float):
+        try:
+            return index(value)  # type: ignore[arg-type]  # whatever counts as an integer, NumPy's included
+        except TypeError:
+            pass
+    raise DurationError(f"{subject} is {value!r}, of type {type(value).__name__}; write {forms}")
+
+
+def _parse(text: str, subject: str) -> int:
+    found = _PATTERN.fullmatch(text)
+    if found is None:
+        if re.fullmatch(r"\s*[+-]?[\d._]+\s*", text):
+            raise DurationError(f'{subject} is {text!r}, without a unit; write, say, "{text.strip()} ms"')
+        raise DurationError(f'{subject} is {text!r}, which is no duration; write a number and a unit, as in "10 ms"')
+    number, unit = found.groups()
+    if unit not in _UNITS:
+        raise DurationError(f"{subject} is {text!r}: {unit!r} is no unit; there are ns, us, ms, s, min, h, d, week")
+    ns = Decimal(number.replace("_", "")) * _UNITS[unit]
+    if ns != int(ns):
+        raise DurationError(f"{subject} is {text!r}, finer than a nanosecond, the resolution of time")
+    return int(ns)

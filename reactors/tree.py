@@ -1,0 +1,228 @@
+"""What contains what?
+
+Read from the attributes of `main`, then of what it contains, and so on, in the order of assignment and depth first. This gives
+every reactor its path and every port, timer and action its elements; connections and reactions come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from warnings import warn
+
+from reactors_runtime.program import Element, Kind
+
+from reactors.actions import Action, PhysicalAction, Timed, Timer
+from reactors.bank import Bank
+from reactors.declared import Declared
+from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
+from reactors.ports import Port
+from reactors.reaction import Reaction
+from reactors.reactor import Reactor
+from reactors.triggers import Shutdown, Startup, startup
+
+Handle: TypeAlias = Port[Any] | Timed | Startup
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A reactor in the tree."""
+
+    reactor: Reactor
+    name: str  # the attribute that holds it, with index or key
+    path: str
+    bank: tuple[str, int, int] | None
+    children: list[Place] = field(default_factory=list)
+    ports: list[Port[Any]] = field(default_factory=list)
+    timed: list[Timed] = field(default_factory=list)
+    reactions: list[Reaction[Any]] = field(default_factory=list)
+    startup: int = -1  # elements, if any of its reactions names them
+    shutdown: int = -1
+
+
+@dataclass(slots=True, eq=False)
+class Tree:
+    """All reactors and all elements of a program, each in order of elaboration."""
+
+    places: list[Place] = field(default_factory=list)
+    elements: list[Element] = field(default_factory=list)
+    handles: list[Handle] = field(default_factory=list)  # parallel to elements
+    multiports: list[list[int]] = field(default_factory=list)
+
+    def holds(self, reactor: Reactor | None) -> bool:
+        """Whether `reactor` is part of this program."""
+        if reactor is None or reactor._path is None:
+            return False
+        return reactor._index < len(self.places) and self.places[reactor._index].reactor is reactor
+
+
+def grow(main: Reactor) -> Tree:
+    """The tree under `main`, with all elements numbered."""
+    _check_main(main)
+    tree = Tree()
+    main._container = main._path = None
+    classes: dict[type, str] = {}
+    stack: list[tuple[Place, Place | None]] = [(Place(main, "main", "main", None), None)]
+    seen: dict[int, Place] = {}
+    while stack:
+        place, container = stack.pop()
+        reactor = place.reactor
+        if id(reactor) in seen:
+            raise ContainmentError(
+                f"{place.path} and {seen[id(reactor)].path} are the same {type(reactor).__qualname__} (made at "
+                f"{reactor._made_at}); a reactor is contained once: make two, or refer to it by a property"
+            )
+        seen[id(reactor)] = place
+        if container is not None:
+            reactor._container = container.reactor
+            container.children.append(place)
+        reactor._path, reactor._index = place.path, len(tree.places)
+        tree.places.append(place)
+        stack.extend((child, place) for child in reversed(_look_into(place, classes)))
+        _number(place, tree)
+    kinds = {type(place.reactor) for place in tree.places}
+    for kind, path in classes.items():
+        if kind not in kinds:
+            warn(
+                f"{path} is the class {kind.__qualname__}, no reactor; to contain one, make it: {kind.__name__}(...)",
+                ReactorWarning,
+                stacklevel=4,
+            )
+    return tree
+
+
+def _check_main(main: object) -> None:
+    if isinstance(main, type) and issubclass(main, Reactor):
+        raise ContainmentError(f"{main.__qualname__} is a class of reactors; make one: {main.__name__}(...)")
+    if not isinstance(main, Reactor):
+        raise ArgumentError(f"the program is {main!r}, of type {type(main).__name__}; it has to be a rx.Reactor")
+    around = main._container
+    if around is not None and any(thing is main for _, thing, _ in _contained(around)):
+        raise ContainmentError(
+            f"{main.path} (made at {main._made_at}) is contained in {around.path}, a {type(around).__qualname__}; run that, or "
+            f"make another {type(main).__qualname__}"
+        )
+
+
+def _contained(reactor: Reactor) -> Iterator[tuple[str, Reactor, tuple[str, int, int] | None]]:
+    """The reactors in its attributes, by name."""
+    for name, value in vars(reactor).items():
+        if isinstance(value, Reactor):
+            yield name, value, None
+        elif isinstance(value, Bank):
+            yield from _of_bank(name, value)
+        elif isinstance(value, list | tuple | dict):
+            for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+                if isinstance(each, Reactor):
+                    yield f"{name}[{key}]", each, None
+                elif isinstance(each, Bank):
+                    yield from _of_bank(f"{name}[{key}]", each)
+
+
+def _of_bank(name: str, bank: Bank[Any]) -> Iterator[tuple[str, Reactor, tuple[str, int, int]]]:
+    width = len(bank)
+    for i, member in enumerate(bank):
+        yield f"{name}[{i}]", member, (name, i, width)
+
+
+def _look_into(place: Place, classes: dict[type, str]) -> list[Place]:
+    """Bind what the reactor declares itself, and find the reactors it contains."""
+    reactor, path = place.reactor, place.path
+    bound = 0
+    for name, value in vars(reactor).items():
+        if isinstance(value, Declared):
+            if value._owner is None:
+                _bind(reactor, name, value)
+            elif value._declared._class is not None:
+                bound += value._owner is reactor and value.name == name
+            if value._owner is reactor and value.name == name:
+                if isinstance(value, Port):
+                    place.ports.append(value)
+                elif isinstance(value, Timed):
+                    place.timed.append(value)
+        elif isinstance(value, type):
+            if issubclass(value, Declared):
+                raise DeclarationError(
+                    f"{path}.{name} is the class rx.{value.__name__} itself; write self.{name} = rx.{value.__name__}(...)"
+                )
+            if issubclass(value, Reactor):
+                classes.setdefault(value, f"{path}.{name}")
+        elif isinstance(value, list | tuple) and value and isinstance(value[0], Declared) and value[0]._owner is None:
+            raise DeclarationError(
+                f"{path}.{name} ({value[0].location}) holds several {value[0].word}s; declare a multiport (width=...), or "
+                f"assign each to an attribute of its own"
+            )
+    if bound != len(reactor._declarations):
+        _refuse_replacement(reactor)
+    children = []
+    for name, child, bank in _contained(reactor):
+        if child._container not in (None, reactor) and any(thing is child for _, thing, _ in _contained(child._container)):
+            raise ContainmentError(
+                f"{path}.{name} (made at {child._made_at}) is contained in {child._container.path} as well; a reactor is "
+                f"contained once: make two, or refer to it by a property"
+            )
+        row = None if bank is None else (f"{path}.{bank[0]}", bank[1], bank[2])
+        children.append(Place(child, name, f"{path}.{name}", row))
+    place.reactions = [*reactor._reactions, *reactor._added_reactions]
+    return children
+
+
+def _bind(reactor: Reactor, name: str, declared: Declared) -> None:
+    """Make what `__init__` declared the reactor's own."""
+    if declared._class is not None:
+        raise DeclarationError(
+            f"{reactor.path}.{name} is the declaration of the class, {declared.where()}, and no port of this reactor; do not "
+            f"assign it in __init__"
+        )
+    declared._owner = reactor
+    declared.name = name
+    if isinstance(declared, Port):
+        for i, channel in enumerate(declared._channels or ()):
+            channel._owner, channel.name = reactor, f"{name}[{i}]"
+
+
+def _refuse_replacement(reactor: Reactor) -> None:
+    for declaration in reactor._declarations:
+        now = vars(reactor).get(declaration.name)
+        if not (isinstance(now, Declared) and now._declared is declaration and now._owner is reactor):
+            raise DeclarationError(
+                f"{reactor.path} (made at {reactor._made_at}): its {declaration.word} {declaration.name!r}, declared at "
+                f"{declaration.location}, has been replaced by {now!r}; give that another name"
+            )
+
+
+def _number(place: Place, tree: Tree) -> None:
+    """Give the reactor's ports, timers and actions their elements."""
+    elements, handles = tree.elements, tree.handles
+    prefix, index = f"{place.path}.", place.reactor._index
+    for port in place.ports:
+        layout = port._carried()
+        channels = port._open()
+        if channels is not None:
+            tree.multiports.append([*range(len(elements), len(elements) + len(channels))])
+        for each in (port,) if channels is None else channels:
+            each._element = len(elements)
+            elements.append(
+                Element(prefix + each.name, Kind.PORT, index, -1, (0, 0), False, layout.dtype, layout.shape, layout.type)
+            )
+            handles.append(each)
+    for timed in place.timed:
+        timed._element = len(elements)
+        handles.append(timed)
+        path = prefix + timed.name
+        if isinstance(timed, Timer):
+            first, period = timed._times()
+            elements.append(Element(path, Kind.TIMER, index, first=first, period=period))
+        elif isinstance(timed, Action):
+            kind = Kind.PHYSICAL_ACTION if isinstance(timed, PhysicalAction) else Kind.ACTION
+            declared = timed._declared
+            elements.append(Element(path, kind, index, type=declared._type, min_delay=timed._min_delay_ns()))
+    named = {end for reaction in place.reactions for end in reaction.builtins}
+    for builtin in sorted(named, key=lambda end: end is not startup):
+        handle = Startup(place.reactor) if builtin is startup else Shutdown(place.reactor)
+        handle._element = len(elements)
+        setattr(place, builtin.name, len(elements))
+        kind = Kind.STARTUP if builtin is startup else Kind.SHUTDOWN
+        elements.append(Element(prefix + builtin.name, kind, index))
+        handles.append(handle)

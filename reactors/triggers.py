@@ -1,0 +1,84 @@
+"""What starts a program, what ends it, and how does a reaction ask for the end?
+
+`startup` and `shutdown` are triggers that every reactor has; `stop` is an effect: a reaction that declares it may call
+`self.request_stop()`. `stop.after(d)` ends the program that much later and so leaves all workers that much slack.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reactors.declared import Declared
+from reactors.errors import ArgumentError
+from reactors.time import Duration, duration, spell
+
+if TYPE_CHECKING:
+    from reactors.reactor import Reactor
+
+
+class BuiltinTrigger:
+    """`rx.startup` or `rx.shutdown`.
+
+    >>> import reactors as rx
+    >>> rx.startup, rx.shutdown
+    (rx.startup, rx.shutdown)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"rx.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name  # there is one of each, in every process
+
+    def __call__(self) -> None:
+        raise ArgumentError(f"rx.{self.name} is a trigger, no function: write @rx.reaction(rx.{self.name})")
+
+
+startup = BuiltinTrigger("startup")
+shutdown = BuiltinTrigger("shutdown")
+
+
+class Startup(Declared):
+    """The startup of one reactor, as the graph lists it."""
+
+    word = "startup"
+    _element: int = -1
+
+    def __init__(self, owner: Reactor) -> None:
+        self._owner = owner
+        self.name = self.word
+
+
+class Shutdown(Startup):
+    """The shutdown of one reactor, as the graph lists it."""
+
+    word = "shutdown"
+
+
+class Stop:
+    """The effect that lets a reaction end the program.
+
+    >>> import reactors as rx
+    >>> rx.stop, rx.stop.after("4 us")
+    (rx.stop, rx.stop.after('4 us'))
+    """
+
+    def __init__(self, delay: Duration | None = None) -> None:
+        self.delay = delay
+
+    def after(self, delay: Duration) -> Stop:
+        """The same, `delay` later instead of at the next microstep; a string may name an attribute of the reactor."""
+        if not (isinstance(delay, str) and delay.isidentifier()):
+            duration(delay, "delay of rx.stop.after")
+        return Stop(delay)
+
+    def __repr__(self) -> str:
+        if self.delay is None:
+            return "rx.stop"
+        return f"rx.stop.after({spell(self.delay) if isinstance(self.delay, int) else self.delay!r})"
+
+
+stop = Stop()

@@ -1,0 +1,225 @@
+"""One worker's run: the pull loop around the C core.
+
+`lib.rx_next` finishes what has just run and returns what comes next: one reaction, or a batch of reactions of one level
+that cannot affect one another. Python runs their bodies and asks again; C waits, without the GIL, when there is nothing
+to do. No C code calls Python. This module and `tables`/`image` are all that touches `_core`.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from reactors_runtime import tables
+from reactors_runtime._core import ffi, lib
+from reactors_runtime.values import SequenceStore, Stores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reactors_runtime.image import Image
+    from reactors_runtime.memory import Memory
+
+ABORTED: int = lib.RX_E_ABORTED
+INTERRUPTED: int = lib.RX_E_INTERRUPT
+
+
+class ReactionFailed(Exception):  # noqa: N818 - what happened, not what is wrong
+    """A reaction raised `exception`; which reaction (a number of the program) at which tag."""
+
+    def __init__(self, reaction: int, tag: tuple[int, int], exception: BaseException) -> None:
+        super().__init__(reaction, tag, exception)
+        self.reaction, self.tag, self.exception = reaction, tag, exception
+        self.__cause__ = exception
+
+
+class Runaway(Exception):  # noqa: N818
+    """More microsteps at one time than were allowed."""
+
+    def __init__(self, tag: tuple[int, int], reactions: list[int]) -> None:
+        super().__init__(tag, reactions)
+        self.tag, self.reactions = tag, reactions
+
+
+class Engine:
+    """Worker `worker` of an image whose arena is `memory`.
+
+    Public to those who bind ports: `doors` and `where`, the bytes that say what may be done at each door and where its
+    value is, `stores`, which hold the values, and `reactions`, the program's numbers of this worker's reactions.
+    """
+
+    def __init__(
+        self, image: Image, worker: int, memory: Memory, shared: dict[int, SequenceStore] | None = None
+    ) -> None:
+        self.image, self.worker, self.memory = image, worker, memory
+        self.shared = {} if shared is None else shared  # what the workers of one process see of each other's values
+        self.part = image.parts[worker]
+        self.reactions = self.part.reactions
+        self.base = ffi.from_buffer("uint8_t[]", memory.map)
+        self.core = lib.rx_open(self.base, worker)
+        if self.core == ffi.NULL:
+            raise MemoryError(f"worker {worker}: no memory for its tables")
+        view = ffi.new("rx_worker_view *")
+        lib.rx_view(self.core, view)
+        doors, reactions = max(len(self.part.door_cells), 1), max(len(self.reactions), 1)
+        self.doors = memoryview(ffi.buffer(view.doors, doors)).cast("B")
+        self.where = memoryview(ffi.buffer(view.where, 8 * doors)).cast("Q")
+        self.low = memoryview(ffi.buffer(view.low, 8 * doors)).cast("Q")
+        self.batch = memoryview(ffi.buffer(view.batch, 4 * reactions)).cast("I")
+        self.current = memoryview(ffi.buffer(view.current, 8)).cast("q")
+        self._now = memoryview(ffi.buffer(view.now, 16)).cast("Q")
+        self.stores = Stores(self)
+        self.failed = False
+        self.thread = threading.get_ident()  # that runs it
+        self.debug_stores: dict[int, Any] = {}
+        for local, number in enumerate(self.reactions):
+            native = image.program.reactions[number].native
+            if native is not None:
+                lib.rx_set_native(self.core, local, native.address, native.state)
+
+    # ---- what reactions ask ----
+
+    def tag(self) -> tuple[int, int]:
+        """The tag being executed: time in ns since the start, microstep."""
+        return self._now[0], self._now[1]
+
+    def physical_time(self) -> int:
+        """Ns since the start."""
+        return int(lib.rx_physical_time(self.core))
+
+    def request_stop(self, reactor: int) -> bool:
+        """Stop as the reaction of this reactor that runs now has declared; False if it has not."""
+        for local, door in self.part.stop_doors.items():
+            reaction = self.image.program.reactions[self.reactions[local]]
+            if reaction.reactor == reactor and self.doors[door] & lib.RX_WRITABLE:
+                self.doors[door] |= lib.RX_PRESENT
+                return True
+        return False
+
+    def running(self) -> int:
+        """The reaction being executed, as the program numbers them; -1 for none."""
+        local = self.current[0]
+        return self.reactions[local] if local >= 0 else -1
+
+    # ---- the loop ----
+
+    def run(self, bodies: Sequence[Callable[[], None]], late: Sequence[Callable[[], None] | None]) -> None:
+        """Run to the end of the program, or of the abort. Raises `ReactionFailed`, `Runaway`, or `KeyboardInterrupt`.
+
+        After a failure here or elsewhere the shutdown reactions have run; what they raise is added as a note.
+        """
+        failure: BaseException | None = None
+        calls = [*bodies, *late]
+        code = lib.rx_start(self.core)
+        while True:
+            try:
+                if code < 0 and code != lib.RX_INTERRUPTED:
+                    if failure is None and code == lib.RX_NO_MEMORY:
+                        failure = MemoryError(f"worker {self.worker}: no memory for more pending events")
+                    self._fail(ABORTED)
+                code = self._loop(calls)
+                if code == lib.RX_DONE:
+                    break
+                if code == lib.RX_RUNAWAY:
+                    self._runaway()
+                    code = 0
+            except KeyboardInterrupt as error:
+                if isinstance(failure, KeyboardInterrupt):  # the second one: at once
+                    raise
+                failure, code = failure or error, 0
+                self._fail(INTERRUPTED)
+            except BaseException as error:  # noqa: BLE001 - whatever a body raises
+                found = error if isinstance(error, Runaway) else ReactionFailed(self.running(), self.tag(), error)
+                if failure is None:
+                    failure = found
+                else:
+                    failure.add_note(f"then, while shutting down: {error!r}")
+                code = 0
+                self._fail(ABORTED)
+        if failure is not None:
+            raise failure
+
+    def _loop(self, calls: list[Any]) -> int:
+        """Run what comes until something is the matter."""
+        follow, core, batch, current = lib.rx_next, self.core, self.batch, self.current
+        last = lib.RX_BATCH
+        while True:
+            n = follow(core)
+            if n >= 0:
+                calls[n]()
+            elif n < last:
+                for n in batch[: last - n].tolist():
+                    current[0] = n
+                    calls[n]()
+            elif n != lib.RX_INTERRUPTED:
+                return int(n)
+
+    def _fail(self, code: int) -> None:
+        if not self.failed:
+            self.failed = True
+            lib.rx_abort(self.base, code)
+        lib.rx_fail(self.core)
+
+    def _runaway(self) -> None:
+        """Ten million microsteps and time stands still: once a warning, an error if a limit was set."""
+        reactions = self.reactions
+        stats = self.stats()
+        busiest = sorted(range(len(reactions)), key=lambda r: -int(stats["count"][r]))[:4]
+        self.runaway = [reactions[r] for r in busiest if stats["count"][r]]
+        if self.image.options.max_microsteps:
+            raise Runaway(self.tag(), self.runaway)
+        import warnings
+
+        names = [self.image.program.reactions[r] for r in self.runaway]
+        paths = ", ".join(f"{self.image.program.reactors[r.reactor].path}.{r.name}" for r in names)
+        time, microstep = self.tag()
+        warnings.warn(
+            f"time stands still at {time} ns: {microstep:,} microsteps so far; the reactions that run: {paths}; "
+            "give one of the delays in this loop a positive value, or set a limit with max_microsteps=",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    # ---- afterwards ----
+
+    def stats(self) -> Any:
+        """Counts and times of this worker's reactions, one row each."""
+        return tables.view(self.memory, self.part.offsets["stats"], len(self.reactions), tables.STATS)
+
+    def close(self) -> None:
+        """Give the core's own memory back. The engine is not used any more."""
+        if self.core != ffi.NULL:
+            lib.rx_close(self.core)
+            self.core = ffi.NULL
+
+
+# ---- seen from outside ----
+
+
+def abort(memory: Memory, image: Image, code: int = ABORTED) -> None:  # noqa: ARG001 - the arena says how many workers
+    """End every wait of every worker; each then runs its shutdown reactions."""
+    lib.rx_abort(ffi.from_buffer("uint8_t[]", memory.map), code)
+
+
+def engine_current(memory: Memory, image: Image, worker: int) -> int:
+    """The reaction that a worker is in, as the program numbers them; -1 for none."""
+    part = image.parts[worker]
+    local = int.from_bytes(memory.map[part.offsets["current"] : part.offsets["current"] + 8], "little", signed=True)
+    return part.reactions[local] if 0 <= local < len(part.reactions) else -1
+
+
+def engine_tag(memory: Memory, image: Image, worker: int) -> tuple[int, int]:
+    """The tag that a worker is at."""
+    time, microstep = tables.view(memory, image.parts[worker].offsets["now"], 1, tables.TAG)[0]
+    return int(time), int(microstep)
+
+
+def send(
+    memory: Memory, worker: int, action: int, delay: int, *, value: int = 0, data: bytes | memoryview = b""
+) -> bool:
+    """Schedule a physical action from any thread of any process; whether the program took it."""
+    base = ffi.from_buffer("uint8_t[]", memory.map)
+    taken = lib.rx_send(base, memory.descriptor, worker, action, delay, value, ffi.from_buffer(data), len(data))
+    if taken < 0:
+        raise MemoryError("no memory for the value of a physical action")
+    return bool(taken)

@@ -1,0 +1,531 @@
+"""How does a program become the tables that the C core runs from?
+
+The graph is flattened into one region of shared memory, the arena: for every worker its reactions in rank order, the
+cells in which it sees things appear, the doors through which its reactions look at cells, and, between workers, rings,
+slots for values, and the delays. Offsets, never pointers: every process maps the arena where it likes.
+
+`Image(...)` does the planning, `write` fills the memory. An image is plain data and travels to worker processes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors_runtime import tables
+from reactors_runtime._core import ffi, lib
+from reactors_runtime.program import Kind, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reactors_runtime.memory import Memory
+
+Offset = tuple[int, int]
+
+FOREVER = 2**63 - 1
+NONE = 0xFFFFFFFF
+STOP = NONE - 1
+_STARTUP, _SHUTDOWN, _DEAD = 0, 1, 2  # every worker's first cells; nothing ever appears in the third
+_RECORD = 512  # bytes of the slot of an object on its way to another process, header included
+
+
+@dataclass(slots=True)
+class Options:
+    """What `rx.run` was asked for, as far as the core needs to know."""
+
+    fast: bool = False
+    keepalive: bool = False
+    timeout: int | None = None  # ns
+    spin: int = 100_000  # ns a worker looks on before it sleeps; 0 when there are more workers than cores
+    processes: bool = False  # workers share no Python objects
+    max_microsteps: int = 0
+    trace: int = 0  # spans to keep for each worker, a power of two
+
+
+@dataclass(slots=True)
+class Source:
+    """A port that some reaction writes: who writes it, where its values lie, and who gets them."""
+
+    element: int  # -1: a request to stop
+    worker: int
+    number: int  # among the worker's sources
+    cell: int
+    writers: list[int] = field(default_factory=list)  # local reactions
+    taps: dict[int, dict[tuple[Offset, bool], int]] = field(default_factory=dict)  # worker -> (offset, physical) -> cell
+    mode: int = lib.RX_PLAIN
+    slots: int = 1
+    data: int = 0
+    stride: int = 0
+    bytes: int = 0
+    refs: int = 0
+    block: int = -1  # the multiport in whose block its slots are rows
+
+
+@dataclass(slots=True)
+class Worker:
+    """What one worker runs: numbers of the program on the left, its own on the right."""
+
+    reactions: list[int] = field(default_factory=list)  # local -> program
+    doors: dict[int, int] = field(default_factory=dict)  # element -> door
+    stop_doors: dict[int, int] = field(default_factory=dict)  # local reaction -> door
+    actions: dict[int, int] = field(default_factory=dict)  # element -> action
+    cells: int = 3
+    door_cells: list[int] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    physical: bool = False
+    offsets: dict[str, int] = field(default_factory=dict)
+
+
+class Image:
+    """The plan of one run: which worker does what, and what lies where in the arena.
+
+    `placement` gives the worker of each reactor. `size` is the number of bytes of the arena; `shares` names its largest
+    parts, for the message when memory does not suffice.
+    """
+
+    def __init__(self, program: Program, placement: Sequence[int], workers: int, options: Options) -> None:
+        self.program, self.placement, self.workers, self.options = program, list(placement), workers, options
+        self.local = [-1] * len(program.reactions)  # program reaction -> its number on its worker
+        self.parts = [Worker() for _ in range(workers)]
+        self.sources: dict[int, Source] = {}  # element -> source
+        self.stops: list[tuple[Source, Offset]] = []
+        self.shares: list[tuple[str, int]] = []
+        self._top = 0
+        self._cell_of: list[dict[Any, int]] = [{} for _ in range(workers)]
+        self._rows: list[dict[str, Any]] = [defaultdict(list) for _ in range(workers)]
+        self._share_out()
+        self._find_sources()
+        self._open_doors()
+        self._plan_values()
+        self._plan_delays()
+        self._lay_out()
+        self.size = self._top
+
+    # ---- who does what ----
+
+    def _share_out(self) -> None:
+        for number, reaction in enumerate(self.program.reactions):
+            part = self.parts[self.placement[reaction.reactor]]
+            self.local[number] = len(part.reactions)
+            part.reactions.append(number)
+
+    def _find_sources(self) -> None:
+        elements, reactions = self.program.elements, self.program.reactions
+        for worker, part in enumerate(self.parts):
+            for local, number in enumerate(part.reactions):
+                for element in reactions[number].effects:
+                    if elements[element].kind == Kind.PORT:
+                        source = self.sources.get(element)
+                        if source is None:
+                            source = self.sources[element] = Source(element, worker, len(part.sources), self._new_cell(worker))
+                            part.sources.append(source)
+                            self._cell_of[worker][element] = source.cell
+                        source.writers.append(local)
+                if reactions[number].stop is not None:
+                    stop = Source(-1, worker, len(part.sources), self._new_cell(worker), [local])
+                    part.sources.append(stop)
+                    for other in range(self.workers):
+                        stop.taps[other] = {(reactions[number].stop, False): STOP}
+                    self.stops.append((stop, reactions[number].stop))
+
+    def _new_cell(self, worker: int) -> int:
+        part = self.parts[worker]
+        part.cells += 1
+        return part.cells - 1
+
+    def _cell(self, worker: int, element: int) -> int:
+        """The cell in which this worker sees the element."""
+        known = self._cell_of[worker].get(element)
+        if known is not None:
+            return known
+        e = self.program.elements[element]
+        if e.kind == Kind.STARTUP:
+            cell = _STARTUP
+        elif e.kind == Kind.SHUTDOWN:
+            cell = _SHUTDOWN
+        elif e.kind != Kind.PORT:
+            cell = self._new_cell(worker)
+        elif (source := self.sources.get(e.source)) is None:
+            cell = _DEAD
+        elif source.worker == worker and e.offset == (0, 0) and not e.physical:
+            cell = source.cell
+        else:
+            taps = source.taps.setdefault(worker, {})
+            cell = taps.get((e.offset, e.physical), -1)
+            if cell < 0:
+                cell = taps[e.offset, e.physical] = self._new_cell(worker)
+            self.parts[worker].physical |= e.physical
+        self._cell_of[worker][element] = cell
+        return cell
+
+    def _door(self, worker: int, element: int) -> int:
+        part = self.parts[worker]
+        door = part.doors.get(element)
+        if door is None:
+            door = part.doors[element] = len(part.door_cells)
+            part.door_cells.append(self._cell(worker, element))
+            kind = self.program.elements[element].kind
+            if kind in (Kind.ACTION, Kind.PHYSICAL_ACTION):
+                part.actions[element] = len(part.actions)
+                part.physical |= kind == Kind.PHYSICAL_ACTION
+        return door
+
+    def _open_doors(self) -> None:
+        for element, e in enumerate(self.program.elements):  # an action is there even if only outsiders schedule it
+            if e.kind == Kind.PHYSICAL_ACTION:
+                self._door(self.placement[e.reactor], element)
+        for worker, part in enumerate(self.parts):
+            rows = self._rows[worker]
+            fans: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+            lists: list[int] = []
+            word, bit, level = -1, 64, -1
+            for local, number in enumerate(part.reactions):
+                reaction = self.program.reactions[number]
+                if reaction.level != level or bit == 64:
+                    word, bit, level = word + 1, 0, reaction.level
+                    rows["first_of_word"].append(local)
+                at = len(lists)
+                reads = [*reaction.triggers, *reaction.uses]
+                lists += [self._door(worker, element) for element in reads]
+                writes = len(lists)
+                ports = [e for e in reaction.effects if self.program.elements[e].kind == Kind.PORT]
+                actions = [e for e in reaction.effects if self.program.elements[e].kind != Kind.PORT]
+                lists += [self._door(worker, element) for element in ports]
+                flags = 0
+                if reaction.stop is not None:
+                    part.stop_doors[local] = len(part.door_cells)
+                    lists.append(len(part.door_cells))
+                    part.door_cells.append(next(s.cell for s in part.sources if s.element < 0 and s.writers == [local]))
+                    flags |= lib.RX_STOPS
+                n_ports = len(lists) - writes
+                lists += [self._door(worker, element) for element in actions]
+                flags |= lib.RX_ALONE if reaction.deadline is not None else 0
+                flags |= lib.RX_NATIVE if reaction.native is not None else 0
+                for element in reaction.triggers:
+                    fans[self._cell(worker, element)][word] |= 1 << bit
+                rows["reactions"].append([
+                    number, reaction.reactor, reaction.number, flags, at, len(reads), writes, len(lists) - writes, n_ports,
+                    0, 0, 0, FOREVER if reaction.deadline is None else reaction.deadline,
+                ])  # fmt: skip
+                bit += 1
+            rows["lists"] = lists
+            rows["words"] = word + 1
+            rows["fans_of"] = fans
+
+    # ---- where values lie ----
+
+    def _plan_values(self) -> None:
+        elements, options = self.program.elements, self.options
+        for source in self.sources.values():
+            e = elements[source.element]
+            crosses = any(worker != source.worker for worker in source.taps)
+            if e.dtype is not None:
+                source.bytes = int(e.dtype.itemsize * np.prod(e.shape, dtype=np.int64))
+                source.mode = lib.RX_SLOTS if source.taps else lib.RX_PLAIN
+            elif source.taps:
+                source.mode = lib.RX_SLOTS if crosses and options.processes else lib.RX_SEQUENCE
+            if source.mode == lib.RX_SLOTS:
+                source.slots = self._slots(source, source.bytes or _RECORD)
+        inputs_first = sorted(
+            range(len(self.program.multiports)),
+            key=lambda m: all(elements[e].source == e for e in self.program.multiports[m]),
+        )
+        for multiport in inputs_first:
+            rows = [self.sources.get(elements[e].source) for e in self.program.multiports[multiport]]
+            if len(rows) > 1 and self._may_share_block(rows):
+                slots = max(source.slots for source in rows if source)
+                for source in rows:
+                    assert source is not None
+                    source.block = multiport
+                    if slots > 1:
+                        source.mode, source.slots = lib.RX_SLOTS, slots
+
+    def _may_share_block(self, rows: list[Source | None]) -> bool:
+        first = rows[0]
+        if first is None or first.bytes == 0 or len({id(source) for source in rows}) < len(rows):
+            return False
+        like = self.program.elements[first.element]
+        for source in rows:
+            if source is None or source.block >= 0:
+                return False
+            e = self.program.elements[source.element]
+            if e.dtype != like.dtype or e.shape != like.shape:
+                return False
+        return True
+
+    @staticmethod
+    def _slots(source: Source, size: int) -> int:
+        """Enough for producers to run ahead; receivers hold back at most half of them for long."""
+        soon = all(
+            not physical and offset[0] == 0 and offset[1] <= 1 for taps in source.taps.values() for offset, physical in taps
+        )
+        if soon:
+            return 8 if size <= 1 << 16 else 4 if size <= 1 << 20 else 2
+        return 16 if size <= 1 << 12 else 8 if size <= 1 << 20 else 4
+
+    # ---- what waits for what ----
+
+    def _plan_delays(self) -> None:
+        n = self.workers
+        times = np.full((n, n), FOREVER, np.int64)
+        microsteps = np.zeros((n, n), np.uint64)
+        everything = [*self.sources.values(), *(source for source, _ in self.stops)]
+        for source in everything:
+            for worker, taps in source.taps.items():
+                for offset, physical in taps:
+                    i, j = source.worker, worker
+                    if i != j and not physical and offset < (times[i, j], microsteps[i, j]):
+                        times[i, j], microsteps[i, j] = offset
+        self.direct = (times.copy(), microsteps.copy())
+        np.fill_diagonal(times, 0)
+        for k in range(n):
+            through, more = times[:, k, None], times[None, k, :]
+            possible = (through < FOREVER) & (more < FOREVER)
+            added = np.where(possible, np.minimum(through, FOREVER - 1 - more) + more, FOREVER)
+            steps = np.where(more > 0, microsteps[None, k, :], microsteps[:, k, None] + microsteps[None, k, :])
+            better = possible & ((added < times) | ((added == times) & (steps < microsteps)))
+            times, microsteps = np.where(better, added, times), np.where(better, steps, microsteps)
+        self.delays = (times, microsteps)
+        for worker, part in enumerate(self.parts):
+            self._plan_waits(worker, part)
+
+    def _plan_waits(self, worker: int, part: Worker) -> None:
+        rows = self._rows[worker]
+        elements = self.program.elements
+        waits: list[list[int]] = []
+        for local, number in enumerate(part.reactions):
+            reaction = self.program.reactions[number]
+            least: dict[tuple[int, Offset], int] = {}
+            for element in (*reaction.triggers, *reaction.uses):
+                e = elements[element]
+                source = self.sources.get(e.source) if e.kind == Kind.PORT else None
+                if source is not None and source.worker != worker and not e.physical:
+                    key = source.worker, e.offset
+                    least[key] = max(least.get(key, -1), source.writers[-1])
+            rows["reactions"][local][9:11] = len(waits), len(least)
+            waits += [[*offset, producer, writer] for (producer, offset), writer in least.items()]
+        rows["waits"] = waits
+        stops: dict[tuple[int, Offset], int] = {}
+        for source, offset in self.stops:
+            if source.worker != worker:
+                stops[source.worker, offset] = max(stops.get((source.worker, offset), -1), source.writers[-1])
+        rows["stop_waits"] = [[*offset, producer, writer] for (producer, offset), writer in stops.items()]
+
+    # ---- what lies where ----
+
+    def _take(self, size: int, align: int = 64) -> int:
+        at = -(-self._top // align) * align
+        self._top = at + size
+        return at
+
+    def _lay_out(self) -> None:
+        n, program = self.workers, self.program
+        self._take(ffi.sizeof("rx_image"))
+        self.at = {
+            "tables": self._take(n * tables.TABLES.itemsize),
+            "lines": self._take(n * ffi.sizeof("rx_line")),
+            "bells": self._take(n * max(ffi.sizeof("rx_bell"), 64)),
+            "rings": self._take(8 * n * n),
+            "digests": self._take(8 * len(program.reactors)),
+            "delays": self._take(2 * n * n * tables.TAG.itemsize),
+        }
+        self._number_subs()
+        self.at["subs"] = self._take(len(self.subs) * tables.SUB.itemsize)
+        for worker, part in enumerate(self.parts):
+            self._lay_out_worker(worker, part)
+        self._lay_out_values()
+        per_pair: dict[tuple[int, int], int] = defaultdict(int)
+        for source, consumer, _ in self.subs:
+            if consumer != source.worker:
+                per_pair[source.worker, consumer] += 1
+        self.ring_capacity = {pair: max(1024, 1 << (4 * count - 1).bit_length()) for pair, count in per_pair.items()}
+        self.rings = {pair: self._take(lib.rx_ring_bytes(size), 128) for pair, size in self.ring_capacity.items()}
+        self._take(0, 4096)
+
+    def _number_subs(self) -> None:
+        """Subscriptions get numbers, and every worker the list of its taps."""
+        self.subs: list[tuple[Source, int, list[int]]] = []
+        taps: list[list[list[int]]] = [[] for _ in range(self.workers)]
+        self.sub_lists: dict[int, tuple[int, int]] = {}
+        for worker, part in enumerate(self.parts):
+            rows = self._rows[worker]
+            for source in part.sources:
+                at = len(rows["lists"])
+                for consumer in sorted(source.taps):
+                    first = len(taps[consumer])
+                    for (offset, physical), cell in source.taps[consumer].items():
+                        taps[consumer].append([*offset, 0, cell, int(physical), len(self.subs), 0])
+                    rows["lists"].append(len(self.subs))
+                    self.subs.append((source, consumer, [first, len(source.taps[consumer])]))
+                self.sub_lists[id(source)] = at, len(source.taps)
+        for worker in range(self.workers):
+            self._rows[worker]["taps"] = taps[worker]
+
+    def _lay_out_worker(self, worker: int, part: Worker) -> None:
+        rows, at = self._rows[worker], part.offsets
+        self._take(0, 128)  # nothing of two workers on one cache line
+        at["fans"] = self._take(tables.FAN.itemsize * sum(map(len, rows["fans_of"].values())))
+        at["reactions"] = self._take(tables.REACTION.itemsize * len(part.reactions))
+        at["cells"] = self._take(tables.CELL.itemsize * part.cells)
+        at["lists"] = self._take(4 * len(rows["lists"]))
+        at["sources"] = self._take(tables.SOURCE.itemsize * len(part.sources))
+        at["taps"] = self._take(tables.TAP.itemsize * len(rows["taps"]))
+        at["waits"] = self._take(tables.WAIT.itemsize * len(rows["waits"]))
+        at["stop_waits"] = self._take(tables.WAIT.itemsize * len(rows["stop_waits"]))
+        timers = [e for e in part.doors if self.program.elements[e].kind == Kind.TIMER]
+        rows["timers"] = [[self.program.elements[e].first, self._cell(worker, e), 0] for e in timers]
+        at["timers"] = self._take(tables.TIMER.itemsize * len(timers))
+        at["actions"] = self._take(tables.ACTION.itemsize * len(part.actions))
+        at["first_of_word"] = self._take(4 * rows["words"])
+        at["visit_words"] = self._take(8 * rows["words"])
+        doors = len(part.door_cells)
+        at["door_cells"] = self._take(4 * doors)
+        at["doors"] = self._take(doors)
+        at["where"] = self._take(8 * doors)
+        at["low"] = self._take(8 * doors)
+        at["batch"] = self._take(4 * len(part.reactions))
+        at["stats"] = self._take(tables.STATS.itemsize * len(part.reactions))
+        at["now"] = self._take(tables.TAG.itemsize)
+        at["current"] = self._take(8)
+        at["trace"] = self._take(64 + self.options.trace * tables.SPAN.itemsize) if self.options.trace else 0
+        self._inbox = 1024
+        has_inbox = any(self.program.elements[e].kind == Kind.PHYSICAL_ACTION for e in part.actions)
+        at["inbox"] = self._take(lib.rx_inbox_bytes(self._inbox)) if has_inbox else 0
+
+    def _lay_out_values(self) -> None:
+        blocks: dict[int, list[Source]] = defaultdict(list)
+        elements = self.program.elements
+        for multiport, channels in enumerate(self.program.multiports):
+            rows = [self.sources.get(elements[e].source) for e in channels]
+            if rows and rows[0] is not None and rows[0].block == multiport:
+                blocks[multiport] = [source for source in rows if source is not None]
+        for rows in blocks.values():
+            size = sum(source.bytes for source in rows)
+            start = self._take(size * rows[0].slots)
+            for row, source in enumerate(rows):
+                source.data, source.stride = start + row * source.bytes, size
+            self._note(rows[0], size * rows[0].slots)
+        for source in self.sources.values():
+            if source.mode == lib.RX_SLOTS:
+                source.refs = self._take(4 * source.slots, 4 if source.block >= 0 else 64)
+            if source.block < 0 and (source.bytes or source.mode == lib.RX_SLOTS):
+                source.stride = -(-(source.bytes or _RECORD) // 64) * 64
+                source.data = self._take(source.stride * source.slots)
+                self._note(source, source.stride * source.slots)
+        self.released = {
+            number: self._take(8, 8) for number, (source, _, _) in enumerate(self.subs) if source.mode == lib.RX_SEQUENCE
+        }
+
+    def _note(self, source: Source, size: int) -> None:
+        if size > 1 << 20:
+            self.shares.append((self.program.elements[source.element].path, size))
+
+    # ---- filling the arena ----
+
+    def write(self, memory: Memory) -> None:
+        """Fill a fresh arena of `size` bytes, all zero."""
+        base = ffi.from_buffer("uint8_t[]", memory.map)
+        image = ffi.cast("rx_image *", base)
+        options = self.options
+        image.magic, image.size = 0x7278696D616765, self.size
+        image.workers, image.fast, image.keepalive = self.workers, options.fast, options.keepalive
+        image.traced = bool(options.trace)
+        image.spin_ns, image.max_microsteps = options.spin, options.max_microsteps
+        image.timeout.time = FOREVER if options.timeout is None else options.timeout
+        for name, offset in self.at.items():
+            setattr(image, name, offset)
+        image.n_subs, image.n_reactors = len(self.subs), len(self.program.reactors)
+        image.spill, image.limit = self.size, memory.limit
+        for worker in range(self.workers):
+            lines = ffi.cast("rx_line *", base + self.at["lines"])
+            lines[worker].passed.time = -1
+        delays = tables.view(memory, self.at["delays"], 2 * self.workers**2, tables.TAG)
+        delays["time"] = np.concatenate([self.delays[0].ravel(), self.direct[0].ravel()])
+        delays["microstep"] = np.concatenate([self.delays[1].ravel(), self.direct[1].ravel()])
+        rings = tables.view(memory, self.at["rings"], self.workers**2, np.dtype(np.uint64))
+        for (i, j), offset in self.rings.items():
+            rings[i * self.workers + j] = offset
+            lib.rx_ring_init(base, offset, self.ring_capacity[i, j])
+        self._write_subs(memory)
+        for worker, part in enumerate(self.parts):
+            self._write_worker(memory, worker, part)
+            if part.offsets["inbox"]:
+                lib.rx_inbox_init(base, part.offsets["inbox"], self._inbox)
+
+    def _write_subs(self, memory: Memory) -> None:
+        rows = []
+        for number, (s, consumer, taps) in enumerate(self.subs):
+            keeping = [offset for offset, physical in s.taps[consumer] if not physical]
+            least = min(keeping, default=(FOREVER, 0))
+            rows.append((
+                s.worker, consumer, s.number, *taps, s.mode, s.slots, 0,
+                s.data, s.stride, s.bytes, s.refs, self.released.get(number, 0), least,
+            ))  # fmt: skip
+        tables.fill(memory, self.at["subs"], rows, tables.SUB)
+
+    def _write_worker(self, memory: Memory, worker: int, part: Worker) -> None:
+        rows, at, elements = self._rows[worker], part.offsets, self.program.elements
+        cells = [[0, 0, 0, 0, NONE, NONE, NONE, 0, 0] for _ in range(part.cells)]
+        fans = []
+        for cell, words in rows["fans_of"].items():
+            cells[cell][2:4] = len(fans), len(words)
+            fans += [(mask, word, 0) for word, mask in words.items()]
+        sources = []
+        for source in part.sources:
+            subs = self.sub_lists[id(source)]
+            kept = source.element < 0 or source.mode != lib.RX_PLAIN or source.bytes
+            if kept:
+                cells[source.cell][4] = source.number
+            sources.append((
+                source.cell, source.mode, source.writers[-1], len(source.writers), *subs, source.slots, 0,
+                source.data, source.stride, source.bytes, source.refs, 0, 0,
+            ))  # fmt: skip
+        for number, tap in enumerate(rows["taps"]):
+            if tap[3] != STOP:
+                cells[tap[3]][5] = number
+        actions = []
+        for element, number in part.actions.items():
+            door = part.doors[element]
+            cells[part.door_cells[door]][6] = number
+            physical = int(elements[element].kind == Kind.PHYSICAL_ACTION)
+            actions.append((elements[element].min_delay, part.door_cells[door], door, physical, 0))
+        for element, door in part.doors.items():
+            cells[part.door_cells[door]][8] = elements[element].period or cells[part.door_cells[door]][8]
+        visits = np.zeros(rows["words"], np.uint64)
+        for local, reaction in enumerate(rows["reactions"]):
+            if reaction[10]:
+                word = int(np.searchsorted(rows["first_of_word"], local, "right")) - 1
+                visits[word] |= np.uint64(1 << (local - rows["first_of_word"][word]))
+        fill = tables.fill
+        fill(memory, at["reactions"], list(map(tuple, rows["reactions"])), tables.REACTION)
+        fill(memory, at["cells"], list(map(tuple, cells)), tables.CELL)
+        fill(memory, at["fans"], fans, tables.FAN)
+        fill(memory, at["lists"], rows["lists"], np.dtype(np.uint32))
+        fill(memory, at["sources"], sources, tables.SOURCE)
+        fill(memory, at["taps"], [((t[0], t[1]), *t[2:]) for t in rows["taps"]], tables.TAP)
+        for name in ("waits", "stop_waits"):
+            fill(memory, at[name], [((w[0], w[1]), w[2], w[3]) for w in rows[name]], tables.WAIT)
+        fill(memory, at["timers"], list(map(tuple, rows["timers"])), tables.TIMER)
+        fill(memory, at["actions"], actions, tables.ACTION)
+        fill(memory, at["first_of_word"], rows["first_of_word"], np.dtype(np.uint32))
+        fill(memory, at["visit_words"], visits, np.dtype(np.uint64))
+        fill(memory, at["door_cells"], part.door_cells, np.dtype(np.uint32))
+        fill(memory, at["current"], [-1], np.dtype(np.int64))
+        row = np.zeros(1, tables.TABLES)
+        row["n_reactions"], row["n_words"] = len(part.reactions), rows["words"]
+        row["n_cells"], row["n_doors"], row["n_sources"] = part.cells, len(part.door_cells), len(part.sources)
+        row["n_timers"], row["n_actions"] = len(rows["timers"]), len(actions)
+        row["n_stop_waits"] = len(rows["stop_waits"])
+        for name, offset in at.items():
+            row[name] = offset
+        row["n_trace"], row["startup"], row["shutdown"] = self.options.trace, _STARTUP, _SHUTDOWN
+        row["physical"], row["inbox_capacity"] = part.physical, self._inbox
+        tables.view(memory, self.at["tables"], self.workers, tables.TABLES)[worker] = row[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A worker needs the plan, not the notes that were made for writing it down."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_rows", "_cell_of", "sub_lists", "subs")}

@@ -1,0 +1,94 @@
+"""What does a program look like once names, classes and hierarchy are gone?
+
+Plain tables that refer to one another by index: `reactors` writes them when it elaborates a program, and everything
+below only reads them. An *element* is whatever a reaction can be triggered by, read or write: a port channel, a timer,
+an action, and per reactor its startup and its shutdown. Nothing here runs, and nothing here knows a Python reactor.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import builtins
+    from types import UnionType
+
+    import numpy as np
+
+
+class Kind(enum.IntEnum):
+    """What an element is; the numbers are those of the C core."""
+
+    PORT = 0
+    TIMER = 1
+    ACTION = 2
+    PHYSICAL_ACTION = 3
+    STARTUP = 4
+    SHUTDOWN = 5
+
+
+@dataclass(slots=True)
+class Element:
+    """Something that can be present at a tag.
+
+    An *offset* `(ns, microsteps)` is what the connections between a port and its source add to a tag: `(0, 0)` nothing,
+    `(0, m)` m microsteps, `(d, m)` with d > 0 leads from any tag at time t to the tag (t + d, m).
+    """
+
+    path: str  # "main.rollouts[3].table", "main.learner.trajectories[2]" for a channel, "main.a.startup"
+    kind: Kind
+    reactor: int  # its owner, an index into Program.reactors
+    source: int = -1  # PORT: the element that drives it; itself if a reaction writes it; -1: nothing drives it
+    offset: tuple[int, int] = (0, 0)
+    physical: bool = False  # the path from the source has a physical connection
+    dtype: np.dtype | None = None  # PORT with values of fixed size: dtype and shape; otherwise any object
+    shape: tuple[int, ...] | None = None
+    type: builtins.type | UnionType | None = None  # Input(int): int. None: any object
+    first: int = 0  # TIMER: offset in ns
+    period: int = 0  # TIMER: ns; 0: it fires once
+    min_delay: int = 0  # ACTION, PHYSICAL_ACTION: ns
+
+
+@dataclass(slots=True)
+class NativeFunction:
+    """A reaction that is a C function `void f(void **data, unsigned char *present, void *state)`."""
+
+    address: int
+    state: int
+    keep: object = field(default=None, repr=False)  # owns the memory that address and state point to
+
+
+@dataclass(slots=True)
+class Reaction:
+    """One reaction. Its effects are ports and actions; multiports appear channel by channel."""
+
+    reactor: int
+    number: int  # its position in the reactor, from 0
+    name: str
+    level: int  # the length of the longest chain of reactions that must run before it
+    triggers: list[int]
+    uses: list[int]
+    effects: list[int]
+    deadline: int | None = None  # ns
+    stop: tuple[int, int] | None = None  # the offset at which its request to stop takes effect, if it declares one
+    native: NativeFunction | None = None
+
+
+@dataclass(slots=True)
+class Reactor:
+    """Where reactions and elements live."""
+
+    path: str
+    bank: tuple[str, int, int] | None = None  # path of the bank, index in it, its width
+
+
+@dataclass(slots=True)
+class Program:
+    """A whole program, elaborated and checked."""
+
+    reactors: list[Reactor]
+    elements: list[Element]
+    reactions: list[Reaction]  # in the static order: by level, then in order of elaboration
+    multiports: list[list[int]]  # the elements of each multiport in channel order

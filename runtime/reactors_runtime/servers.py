@@ -1,0 +1,298 @@
+"""The caller's end of the server: start one early, lend it to one run at a time, keep one idle between runs.
+
+A server stands for one setting: the environment and sys.path that were in force when it imported what it holds. A run
+in another setting gets another server. Two runs at once get two servers.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from reactors_runtime.wire import mapped, pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from reactors_runtime.interrupts import Interrupts
+
+
+class Key(NamedTuple):
+    """The setting of a server: what imports may depend on."""
+
+    environment: frozenset[tuple[str, str]]
+    path: tuple[str, ...]  # sys.path
+
+    @classmethod
+    def now(cls, changes: Mapping[str, str] | None) -> Key:
+        """The caller's setting."""
+        lasting = ((name, value) for name, value in environment(changes).items() if name not in _PASSING)
+        return cls(frozenset(lasting), tuple(search_path()))
+
+
+ESSENTIAL = ("numpy", "reactors_runtime.engine")  # what every worker needs
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_PASSING = frozenset(
+    {"PYTEST_CURRENT_TEST", "PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES"}
+)  # no import reads these
+_BOOT = (
+    "import sys; sys.path[:] = sys.argv[3:]; from reactors_runtime.server import main; "
+    "main(int(sys.argv[1]), int(sys.argv[2]))"
+)
+_PATIENCE = 120.0  # seconds; for an import that takes longer, something is wrong
+
+
+class ServerDied(Exception):  # noqa: N818 - it is what happened
+    """The server ended; says how, and what it had printed."""
+
+
+def threads(number: int) -> dict[str, str]:
+    """The environment in which numeric libraries use `number` threads.
+
+    >>> threads(2)["OMP_NUM_THREADS"]
+    '2'
+    """
+    return dict.fromkeys(_THREADS, str(number))
+
+
+def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The caller's environment with changes; one thread for numeric libraries where it does not say otherwise."""
+    now = dict(os.environ) | dict(changes or {})
+    return dict.fromkeys(_THREADS, now.get("OMP_NUM_THREADS", "1")) | now
+
+
+def search_path() -> list[str]:
+    """sys.path as it is for a process that may stand elsewhere."""
+    return [os.path.abspath(entry) for entry in sys.path]  # noqa: PTH100 - "" is the working directory here
+
+
+class Server:
+    """A server process, seen by its caller."""
+
+    def __init__(self, key: Key) -> None:
+        if not sys.platform.startswith("linux"):
+            raise ServerDied('worker processes need Linux (memfd, pidfd); elsewhere use backend="thread"')
+        if not sys.executable:
+            raise ServerDied('this Python is embedded and names no interpreter to start; use backend="thread"')
+        self.key = key
+        self.asked: set[str] = set()  # modules that it has imported, or tried to
+        self.loading: list[str] = []  # modules that it is importing now
+        self.wire, theirs = pair()
+        self._log = os.memfd_create("reactors", os.MFD_CLOEXEC)
+        try:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, *subprocess._args_from_interpreter_flags()),  # type: ignore[attr-defined]
+                    *("-c", _BOOT, str(theirs.fileno()), str(os.getpid()), *key.path),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=[theirs.fileno()],
+                env=dict(key.environment),
+            )
+            self._end = os.pidfd_open(self._process.pid)
+        except BaseException:
+            self.wire.close()
+            os.close(self._log)
+            raise
+        finally:
+            theirs.close()
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+        return self._process.pid
+
+    def descriptors(self) -> set[int]:
+        """What it holds open in this process."""
+        return {self.wire.fileno(), self._log, self._end}
+
+    def fileno(self) -> int:
+        """A descriptor that poll finds readable when the server has ended."""
+        return self._end
+
+    def load(self, names: Iterable[str]) -> None:
+        """Have it import modules, without waiting for it. Not while it imports others."""
+        names = [name for name in names if name not in self.asked]
+        if names:
+            self.loading = names
+            self.asked.update(names)
+            with contextlib.suppress(ConnectionError):  # it is dead, as `loaded` will find
+                self.wire.send("import", names)
+
+    def loaded(self, interrupts: Interrupts) -> list[str]:
+        """Wait until it has imported what it was to; the modules that made it unfit to be forked."""
+        patience = time.monotonic() + _PATIENCE
+        while self.loading:
+            ready = {*select.select([self.wire, self, interrupts], [], [], 1.0)[0]}
+            if interrupts in ready and interrupts.heard():
+                raise KeyboardInterrupt
+            if self.wire in ready:
+                try:
+                    (_, unfit), _ = self.wire.receive()
+                except EOFError:
+                    raise self.died() from None
+                self.loading = []
+                return [unfit] if unfit else []
+            if self in ready:
+                raise self.died()
+            if time.monotonic() > patience:
+                raise ServerDied(f"importing {', '.join(self.loading[:5])} takes over {_PATIENCE:.0f} s")
+        return []
+
+    def died(self) -> ServerDied:
+        """The error that says how it ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        code = self._process.returncode
+        how = "does not answer" if code is None else ending(code)
+        with contextlib.suppress(ValueError), mapped(os.dup(self._log)) as log:  # ValueError: it is empty
+            how += "; it printed:\n" + log[-4000:].decode(errors="replace")
+        return ServerDied(f"the process that workers are forked from ({sys.executable}, pid {self.pid}) {how}")
+
+    def close(self) -> None:
+        """End it, and with it its workers."""
+        self.wire.close()
+        try:
+            self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._log)
+        os.close(self._end)
+
+    def forget(self) -> None:
+        """Let go of it in a fork of the caller, which is not its parent."""
+        self.wire.close()
+        os.close(self._log)
+        os.close(self._end)
+        self._process.returncode = 0  # so that Popen does not complain that it still runs
+
+
+def ending(status: int) -> str:
+    """How a process ended, from its exit status or, negative, its signal.
+
+    >>> ending(-9), ending(3)
+    ('was killed by SIGKILL', 'ended with exit status 3')
+    """
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:  # a real-time signal
+        return f"was killed by signal {-status}"
+
+
+class _Idle:
+    """The servers that no run uses: one at most."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.server: Server | None = None
+        self.unfit: defaultdict[Key, set[str]] = defaultdict(set)  # what leaves threads or descriptors when imported
+
+    def take(self, key: Key) -> Server:
+        with self.lock:
+            server, self.server = self.server, None
+        if server is not None:
+            if server.key == key and not select.select([server], [], [], 0)[0]:
+                return server
+            server.close()
+        return Server(key)
+
+    def give(self, server: Server) -> None:
+        with self.lock:
+            surplus, self.server = self.server, server
+        if surplus is not None:
+            surplus.close()
+
+    def close(self) -> None:
+        with self.lock:
+            server, self.server = self.server, None
+        if server is not None:
+            server.close()
+
+    def forget(self) -> None:
+        self.lock = threading.Lock()  # whoever held it is not in this process
+        if self.server is not None:
+            self.server.forget()
+            self.server = None
+
+
+_idle = _Idle()
+atexit.register(_idle.close)
+os.register_at_fork(after_in_child=_idle.forget)
+
+
+def close_server() -> None:
+    """End the idle server; the next run starts another."""
+    _idle.close()
+
+
+def idle_server() -> Server | None:
+    """The server that waits for the next run, if there is one."""
+    return _idle.server
+
+
+def warm_up(modules: Iterable[str] = (), changes: Mapping[str, str] | None = None) -> None:
+    """Have a server start and import what workers will need, while the caller goes on."""
+    server = _idle.take(Key.now(changes))
+    if not server.asked:
+        server.load(_fit(server.key, (*ESSENTIAL, *modules)))
+    _idle.give(server)
+
+
+@contextmanager
+def lent(modules: Iterable[str], changes: Mapping[str, str] | None, interrupts: Interrupts) -> Iterator[Server]:
+    """A server that has imported `modules`, for one run. It is kept afterwards unless the run left it in a mess."""
+    server = _prepared(Key.now(changes), (*ESSENTIAL, *modules), interrupts)
+    try:
+        yield server
+    except BaseException:
+        server.close()
+        raise
+    _idle.give(server)
+
+
+def prepare(server: Server, modules: Iterable[str]) -> None:
+    """Have a server whose run is over import what its workers did, for the next run."""
+    server.load(_fit(server.key, modules))
+
+
+def _prepared(key: Key, modules: Iterable[str], interrupts: Interrupts) -> Server:
+    while True:
+        server = _idle.take(key)
+        try:
+            unfit = server.loaded(interrupts)
+            if not unfit:
+                server.load(_fit(key, modules))
+                unfit = server.loaded(interrupts)
+            if not unfit:
+                return server
+            server.close()
+        except ServerDied:
+            unfit = server.loading
+            server.close()
+            if _idle.unfit[key].issuperset(unfit):  # it was not these
+                raise
+        except BaseException:
+            server.close()
+            raise
+        _idle.unfit[key].update(unfit)
+
+
+def _fit(key: Key, modules: Iterable[str]) -> list[str]:
+    """Those that may be imported ahead. Whatever needs what is unfit is unfit too: without the essentials, none."""
+    unfit = _idle.unfit[key]
+    return [] if unfit.intersection(ESSENTIAL) else [name for name in modules if name not in unfit]

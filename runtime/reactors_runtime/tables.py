@@ -1,0 +1,57 @@
+"""The C structs of csrc/api.inc as NumPy dtypes, so that whole tables are written, and statistics read, in one go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reactors_runtime._core import ffi
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reactors_runtime.memory import Memory
+
+_NUMPY = {"uint8_t": np.uint8, "uint32_t": np.uint32, "uint64_t": np.uint64, "int64_t": np.int64}
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    """The struct of that name; layout and names come from the compiler, through cffi."""
+    struct = ffi.typeof(name)
+    if struct.kind == "primitive":
+        return np.dtype(_NUMPY[name])
+    names, formats, offsets = [], [], []
+    for field, info in struct.fields:
+        names.append(field)
+        formats.append(np.dtype((_NUMPY[info.type.item.cname], info.type.length)) if info.type.kind == "array" else _dtype(info.type.cname))
+        offsets.append(info.offset)
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": ffi.sizeof(name)})
+
+
+TAG = _dtype("rx_tag")
+REACTION = _dtype("rx_reaction")
+CELL = _dtype("rx_cell")
+FAN = _dtype("rx_fan")
+SOURCE = _dtype("rx_source")
+SUB = _dtype("rx_sub")
+TAP = _dtype("rx_tap")
+WAIT = _dtype("rx_wait")
+TIMER = _dtype("rx_timer")
+ACTION = _dtype("rx_action")
+STATS = _dtype("rx_stats")
+TABLES = _dtype("rx_tables")
+SPAN = _dtype("rx_span")
+BELL = _dtype("rx_bell")
+
+
+def view(memory: Memory, offset: int, count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """`count` items at an offset of the arena, in place."""
+    return np.ndarray((count,), dtype, memory.map, offset)
+
+
+def fill(memory: Memory, offset: int, rows: Sequence[Any] | npt.NDArray[Any], dtype: np.dtype[Any]) -> None:
+    """Write rows at an offset of the arena."""
+    if len(rows):
+        view(memory, offset, len(rows), dtype)[:] = np.array(rows, dtype)

@@ -1,0 +1,221 @@
+"""Where do the values of ports and actions live, and how does a door's `where` lead to them?
+
+A store belongs to one source, on one worker. Objects that stay with their tag and worker are one attribute away. Objects
+that travel in time, or to another thread, are numbered by the core, and kept under that number until nobody needs them.
+Between processes they are pickled once into a slot. Arrays lie in slots of shared memory, and everybody reads them there.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors_runtime._core import ffi, lib
+from reactors_runtime.program import Kind
+
+if TYPE_CHECKING:
+    from reactors_runtime.engine import Engine
+    from reactors_runtime.image import Source
+
+OUTSIDE = 1 << 63  # in `where`: the value is a copy at this address, behind 64 bytes that begin with its size
+_RECORD = 64  # bytes of the header of an object's slot
+
+
+class Stores:
+    """The stores of one worker, made when somebody asks for them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value
+        self._by_source: dict[tuple[int, bool], Store] = {}
+
+    def of(self, element: int) -> Store | None:
+        """The store in which this worker finds, or puts, the values of a port; None if nothing drives it."""
+        e = self.engine.image.program.elements[element]
+        source = self.engine.image.sources.get(e.source if e.kind == Kind.PORT else -1)
+        if source is None:
+            return None
+        at_hand = source.worker == self.engine.worker and e.offset == (0, 0) and not e.physical
+        if source.bytes or e.dtype is not None or source.mode != lib.RX_SLOTS:
+            key = source.element, True
+        else:
+            key = source.element, at_hand
+        store = self._by_source.get(key)
+        if store is None:
+            store = self._by_source[key] = self._make(source, at_hand)
+        return store
+
+    def _make(self, source: Source, at_hand: bool) -> Store:
+        e = self.engine.image.program.elements[source.element]
+        if e.dtype is not None:
+            assert e.shape is not None
+            return ArrayStore(self.engine, source, e.dtype, e.shape)
+        if source.mode == lib.RX_PLAIN:
+            return ObjectStore()
+        if source.mode == lib.RX_SEQUENCE:
+            return self.engine.shared.setdefault(source.element, SequenceStore())
+        return ObjectStore() if at_hand else PickleStore(self.engine, source)
+
+    def pickled(self, element: int) -> PickleStore | None:
+        """Where the writer of a port puts what goes to other processes, if anything does."""
+        source = self.engine.image.sources[element]
+        if source.bytes or source.mode != lib.RX_SLOTS or self.engine.image.program.elements[element].dtype is not None:
+            return None
+        store = self._by_source.get((element, False))
+        if store is None:
+            store = self._by_source[element, False] = PickleStore(self.engine, source)
+        assert isinstance(store, PickleStore)
+        return store
+
+
+class Store:
+    """What is common to all: nothing but the name."""
+
+    __slots__ = ()
+
+
+class ObjectStore(Store):
+    """The one value of a source whose readers are all here and now."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+
+class SequenceStore(Store):
+    """Values by number, for readers later or on other threads. The writer forgets what nobody needs any more."""
+
+    __slots__ = ("first", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[int, Any] = {}
+        self.first = 0
+
+    def put(self, number: int, low: int, value: Any) -> None:
+        """Keep a value; drop those before `low`."""
+        self.values[number] = value
+        while self.first < low and self.first < number:
+            self.values.pop(self.first, None)
+            self.first += 1
+
+
+class PickleStore(Store):
+    """Objects in slots, pickled (protocol 5); buffers follow the pickle, each on a boundary of 64 bytes."""
+
+    __slots__ = ("_cached", "_engine", "_map", "_source")
+
+    def __init__(self, engine: Engine, source: Source) -> None:
+        self._engine, self._source = engine, source
+        self._map = memoryview(engine.memory.map)
+        self._cached: tuple[tuple[int, tuple[int, int]], Any] | None = None
+
+    def put(self, slot: int, value: Any) -> None:
+        """Write `value` into a slot."""
+        source, engine = self._source, self._engine
+        data = dumps(value)
+        at = source.data + slot * source.stride
+        record = ffi.cast("rx_record *", engine.base + at)
+        start = at + _RECORD
+        if len(data) > source.stride - _RECORD:
+            if record.capacity < len(data):
+                capacity = 1 << (len(data) - 1).bit_length()
+                record.spill = lib.rx_spill(engine.base, engine.memory.descriptor, capacity)
+                record.capacity = capacity if record.spill else 0
+                if not record.spill:
+                    path = engine.image.program.elements[source.element].path
+                    raise MemoryError(f"{path}: no memory for a value of {len(data):,} bytes; send less, or in parts")
+            start = record.spill
+        record.size = len(data)
+        self._map[start : start + len(data)] = data
+
+    def get(self, where: int) -> Any:
+        """The value in a slot, or in a copy of one; the same object for all readers of one tag."""
+        key = where, self._engine.tag()
+        if self._cached is not None and self._cached[0] == key:
+            return self._cached[1]
+        if where & OUTSIDE:
+            value = loads(outside(where))
+        else:
+            source = self._source
+            at = source.data + where * source.stride
+            record = ffi.cast("rx_record *", self._engine.base + at)
+            start = record.spill if record.size > source.stride - _RECORD else at + _RECORD
+            value = loads(self._map[start : start + record.size])
+        self._cached = key, value
+        return value
+
+
+class ArrayStore(Store):
+    """Arrays of one shape and dtype in slots of the arena. `views` are read-only, `slots` the same memory to write."""
+
+    __slots__ = ("dtype", "shape", "slots", "source", "views")
+
+    def __init__(self, engine: Engine, source: Source, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        self.source, self.dtype, self.shape = source, dtype, shape
+        buffer = engine.memory.map
+        self.slots = [np.ndarray(shape, dtype, buffer, source.data + k * source.stride) for k in range(source.slots)]
+        self.views = [read_only(slot) for slot in self.slots]
+
+    def get(self, where: int) -> np.ndarray[Any, Any]:
+        """The value in a slot, or in a copy of one."""
+        if where < OUTSIDE:
+            return self.views[where]
+        return read_only(np.frombuffer(outside(where), self.dtype).reshape(self.shape))
+
+
+def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A view that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def outside(where: int) -> Any:
+    """The bytes of a copy outside the ring."""
+    address = where & ~OUTSIDE
+    size = ffi.cast("uint64_t *", address)[0]
+    return ffi.buffer(ffi.cast("uint8_t *", address + 64), size)
+
+
+def dumps(value: Any) -> bytes:
+    """A value as bytes: count of buffers, their sizes and the pickle's, the pickle, the buffers."""
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        body = pickle.dumps(value, 5, buffer_callback=buffers.append)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        import cloudpickle  # a lambda, or a class of __main__
+
+        buffers.clear()
+        body = cloudpickle.dumps(value, 5, buffer_callback=buffers.append)
+    raw = [buffer.raw() for buffer in buffers]
+    head = np.array([len(raw), len(body), *(len(view) for view in raw)], np.uint64).tobytes()
+    if not raw:
+        return head + body
+    pieces = [head, body]
+    length = len(head) + len(body)
+    for view in raw:
+        pad = -length % 64
+        pieces += [b"\0" * pad, view]
+        length += pad + len(view)
+    return b"".join(pieces)
+
+
+def loads(data: Any) -> Any:
+    """What `dumps` wrote. Buffers are copied: an object may be kept, the slot may not."""
+    view = memoryview(data)
+    count, size = view[:16].cast("Q")
+    if not count:
+        return pickle.loads(view[16 : 16 + size])
+    sizes = view[16 : 16 + 8 * count].cast("Q").tolist()
+    at = 16 + 8 * count
+    body = view[at : at + size]
+    at += size
+    buffers = []
+    for length in sizes:
+        at += -at % 64
+        buffers.append(bytearray(view[at : at + length]))
+        at += length
+    return pickle.loads(body, buffers=buffers)

@@ -1,0 +1,149 @@
+"""A worker process, from its fork to its end.
+
+It takes on the caller's setting, loads its part of the program, runs it, and sends home what became of it. Words it
+says: started, failed, done. Whatever happens, it never returns into the server that forked it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import faulthandler
+import gc
+import os
+import pickle
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
+
+from reactors_runtime import imports
+from reactors_runtime.memory import Memory
+from reactors_runtime.wire import Wire, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reactors_runtime.engine import Engine
+
+
+class Part(Protocol):
+    """A worker's share of the program; made, and pickled, by whoever calls the runtime."""
+
+    def attach(self, engine: Engine) -> tuple[list[Callable[[], None]], list[Callable[[], None] | None]]:
+        """Make the reactors. The bodies of their reactions, and what runs instead when a deadline is missed."""
+        ...
+
+    def detach(self, engine: Engine, file: BinaryIO) -> None:
+        """Write down what the reactors' attributes are now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a worker takes over from the caller as it is when the run starts."""
+
+    environment: dict[str, str]
+    path: list[str]  # sys.path
+    arguments: list[str]  # sys.argv
+    directory: str
+    encoding: str  # of standard output
+    errors: str  # what to do with characters that it does not have
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An exception on its way home."""
+
+    when: str  # "start", "run" or "end"
+    reaction: int | None  # which reaction raised it; None: none did
+    tag: tuple[int, int] | None
+    exception: bytes | None  # pickled, if that can be done
+    text: str  # the traceback
+
+    @classmethod
+    def of(cls, when: str, error: BaseException) -> Failure:
+        """Make it fit for the journey; of the traceback, the runtime's own frames are left out."""
+        reaction = getattr(error, "reaction", None)
+        tag = getattr(error, "tag", None)
+        if reaction is not None and error.__cause__ is not None:
+            error = error.__cause__
+        frames = error.__traceback__
+        while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(_HERE):
+            frames = frames.tb_next
+        text = "".join(traceback.format_exception(type(error), error, frames))
+        try:
+            import cloudpickle
+
+            exception = cloudpickle.dumps(error, protocol=5)
+        except Exception:  # noqa: BLE001 - the text has to do
+            exception = None
+        return cls(when, reaction, None if tag is None else tuple(tag), exception, text)
+
+
+_HERE = os.path.dirname(__file__)  # noqa: PTH120 - compared with the names in code objects
+
+
+def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> NoReturn:
+    """Be worker `number`. The descriptors: image, part, arena, standard output, standard error."""
+    try:
+        # The pages of a memfd outlive us in the caller's hands: it reads there where a crash was.
+        with open(os.memfd_create("reactors", os.MFD_CLOEXEC), "wb", buffering=0) as crash:  # noqa: PTH123
+            faulthandler.enable(crash, all_threads=False)
+            wire.send("started", number, descriptors=[crash.fileno()])
+            _live(number, setting, wire, *descriptors)
+            faulthandler.disable()
+        with contextlib.suppress(Exception):
+            atexit._run_exitfuncs()  # a forked process does not by itself
+            sys.stdout.flush()
+            sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
+def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int, arena_at: int, *out: int) -> None:
+    before = list(sys.modules)
+    when = "start"
+    try:
+        _settle(setting, *out)
+        from reactors_runtime.engine import Engine
+
+        with mapped(image_at) as pickled:
+            image = pickle.loads(pickled)
+        engine = Engine(image, number, Memory.attach(arena_at, image.size))
+        with mapped(part_at) as pickled:
+            part: Part = pickle.loads(pickled)
+        bodies, late = part.attach(engine)
+        when = "run"
+        try:
+            engine.run(bodies, late)
+        except BaseException as error:  # noqa: BLE001 - the attributes go home all the same
+            wire.send("failed", number, Failure.of(when, error))
+        when = "end"
+        with open(os.memfd_create("reactors", os.MFD_CLOEXEC), "wb") as file:  # noqa: PTH123
+            part.detach(engine, file)
+            file.flush()
+            wire.send("done", number, imports.new_since(before), descriptors=[file.fileno()])
+    except BaseException as error:  # noqa: BLE001 - there is nobody to raise it to
+        with contextlib.suppress(ConnectionError):  # the caller is gone, and so shall we be
+            wire.send("failed", number, Failure.of(when, error))
+
+
+def _settle(setting: Setting, standard_output: int, standard_error: int) -> None:
+    """Make this process a place like the caller's."""
+    gc.enable()
+    os.environ.clear()
+    os.environ.update(setting.environment)
+    os.chdir(setting.directory)
+    sys.path[:] = setting.path
+    sys.argv[:] = setting.arguments
+    for target, source, name in ((1, standard_output, "stdout"), (2, standard_error, "stderr")):
+        os.dup2(source, target)
+        os.close(source)
+        stream = open(  # noqa: SIM115 - it stays open to the end
+            target, "w", buffering=1, encoding=setting.encoding, errors=setting.errors, closefd=False
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    if "numpy.random" in sys.modules:  # otherwise all forks of one server would draw the same numbers
+        sys.modules["numpy.random"].seed()

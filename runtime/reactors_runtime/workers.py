@@ -1,0 +1,248 @@
+"""Run an image on worker processes: start them, see them through, collect what became of them.
+
+Nothing here waits without looking: at the workers, at the server that forks them, at Ctrl-C, at what they print. When
+it returns, or raises, no worker is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import pickle
+import select
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reactors_runtime import engine, faults, servers
+from reactors_runtime.faults import WorkerDied, WorkerNotStarted
+from reactors_runtime.interrupts import Interrupts
+from reactors_runtime.output import Output
+from reactors_runtime.servers import close_server, idle_server, threads, warm_up
+from reactors_runtime.wire import mapped, spill
+from reactors_runtime.worker import Setting
+
+if TYPE_CHECKING:
+    import mmap
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from reactors_runtime.image import Image
+    from reactors_runtime.memory import Memory
+    from reactors_runtime.servers import Server
+
+__all__ = ["Report", "WorkerDied", "WorkerNotStarted", "close_server", "idle_server", "run", "threads", "warm_up"]
+
+_GRACE = 5.0  # seconds that a worker has to end when its work is done
+_SURVIVAL = 30.0  # seconds that the others have for their shutdown reactions when a worker has died
+_NOTICE = 1.0  # seconds after which the user is told for whom a stopped program waits
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of a worker."""
+
+    worker: int
+    pid: int = 0
+    attributes: mmap.mmap | None = None  # what its part wrote down in the end
+    error: BaseException | None = None
+    place: int = 0  # among the errors of a run, in the order in which they happened
+
+
+def run(
+    image: Image,
+    memory: Memory,
+    parts: Sequence[bytes],
+    *,
+    modules: Iterable[str] = (),
+    environment: Mapping[str, str] | None = None,
+    on_wait: Callable[[], None] | None = None,
+) -> list[Report]:
+    """Run one worker process per part to the end of the program and return a report of each.
+
+    `modules` are imported before the workers are forked, where that is possible. `environment` is set on top of the
+    caller's. `on_wait` is called ten times a second. What goes wrong is in the reports; after Ctrl-C, all of them hold
+    KeyboardInterrupt. `first_error` picks the one to raise.
+    """
+    with Interrupts() as interrupts, Output() as output:
+        try:
+            with servers.lent(modules, environment, interrupts) as server:
+                return _Run(image, memory, server, interrupts, output, on_wait).through(parts, environment)
+        except servers.ServerDied as error:  # while it started
+            raise WorkerNotStarted(str(error)) from None
+
+
+def first_error(reports: Iterable[Report]) -> BaseException | None:
+    """Of what went wrong on the workers, what went wrong first."""
+    failed = [report for report in reports if report.error is not None]
+    return min(failed, key=lambda report: report.place).error if failed else None
+
+
+class _Run:
+    """The workers of one run, from the first fork to the last exit."""
+
+    def __init__(
+        self,
+        image: Image,
+        memory: Memory,
+        server: Server,
+        interrupts: Interrupts,
+        output: Output,
+        on_wait: Callable[[], None] | None,
+    ) -> None:
+        self.image, self.memory, self.server = image, memory, server
+        self.interrupts, self.output, self.on_wait = interrupts, output, on_wait
+        self.reports: list[Report] = []
+        self.forking = False  # the server has not answered yet
+        self.alive: dict[int, float] = {}  # forked and not yet ended: when it is to be killed
+        self.crashes: dict[int, int] = {}  # where a worker's faulthandler writes
+        self.modules: dict[str, None] = {}  # what workers imported, in order
+        self.errors = 0
+        self.stopping = False
+        self.notice_at = math.inf
+        self.poll = select.poll()
+        for source in (server, server.wire, interrupts, *output.sources()):
+            self.poll.register(source, select.POLLIN)
+
+    def through(self, parts: Sequence[bytes], environment: Mapping[str, str] | None) -> list[Report]:
+        """Start a worker for each part and see all to their end."""
+        try:
+            self.start(parts, environment)
+            while self.alive:
+                self.look()
+        except BaseException:  # from a signal handler of the user or `on_wait`, or the server is dead
+            self.on_wait = None
+            self.stop(engine.ABORTED)
+            patience = time.monotonic() + _GRACE
+            while self.alive and time.monotonic() < patience:
+                self.look()
+            raise  # which ends the server and with it the rest
+        finally:
+            for descriptor in self.crashes.values():
+                os.close(descriptor)
+        servers.prepare(self.server, self.modules)
+        if self.interrupts.count:
+            cause = first_error(self.reports)
+            for report in self.reports:
+                report.error = KeyboardInterrupt()
+                report.error.__cause__ = cause
+        return self.reports
+
+    def start(self, parts: Sequence[bytes], environment: Mapping[str, str] | None) -> None:
+        setting = Setting(
+            servers.environment(environment), servers.search_path(), sys.argv, str(Path.cwd()), *self.output.encoding
+        )
+        image = spill([pickle.dumps(self.image, protocol=5)])
+        try:
+            for worker, pickled in enumerate(parts):
+                self.reports.append(Report(worker))
+                part = spill([pickled])
+                try:
+                    descriptors = [image, part, self.memory.descriptor, *self.output.descriptors]
+                    self.server.wire.send("fork", worker, setting, descriptors=descriptors)
+                finally:
+                    os.close(part)
+                self.forking = True
+                while self.forking:
+                    self.look()
+                if self.stopping:
+                    break
+        finally:
+            os.close(image)
+
+    def look(self) -> None:
+        """Wait a little, and see to what has happened."""
+        for descriptor, _ in self.poll.poll(100 if self.on_wait else 500):
+            if descriptor == self.server.wire.fileno():
+                self.hear()
+            elif descriptor == self.interrupts.fileno():
+                self.interrupted(self.interrupts.heard())
+            elif descriptor == self.server.fileno():
+                raise self.abandoned()
+            else:
+                self.output.forward()
+        now = time.monotonic()
+        overdue = [worker for worker, due in self.alive.items() if due < now]
+        if overdue:
+            self.kill(overdue)
+        if now > self.notice_at:
+            self.notice()
+        if self.on_wait:
+            self.on_wait()
+
+    def hear(self) -> None:
+        """Something was said by the server (forked, unforked, exited) or a worker (started, failed, done)."""
+        try:
+            (word, worker, *rest), descriptors = self.server.wire.receive()
+        except EOFError:
+            raise self.abandoned() from None
+        report = self.reports[worker]
+        if word == "forked":
+            (report.pid,) = rest
+            self.alive[worker] = math.inf
+            self.forking = False
+        elif word == "unforked":
+            self.forking = False
+            self.went_wrong(report, WorkerNotStarted(faults.not_forked(worker, *rest)))
+        elif word == "started":
+            (self.crashes[worker],) = descriptors
+        elif word == "failed":
+            self.went_wrong(report, faults.revived(self.image, worker, report.pid, *rest))
+        elif word == "done":
+            self.modules.update(dict.fromkeys(*rest))
+            report.attributes = mapped(*descriptors)
+            self.alive[worker] = time.monotonic() + _GRACE
+        elif word == "exited":
+            del self.alive[worker]
+            if report.attributes is None and report.error is None:
+                self.went_wrong(report, self.death(report, *rest))
+                # What the others wait for may be in a state that only the dead one could have left.
+                due = time.monotonic() + _SURVIVAL
+                self.alive = {other: min(due, earlier) for other, earlier in self.alive.items()}
+
+    def death(self, report: Report, status: int) -> WorkerDied:
+        crash = b""
+        with contextlib.suppress(KeyError, ValueError), mapped(self.crashes.pop(report.worker)) as written:
+            crash = written[:]
+        text = crash.decode(errors="replace").strip()
+        return faults.died(self.image, self.memory, report.worker, report.pid, status, text)
+
+    def went_wrong(self, report: Report, error: Exception) -> None:
+        """The first error of a worker counts; the others are asked to come to an end."""
+        if report.error is None:
+            self.errors += 1
+            report.error, report.place = error, self.errors
+        self.stop(engine.ABORTED)
+
+    def stop(self, code: int) -> None:
+        if not self.stopping:
+            self.stopping = True
+            self.notice_at = time.monotonic() + _NOTICE
+            engine.abort(self.memory, self.image, code)
+
+    def interrupted(self, count: int) -> None:
+        """Ctrl-C: once, and the shutdown reactions run; twice, and no worker goes on."""
+        self.stop(engine.INTERRUPTED)
+        if count > 1:
+            self.kill([*self.alive])
+
+    def kill(self, workers: list[int]) -> None:
+        with contextlib.suppress(ConnectionError):  # then they are dead already
+            self.server.wire.send("kill", workers)
+        for worker in workers:
+            self.alive[worker] = time.monotonic() + _GRACE
+
+    def notice(self) -> None:
+        """Tell the user, once, why nothing seems to happen."""
+        self.notice_at = math.inf
+        for report in self.reports:
+            if report.worker in self.alive and report.attributes is None and sys.stderr is not None:
+                name = faults.who(self.image, report.worker, report.pid)
+                place = faults.where(self.image, self.memory, report.worker)
+                print(f"stopping; waiting for {name}, {place}; Ctrl-C kills it", file=sys.stderr)
+
+    def abandoned(self) -> WorkerDied:
+        self.alive.clear()
+        return WorkerDied(str(self.server.died()))

@@ -1,0 +1,216 @@
+"""Multi-agent inference: a world broadcasts what all see, each agent's network picks an action, the world gathers."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import cluster
+import numpy as np
+import numpy.typing as npt
+import torch
+from pool import pool, shared
+from row import ALL, CORES, ONE, Bar, Measure, Row, Sample
+from timing import Stopwatch
+from torch import nn
+
+import reactors as rx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+POLICIES = {"small": (16, 64, 64, 5), "large": (256, 1024, 1024, 1024, 18)}
+CASES = {f"{agents} agents, {policy} policy": (agents, policy) for policy in POLICIES for agents in (4, 10, 16)}
+SMALL = tuple(case for case in CASES if "small" in case)
+LARGE = tuple(case for case in CASES if "large" in case)
+Array = npt.NDArray[np.float32]
+
+row = Row(
+    title="multi-agent inference",
+    unit="rounds/s",
+    variants=tuple(CASES),
+    work=lambda _: 1,
+    bars=(
+        Bar(ALL, "Ray actors", 25, SMALL),
+        Bar(ALL, "Ray actors", 2.5, LARGE),
+        Bar(ALL, "Ray compiled graph", 10, SMALL),
+        Bar(ALL, "loop", 1.3, SMALL),
+        Bar(ALL, "loop", 1.4, LARGE),
+    ),
+    check_rounds=20,
+)
+
+
+class Policy:
+    """An agent's network."""
+
+    def __init__(self, index: int, sizes: tuple[int, ...]) -> None:
+        torch.set_num_threads(1)
+        torch.manual_seed(index)
+        layers: list[nn.Module] = []
+        for before, after in itertools.pairwise(sizes):
+            layers += [nn.Linear(before, after), nn.ReLU()]
+        self.index, self.net = index, nn.Sequential(*layers[:-1])
+
+    def act(self, seen: torch.Tensor) -> int:
+        """The best action by what this agent sees."""
+        with torch.inference_mode():
+            return int(self.net(seen[self.index]).argmax())
+
+    def act_array(self, seen: Array) -> int:
+        with torch.inference_mode():
+            return self.act(torch.from_numpy(seen))
+
+
+class Scene:
+    """A world that costs next to nothing: 64 observations that come round again. What is measured is the agents."""
+
+    def __init__(self, agents: int, size: int) -> None:
+        self.seen = np.random.default_rng(0).standard_normal((64, agents, size)).astype(np.float32)
+        self.round, self.total = 0, 0
+
+    def observe(self) -> Array:
+        return self.seen[self.round % 64]
+
+    def step(self, actions: npt.NDArray[np.int64]) -> None:
+        self.round += 1
+        self.total = (self.total * 31 + int(actions.sum())) % 1_000_003
+
+
+def timed(case: str, rounds: int, infer: Callable[[Array], Any]) -> Sample:
+    agents, policy = CASES[case]
+    scene, watch = Scene(agents, POLICIES[policy][0]), Stopwatch(rounds, 10)
+    while watch.running():
+        scene.step(np.asarray(infer(scene.observe())))
+    return Sample(watch.seconds, scene.total)
+
+
+class World(rx.Reactor):
+    actions = rx.Input(shape=(), dtype=np.int64, width="agents")
+    observation = rx.Output(shape=("agents", "size"), dtype=np.float32)
+
+    def __init__(self, agents: int, size: int, rounds: int) -> None:
+        self.agents, self.size = agents, size
+        self.scene, self.watch = Scene(agents, size), Stopwatch(rounds, 10)
+
+    @rx.reaction(rx.startup, effects=observation)
+    def reset(self) -> None:
+        self.watch.running()
+        self.observation.set(self.scene.observe())
+
+    @rx.reaction(actions, effects=(observation, rx.stop))
+    def step(self) -> None:
+        self.scene.step(self.actions.array)
+        if self.watch.running():
+            self.observation.set(self.scene.observe())
+        else:
+            self.request_stop()
+
+
+class Agent(rx.Reactor):
+    observation = rx.Input(shape=("agents", "size"), dtype=np.float32)
+    action = rx.Output(shape=(), dtype=np.int64)
+
+    def __init__(self, agents: int, sizes: tuple[int, ...]) -> None:
+        self.agents, self.size, self.sizes = agents, sizes[0], sizes
+
+    @rx.reaction(rx.startup)
+    def load(self) -> None:
+        self.policy = Policy(self.bank_index, self.sizes)
+
+    @rx.reaction(observation, effects=action)
+    def act(self) -> None:
+        self.action.set(self.policy.act(self.observation.tensor))
+
+
+class MultiAgent(rx.Reactor):
+    def __init__(self, case: str, rounds: int) -> None:
+        agents, policy = CASES[case]
+        sizes = POLICIES[policy]
+        self.world = World(agents, sizes[0], rounds)
+        self.agents = rx.bank(agents, Agent, agents, sizes)
+        rx.connect(self.world.observation, self.agents.observation, broadcast=True)
+        rx.connect(self.agents.action, self.world.actions, after=0)
+
+
+def on(workers: int, case: str) -> Iterator[Measure]:
+    def measure(rounds: int) -> Sample:
+        main = MultiAgent(case, rounds)
+        rx.run(main, workers=workers, fast=True)
+        return Sample(main.world.watch.seconds, main.world.scene.total)
+
+    yield measure
+
+
+@row.peer(ONE)
+def one(case: str) -> Iterator[Measure]:
+    yield from on(1, case)
+
+
+@row.peer(ALL)
+def all_cores(case: str) -> Iterator[Measure]:
+    yield from on(CORES, case)
+
+
+@row.peer("loop")
+def loop(case: str) -> Iterator[Measure]:
+    agents, policy = CASES[case]
+    policies = [Policy(i, POLICIES[policy]) for i in range(agents)]
+
+    def infer(seen: Array) -> list[int]:
+        tensor = torch.from_numpy(seen)
+        return [policy.act(tensor) for policy in policies]
+
+    yield lambda rounds: timed(case, rounds, infer)
+
+
+@row.peer("Ray actors", group="Ray")
+def ray_actors(case: str) -> Iterator[Measure]:
+    agents, policy = CASES[case]
+    with cluster.started(agents) as ray:
+        actors = [ray.remote(Policy).remote(i, POLICIES[policy]) for i in range(agents)]
+        yield lambda rounds: timed(
+            case, rounds, lambda seen: ray.get([actor.act_array.remote(seen) for actor in actors])
+        )
+
+
+@row.peer("Ray compiled graph", group="Ray")
+def ray_compiled(case: str) -> Iterator[Measure]:
+    agents, policy = CASES[case]
+    with cluster.started(agents) as ray:
+        actors = [ray.remote(Policy).remote(i, POLICIES[policy]) for i in range(agents)]
+        graph = cluster.Compiled(ray, actors, "act_array")
+
+        def measure(rounds: int) -> Sample:
+            with graph.awake():
+                return timed(case, rounds, graph)
+
+        yield measure
+        graph.close()
+
+
+@row.peer("shared-memory pool")
+def by_hand(case: str) -> Iterator[Measure]:
+    agents, name = CASES[case]
+    sizes = POLICIES[name]
+    given, actions = shared((agents, sizes[0]), np.float32), shared((agents,), np.int64)
+
+    def member(i: int) -> Callable[[], None]:
+        policy, tensor = Policy(i, sizes), torch.from_numpy(given)
+
+        def step() -> None:
+            actions[i] = policy.act(tensor)
+
+        return step
+
+    def measure(rounds: int) -> Sample:
+        with pool(CORES, agents, member) as round_of_all:
+
+            def infer(seen: Array) -> Any:
+                given[:] = seen
+                round_of_all()
+                return actions
+
+            return timed(case, rounds, infer)
+
+    yield measure

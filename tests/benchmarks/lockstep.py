@@ -1,0 +1,372 @@
+"""Lock-step simulation: random actions broadcast to 16 environments, every step gathered by one driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import cluster
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from pool import pool, shared
+from row import ALL, CORES, ONE, Bar, Measure, Row, Sample
+from timing import Stopwatch
+
+import reactors as rx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+N = 16
+Array = npt.NDArray[Any]
+
+row = Row(
+    title="lock-step simulation, 16 environments",
+    unit="steps/s",
+    variants=("CartPole-v1", "Blackjack-v1", "Pendulum-v1"),
+    work=lambda _: N,
+    bars=(
+        Bar(ALL, "loop", 1.6),
+        Bar(ONE, "loop", 0.9),
+        Bar(ALL, "Ray actors", 100),
+        Bar(ALL, "Ray compiled graph", 1),
+        Bar(ALL, "AsyncVectorEnv", 1),
+        Bar(ALL, "SubprocVecEnv", 1),
+        Bar(ALL, "EnvPool", 1),
+        Bar(ALL, "PufferLib", 1),
+    ),
+)
+
+
+def make(env_id: str) -> gym.Env[Any, Any]:
+    return gym.make(env_id, disable_env_checker=True)
+
+
+def actions_like(env_id: str) -> tuple[tuple[int, ...], npt.DTypeLike]:
+    return ((N, 1), np.float32) if env_id == "Pendulum-v1" else ((N,), np.int64)
+
+
+def observation_size(env_id: str) -> int:
+    return {"CartPole-v1": 4, "Blackjack-v1": 3, "Pendulum-v1": 3}[env_id]
+
+
+class Game:
+    """One environment, reset by itself when an episode ends."""
+
+    def __init__(self, env_id: str, index: int) -> None:
+        self.env, self.index = make(env_id), index
+
+    def reset(self) -> None:
+        self.env.reset(seed=self.index)
+
+    def step(self, action: Any) -> tuple[Any, float, bool]:
+        obs, reward, terminated, truncated, _ = self.env.step(action)
+        done = terminated or truncated
+        if done:
+            obs, _ = self.env.reset()
+        return obs, reward, done
+
+    def step_own(self, actions: Array | None) -> tuple[Any, float, bool] | None:
+        return self.reset() if actions is None else self.step(actions[self.index])
+
+
+class Driver:
+    """The gathering side: draws the actions, and adds up what came back."""
+
+    def __init__(self, env_id: str) -> None:
+        self.rng = np.random.default_rng(0)
+        self.draw = self.continuous if env_id == "Pendulum-v1" else self.discrete
+        self.total, self.ended = 0.0, 0
+
+    def continuous(self) -> Array:
+        return self.rng.uniform(-2, 2, (N, 1)).astype(np.float32)
+
+    def discrete(self) -> Array:
+        return self.rng.integers(2, size=N)
+
+    def look(self, rewards: Array, dones: Array) -> None:
+        self.total += float(rewards.sum())
+        self.ended += int(np.count_nonzero(dones))
+
+    def outcome(self) -> list[float]:
+        return [round(self.total, 1), self.ended]
+
+
+def timed(env_id: str, rounds: int, step: Callable[[Array], tuple[Array, Array]]) -> Sample:
+    """Drive `step(actions) -> rewards, dones` for the rounds."""
+    driver, watch = Driver(env_id), Stopwatch(rounds)
+    while watch.running():
+        driver.look(*step(driver.draw()))
+    return Sample(watch.seconds, driver.outcome())
+
+
+class World(rx.Reactor):
+    """An environment: what it answers is one row, of the observation, the reward, and whether the episode is over."""
+
+    actions = rx.Input(shape="action_shape", dtype="action_dtype")
+    answer = rx.Output(shape="row_shape", dtype=np.float64)
+
+    def __init__(self, env_id: str) -> None:
+        self.env_id = env_id
+        self.action_shape, self.action_dtype = actions_like(env_id)
+        self.row_shape = (observation_size(env_id) + 2,)
+
+    @rx.reaction(rx.startup)
+    def open(self) -> None:
+        self.game = Game(self.env_id, self.bank_index)
+        self.game.reset()
+
+    @rx.reaction(actions, effects=answer)
+    def step(self) -> None:
+        row = self.answer.loan()
+        row[:-2], row[-2], row[-1] = self.game.step(self.actions.value[self.bank_index])
+        self.answer.set(row)
+
+
+class Center(rx.Reactor):
+    """Broadcasts the actions, gathers the answers."""
+
+    answers = rx.Input(shape="row_shape", dtype=np.float64, width=N)
+    actions = rx.Output(shape="action_shape", dtype="action_dtype")
+
+    def __init__(self, env_id: str, rounds: int) -> None:
+        self.action_shape, self.action_dtype = actions_like(env_id)
+        self.row_shape = (observation_size(env_id) + 2,)
+        self.driver, self.watch = Driver(env_id), Stopwatch(rounds)
+
+    @rx.reaction(rx.startup, effects=actions)
+    def begin(self) -> None:
+        self.watch.running()
+        self.actions.set(self.driver.draw())
+
+    @rx.reaction(answers, effects=(actions, rx.stop))
+    def gather(self) -> None:
+        answers = self.answers.array
+        self.driver.look(answers[:, -2], answers[:, -1])
+        if self.watch.running():
+            self.actions.set(self.driver.draw())
+        else:
+            self.request_stop()
+
+
+class Lockstep(rx.Reactor):
+    def __init__(self, env_id: str, rounds: int) -> None:
+        self.center = Center(env_id, rounds)
+        self.worlds = rx.bank(N, World, env_id)
+        rx.connect(self.center.actions, self.worlds.actions, after=0, broadcast=True)
+        rx.connect(self.worlds.answer, self.center.answers)
+
+
+def on(workers: int, variant: str) -> Iterator[Measure]:
+    def measure(rounds: int) -> Sample:
+        main = Lockstep(variant, rounds)
+        rx.run(main, workers=workers, fast=True)
+        return Sample(main.center.watch.seconds, main.center.driver.outcome())
+
+    yield measure
+
+
+@row.peer(ONE)
+def one(variant: str) -> Iterator[Measure]:
+    yield from on(1, variant)
+
+
+@row.peer(ALL)
+def all_cores(variant: str) -> Iterator[Measure]:
+    yield from on(CORES, variant)
+
+
+@row.peer("loop")
+def loop(variant: str) -> Iterator[Measure]:
+    """What one writes who needs no parallelism: the leanest form, without a class of ours around the environment."""
+    envs = [make(variant) for _ in range(N)]
+    observations = np.zeros((N, observation_size(variant)))
+    rewards, dones = np.zeros(N), np.zeros(N, bool)
+
+    def step(actions: Array) -> tuple[Array, Array]:
+        for i, env in enumerate(envs):
+            obs, reward, terminated, truncated, _ = env.step(actions[i])
+            done = terminated or truncated
+            if done:
+                obs, _ = env.reset()
+            observations[i], rewards[i], dones[i] = obs, reward, done
+        return rewards, dones
+
+    def measure(rounds: int) -> Sample:
+        for i, env in enumerate(envs):
+            env.reset(seed=i)
+        return timed(variant, rounds, step)
+
+    yield measure
+
+
+def gather(answers: list[tuple[Any, float, bool]]) -> tuple[Array, Array]:
+    observations, rewards, dones = zip(*answers, strict=True)
+    np.array(observations)
+    return np.array(rewards), np.array(dones)
+
+
+@row.peer("Ray actors", group="Ray")
+def ray_actors(variant: str) -> Iterator[Measure]:
+    with cluster.started(N) as ray:
+        actors = [ray.remote(Game).remote(variant, i) for i in range(N)]
+
+        def step(actions: Array) -> tuple[Array, Array]:
+            return gather(ray.get([actor.step.remote(action) for actor, action in zip(actors, actions, strict=True)]))
+
+        def measure(rounds: int) -> Sample:
+            ray.get([actor.reset.remote() for actor in actors])
+            return timed(variant, rounds, step)
+
+        yield measure
+
+
+@row.peer("Ray compiled graph", group="Ray")
+def ray_compiled(variant: str) -> Iterator[Measure]:
+    with cluster.started(N) as ray:
+        actors = [ray.remote(Game).remote(variant, i) for i in range(N)]
+        graph = cluster.Compiled(ray, actors, "step_own")
+
+        def measure(rounds: int) -> Sample:
+            with graph.awake():
+                graph(None)  # resets: an actor in a compiled graph takes no other calls
+                return timed(variant, rounds, lambda actions: gather(graph(actions)))
+
+        yield measure
+        graph.close()
+
+
+@row.peer("AsyncVectorEnv")
+def async_vector(variant: str) -> Iterator[Measure]:
+    def one() -> gym.Env[Any, Any]:
+        return make(variant)
+
+    envs = gym.vector.AsyncVectorEnv([one] * N, autoreset_mode=gym.vector.AutoresetMode.SAME_STEP)
+
+    def step(actions: Array) -> tuple[Array, Array]:
+        _, rewards, terminated, truncated, _ = envs.step(actions)
+        return rewards, terminated | truncated
+
+    def measure(rounds: int) -> Sample:
+        envs.reset(seed=0)
+        return timed(variant, rounds, step)
+
+    yield measure
+    envs.close()
+
+
+class Flat(gym.ObservationWrapper[Array, Any, Any]):
+    """Neither Stable-Baselines3 nor PufferLib takes Blackjack's tuples of integers as they are."""
+
+    def __init__(self, env: gym.Env[Any, Any], size: int) -> None:
+        super().__init__(env)
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)
+
+    def observation(self, observation: Any) -> Array:
+        return np.array(observation, np.float32)
+
+
+def flat(variant: str) -> gym.Env[Any, Any]:
+    env = make(variant)
+    return Flat(env, observation_size(variant)) if isinstance(env.observation_space, gym.spaces.Tuple) else env
+
+
+@row.peer("SubprocVecEnv")
+def subproc_vec(variant: str) -> Iterator[Measure]:
+    from stable_baselines3.common.vec_env import SubprocVecEnv
+
+    envs = SubprocVecEnv([lambda: flat(variant)] * N, start_method="fork")
+
+    def step(actions: Array) -> tuple[Array, Array]:
+        _, rewards, dones, _ = envs.step(actions)
+        return rewards, dones
+
+    def measure(rounds: int) -> Sample:
+        envs.seed(0)
+        envs.reset()
+        return timed(variant, rounds, step)
+
+    yield measure
+    envs.close()
+
+
+@row.peer("EnvPool")
+def env_pool(variant: str) -> Iterator[Measure]:
+    import envpool
+
+    def measure(rounds: int) -> Sample:
+        envs = envpool.make_gymnasium(variant, num_envs=N, num_threads=CORES, seed=0)
+        envs.reset()
+
+        def step(actions: Array) -> tuple[Array, Array]:
+            _, rewards, terminated, truncated, _ = envs.step(actions)
+            return rewards, terminated | truncated
+
+        return Sample(timed(variant, rounds, step).seconds)  # its environments are its own, in C++
+
+    yield measure
+
+
+def puffer(variant: str, workers: int) -> Iterator[Measure]:
+    import pufferlib.emulation
+    import pufferlib.vector
+
+    def one(**settings: Any) -> Any:
+        return pufferlib.emulation.GymnasiumPufferEnv(env_creator=lambda: flat(variant), **settings)
+
+    def measure(rounds: int) -> Sample:
+        envs = pufferlib.vector.make(
+            one, num_envs=N, num_workers=workers, backend=pufferlib.vector.Multiprocessing, overwork=True
+        )  # made anew: its workers spin even when they have nothing to do
+        try:
+            envs.reset(0)
+
+            def step(actions: Array) -> tuple[Array, Array]:
+                _, rewards, terminated, truncated, _ = envs.step(actions)
+                return rewards, terminated | truncated
+
+            return Sample(timed(variant, rounds, step).seconds)  # resets one step later than the others
+        finally:
+            envs.close()
+
+    yield measure
+
+
+@row.peer("PufferLib")
+def puffer_best(variant: str) -> Iterator[Measure]:
+    """A core for the driver, which spins too: the setting that serves it best."""
+    yield from puffer(variant, max(1, CORES - 1))
+
+
+@row.peer("PufferLib, 16 processes")
+def puffer_each(variant: str) -> Iterator[Measure]:
+    """An environment for each worker, as the other peers have it: more spinners than cores."""
+    yield from puffer(variant, N)
+
+
+@row.peer("shared-memory pool")
+def by_hand(variant: str) -> Iterator[Measure]:
+    given = shared(*actions_like(variant))
+    observations = shared((N, observation_size(variant)), np.float64)
+    rewards, dones = shared((N,), np.float64), shared((N,), bool)
+
+    def member(i: int) -> Callable[[], None]:
+        game = Game(variant, i)
+        game.reset()
+
+        def step() -> None:
+            observations[i], rewards[i], dones[i] = game.step(given[i])
+
+        return step
+
+    def measure(rounds: int) -> Sample:
+        with pool(CORES, N, member) as round_of_all:
+
+            def step(actions: Array) -> tuple[Array, Array]:
+                given[:] = actions
+                round_of_all()
+                return rewards, dones
+
+            return timed(variant, rounds, step)
+
+    yield measure

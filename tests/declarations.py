@@ -1,0 +1,260 @@
+"""How is a program written down before it has a text?
+
+As a small tree of declarations: classes with ports, timers, actions, contained reactors, wires and reactions. `str` of any of
+them is what a user would write, and the text of a program is what runs: with the reference as `rx`, or with the real thing.
+It is also what a failing test prints.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests import reference, traced
+
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a port carries: how that is declared, and how the dice make one."""
+
+    declared: str
+    made: str
+
+    @property
+    def typed(self) -> bool:
+        return "shape" in self.declared
+
+    @property
+    def arrays(self) -> bool:
+        return "array" in self.made
+
+
+INTEGERS = Values("int", "dice.int()")
+OBJECTS = Values("", "dice.thing()")
+LOOSE_ARRAYS = Values("", 'dice.array((2,), "i4")')
+VECTORS = Values('shape=(3,), dtype="f4"', 'dice.array((3,), "f4")')
+MATRICES = Values('shape=(2, 100), dtype="i8"', 'dice.array((2, 100), "i8")')
+STRINGS = Values("str", "dice.str()")
+FLOATS = Values("float", "dice.float()")
+VALUES = [INTEGERS, VECTORS, OBJECTS, MATRICES, STRINGS, LOOSE_ARRAYS, FLOATS]
+
+
+@dataclass
+class Port:
+    name: str
+    direction: str
+    values: Values
+    width: int | None
+
+    def __str__(self) -> str:
+        width = [] if self.width is None else [f"width={self.width}"]
+        return f"rx.{self.direction}({', '.join([self.values.declared][: self.values.declared != ''] + width)})"
+
+
+@dataclass
+class Timer:
+    name: str
+    offset: int
+    period: int | None
+
+    def __str__(self) -> str:
+        return f"rx.Timer({self.offset}, {self.period})"
+
+
+@dataclass
+class Action:
+    name: str
+    min_delay: int
+
+    def __str__(self) -> str:
+        return f"rx.LogicalAction(min_delay={self.min_delay})"
+
+
+@dataclass
+class Child:
+    name: str
+    cls: Class
+    count: int | None
+
+    def __str__(self) -> str:
+        return f"{self.cls.name}()" if self.count is None else f"rx.bank({self.count}, {self.cls.name})"
+
+
+@dataclass
+class Ref:
+    """A port of a reactor, or of one it contains; of a whole bank if `child` is one and `member` is None."""
+
+    port: Port
+    child: Child | None = None
+    member: int | None = None
+    channel: int | None = None
+
+    def __str__(self) -> str:
+        child = "" if self.child is None else f".{self.child.name}" + ("" if self.member is None else f"[{self.member}]")
+        return f"self{child}.{self.port.name}" + ("" if self.channel is None else f"[{self.channel}]")
+
+    @property
+    def name(self) -> str:
+        return str(self).removeprefix("self.") + ("[]" if self.many else "")
+
+    @property
+    def many(self) -> bool:
+        return self.port.width is not None and self.channel is None
+
+    @property
+    def width(self) -> int:
+        members = 1 if self.child is None or self.child.count is None or self.member is not None else self.child.count
+        return members * (1 if self.channel is not None else self.port.width or 1)
+
+
+@dataclass
+class Wire:
+    sources: list[Ref]
+    target: Ref
+    after: int | None
+    spare: int  # the delay it gets if it would close a cycle
+    broadcast: bool
+
+    def __str__(self) -> str:
+        sources = str(self.sources[0]) if len(self.sources) == 1 else f"[{', '.join(map(str, self.sources))}]"
+        after = "" if self.after is None else f", after={self.after}"
+        return f"rx.connect({sources}, {self.target}{after}{', broadcast=True' if self.broadcast else ''})"
+
+
+Read = Ref | Timer | Action | str  # a str is rx.startup or rx.shutdown
+
+
+@dataclass
+class Reaction:
+    triggers: list[Read]
+    uses: list[Ref]
+    effects: list[Ref | Action]
+    stop: int | None
+    body: list[list[str]]  # statements, of one or more lines
+
+    @property
+    def by_call(self) -> bool:
+        """Ports of contained reactors and single channels exist once there is an instance."""
+        ports = [x for x in [*self.triggers, *self.uses, *self.effects] if isinstance(x, Ref)]
+        return any(port.child is not None or port.channel is not None for port in ports)
+
+    def arguments(self, prefix: str) -> tuple[str, str, str]:
+        """Triggers, uses and effects as they are written in the class (no prefix) or in __init__ ("self.")."""
+
+        def written(things: Sequence[Read]) -> list[str]:
+            return [x if isinstance(x, str) else prefix + (str(x)[5:] if isinstance(x, Ref) else x.name) for x in things]
+
+        stop = [] if self.stop is None else ["rx.stop" if self.stop == 0 else f"rx.stop.after({self.stop})"]
+        uses, effects = written(self.uses), written(self.effects) + stop
+        return ", ".join(written(self.triggers)), group("uses", uses), group("effects", effects)
+
+    def method(self, number: int) -> list[str]:
+        reads = [(x.name, str(x) if isinstance(x, Ref) else f"self.{x.name}") for x in [*self.triggers, *self.uses] if not isinstance(x, str)]
+        typed = [x for x in [*self.triggers, *self.uses] if isinstance(x, Ref) and x.many and x.port.values.typed]
+        seen = ", ".join(f'"{name}": {text}' for name, text in reads)
+        return [
+            f"def r{number}(self) -> None:",
+            f"    dice = saw(self, {number}, {{{seen}}}, SALT)",
+            *(f"    stacked({x})" for x in typed),
+            *(f"    {line}" for statement in self.body for line in statement),
+        ]
+
+
+def group(word: str, things: list[str]) -> str:
+    return "" if not things else f", {word}={things[0]}" if len(things) == 1 else f", {word}=({', '.join(things)})"
+
+
+@dataclass
+class Class:
+    name: str
+    ports: list[Port] = field(default_factory=list)
+    timers: list[Timer] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    children: list[Child] = field(default_factory=list)
+    wires: list[Wire] = field(default_factory=list)
+    reactions: list[Reaction] = field(default_factory=list)
+    in_init: bool = False  # declares everything in __init__
+
+    @property
+    def reactors(self) -> int:
+        return 1 + sum((child.count or 1) * child.cls.reactors for child in self.children)
+
+    def __str__(self) -> str:
+        elements = [f"{x.name} = {x}" for x in [*self.ports, *self.timers, *self.actions]]
+        late = [self.in_init or reaction.by_call for reaction in self.reactions]
+        reactions = sorted(zip(late, self.reactions, strict=True), key=lambda pair: pair[0])
+        body = [] if self.in_init else [*elements]
+        init = [f"self.{line}" for line in elements] if self.in_init else []
+        init += [f"self.{child.name} = {child}" for child in self.children]
+        init += map(str, self.wires)
+        methods: list[str] = []
+        for number, (by_call, reaction) in enumerate(reactions):
+            triggers, uses, effects = reaction.arguments("self." if by_call else "")
+            if by_call:
+                init.append(f"self.add_reaction(({triggers},), self.r{number}{uses}{effects})")
+            else:
+                methods += ["", f"@rx.reaction({triggers}{uses}{effects})"]
+            methods += [""][: by_call] + reaction.method(number)
+        if init:
+            body += ["", "def __init__(self) -> None:", *(f"    {line}" for line in init)]
+        lines = [*body, *methods] or ["pass"]
+        return "\n".join([f"class {self.name}(rx.Reactor):", *(f"    {line}".rstrip() for line in lines)])
+
+
+@dataclass(repr=False)
+class Program:
+    """Classes of which the last is the whole, and how the run ends."""
+
+    classes: list[Class]
+    salt: int
+    timeout: int | None
+    keepalive: bool
+
+    def __repr__(self) -> str:
+        return f"{self}\n# rx.run(Main(), timeout={self.timeout}, keepalive={self.keepalive})\n"
+
+    def __str__(self) -> str:
+        """The program as a user would write it; runs as it stands."""
+        used = [self.classes[-1]]
+        for cls in used:
+            used += [child.cls for child in cls.children if child.cls not in used]
+        classes = [str(cls) for cls in self.classes if cls in used]
+        return "\n\n\n".join([f"SALT = {self.salt}", *classes]) + "\n"
+
+    def main(self, rx: Any) -> Any:
+        """A new instance of the whole, made of the reactors of `rx`."""
+        text = str(self)
+        linecache.cache["<program>"] = (len(text), None, text.splitlines(keepends=True), "<program>")
+        names = {"rx": rx, "saw": traced.saw, "stacked": traced.stacked, "__name__": "__main__"}
+        exec(compile(text, "<program>", "exec"), names)
+        return names[self.classes[-1].name]()
+
+    @property
+    def cyclic(self) -> bool:
+        try:
+            reference.elaborate(self.main(reference))
+        except reference.CycleError:
+            return True
+        return False
+
+    def untangle(self) -> None:
+        """Give wires that close a cycle without a delay their spare delay; drop what closes one all the same."""
+        wires = [(cls, wire) for cls in self.classes for wire in cls.wires]
+        reactions = [(cls, reaction) for cls in self.classes for reaction in cls.reactions if reaction.by_call]
+        for cls, _ in wires:
+            cls.wires = []
+        for cls, _ in reactions:
+            cls.reactions = [reaction for reaction in cls.reactions if not reaction.by_call]
+        for cls, wire in wires:
+            cls.wires.append(wire)
+            if self.cyclic:
+                wire.after = wire.spare if wire.after is None else wire.after
+            if self.cyclic:
+                cls.wires.remove(wire)
+        for cls, reaction in reactions:
+            cls.reactions.append(reaction)
+            if self.cyclic:
+                cls.reactions.remove(reaction)

@@ -1,0 +1,143 @@
+"""Ctrl-C, and the death of the program that started the workers: each in a program of its own, which is then looked at."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROC, children
+
+PROGRAM = """
+import sys, time
+import reactors as rx
+
+class Busy(rx.Reactor):
+    tick = rx.Timer(period="10 ms")
+    def __init__(self, endless):
+        self.endless = endless
+    @rx.reaction(tick)
+    def work(self):
+        print("working", flush=True)
+        while self.endless:
+            pass
+    @rx.reaction(rx.shutdown)
+    def close(self):
+        print("closed", flush=True)
+
+class Main(rx.Reactor):
+    def __init__(self, endless):
+        self.busy = rx.bank(2, Busy, endless)
+
+try:
+    rx.run(Main(sys.argv[1] == "endless"), workers=2, backend="process", placement={"main": 0, "main.busy[1]": 1})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@contextmanager
+def program(kind: str) -> Iterator[subprocess.Popen[str]]:
+    """The program above, in which both workers have begun to work."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, kind], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            for _ in range(2):
+                assert process.stdout.readline() == "working\n", process.communicate()
+            yield process
+        finally:
+            process.kill()
+
+
+def family(pid: int) -> set[int]:
+    """A process and all that descend from it."""
+    return {pid}.union(*(family(child) for child in children(pid)))
+
+
+def gone(processes: set[int]) -> bool:
+    """Whether they end; a process that nobody has waited for yet has ended."""
+
+    def alive(pid: int) -> bool:
+        try:
+            return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+    patience = time.monotonic() + 10
+    while any(map(alive, processes)):
+        if time.monotonic() > patience:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@pytest.mark.parametrize("kind", ["orderly", "endless"])
+def test_nothing_is_left_when_the_caller_is_killed(kind: str) -> None:
+    with program(kind) as process:
+        everybody = family(process.pid)
+        assert len(everybody) == 4  # caller, server, two workers
+        process.kill()
+        assert gone(everybody)
+
+
+def test_nothing_is_left_when_the_server_is_killed() -> None:
+    with program("endless") as process:
+        (server,) = children(process.pid)
+        everybody = family(process.pid)
+        os.kill(server, signal.SIGKILL)
+        _, errors = process.communicate(timeout=60)
+        assert "was killed by SIGKILL" in errors
+        assert gone(everybody)
+
+
+def test_ctrl_c_lets_the_shutdown_reactions_run_and_comes_out() -> None:
+    with program("orderly") as process:
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+        assert printed.count("closed") == 2
+        assert printed.endswith("interrupted\n")
+        assert process.returncode == 0
+
+
+def test_ctrl_c_twice_kills_a_worker_in_an_endless_loop() -> None:
+    with program("endless") as process:
+        everybody = family(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert "waiting for worker" in process.stderr.readline()  # and it says so
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+        assert "closed" not in printed
+        assert printed.endswith("interrupted\n")
+        assert gone(everybody)
+
+
+def test_ctrl_c_from_the_terminal_reaches_the_caller_alone() -> None:
+    with program("orderly") as process:
+        for pid in family(process.pid):  # as a terminal does, to the whole foreground group
+            os.kill(pid, signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+        assert printed.count("closed") == 2
+        assert printed.endswith("interrupted\n")
+
+
+def test_a_terminated_caller_takes_its_workers_along() -> None:
+    with program("endless") as process:
+        everybody = family(process.pid)
+        process.terminate()
+        assert gone(everybody)
+
+
+def test_the_temporary_directory_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with program("orderly") as process:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,175 @@
+"""Does every backend do what the reference says? Random programs, each on several backends, workers and placements.
+
+`--programs N` tries N seeded programs instead of 300; `-k "program[17]"` tries one of them again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import reactors as rx
+from tests import reference
+from tests.declarations import Program
+from tests.random_programs import make_program, programs, random_program
+from tests.reduction import reduced
+
+Log = list[tuple[Any, int, list[tuple[str, Any]]]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to run a program: where, and with reactors placed by a throw of dice or by rule."""
+
+    backend: str = "inline"
+    workers: int = 1
+    fast: bool = True
+    placed: int | None = None
+
+    def placement(self, paths: list[str]) -> dict[str, int] | str:
+        if self.placed is None:
+            return "auto"
+        return {path: hashlib.blake2b(f"{self.placed}{path}".encode()).digest()[0] % self.workers for path in paths}
+
+
+SHARED = [Way(backend, workers) for workers in (2, 3, 8, 1) for backend in ("thread", "process")]
+
+
+def ways(number: int) -> list[Way]:
+    """Inline, two ways of threads and one of processes; taken in turn, so that all ways get many programs."""
+    threads, processes = SHARED[::2], SHARED[1::2]
+    some = [threads[number % 4], threads[(number + 1) % 4], processes[number // 4 % 4]]
+    placed = [number if (number + k) % 2 else None for k in range(3)]
+    return [Way(), *(Way(w.backend, w.workers, number % 3 != 0, p) for w, p in zip(some, placed, strict=True))]
+
+
+@dataclass
+class Outcome:
+    """What a run of a program did, as far as it is to be the same everywhere."""
+
+    digest: str
+    reactions: int
+    logs: dict[str, Log]
+
+
+class InvalidError(Exception):
+    """The reference cannot run the program."""
+
+
+def judged(program: Program) -> Outcome:
+    try:
+        main = program.main(reference)
+        result = reference.run(main, timeout=program.timeout, keepalive=program.keepalive)
+    except Exception as error:
+        raise InvalidError from error
+    logs = {reactor.path: getattr(reactor, "log", []) for reactor in reference.reactors(main)}
+    return Outcome(result.digest, result.reactions, logs)
+
+
+def done(program: Program, way: Way, paths: list[str]) -> Outcome:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rx.ReactorWarning)  # random programs leave inputs open
+        main = program.main(rx)
+        result = rx.run(
+            main,
+            workers=way.workers,
+            backend=way.backend,
+            fast=way.fast,
+            timeout=program.timeout,
+            keepalive=program.keepalive,
+            placement=way.placement(paths),
+        )
+    logs = {path: getattr(eval(path, {"main": main}), "log", []) for path in paths}
+    return Outcome(result.digest, result.reactions, logs)
+
+
+def complaint(program: Program, way: Way) -> str:
+    """What is wrong with a run of the program, or nothing."""
+    expected = judged(program)
+    try:
+        found = done(program, way, list(expected.logs))
+    except rx.ReactorError:
+        return f"raised {traceback.format_exc(limit=-4)}"
+    return "" if found == expected else difference(expected, found)
+
+
+def difference(expected: Outcome, found: Outcome) -> str:
+    """Where the logs part first, in the order of tags."""
+    nothing = (reference.FOREVER, -1, [])
+    partings = []
+    for path, log in expected.logs.items():
+        other = found.logs[path]
+        length = max(len(log), len(other)) + 1
+        pairs = zip(log + [nothing] * (length - len(log)), other + [nothing] * (length - len(other)), strict=True)
+        partings += [(min(a[0], b[0]), path, a, b) for a, b in pairs if a != b][:1]
+    if not partings:
+        return f"the logs agree, the digests do not, or the counts: {expected.reactions} and {found.reactions} reactions"
+    _, path, should, does = min(partings)
+    return f"{path} first:\n  should see {spelled(should)}\n  and sees   {spelled(does)}"
+
+
+def spelled(entry: tuple[Any, int, list[tuple[str, Any]]]) -> str:
+    tag, number, seen = entry
+    if number < 0:
+        return "nothing more"
+    return f"in reaction {number} at {tag}: {', '.join(f'{name}={value!r}' for name, value in seen) or 'no input'}"
+
+
+def check(program: Program, way: Way) -> None:
+    wrong = complaint(program, way)
+    if not wrong:
+        return
+
+    def fails(candidate: Program) -> bool:
+        try:
+            return any(complaint(candidate, way)[:6] == wrong[:6] for _ in range(3 if way.workers > 1 else 1))
+        except InvalidError:
+            return False
+
+    least = reduced(program, fails)
+    pytest.fail(f"{least!r}\n{way}\n{complaint(least, way) or 'only now and then: ' + wrong}", pytrace=False)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(metafunc.config.getoption("programs")))
+
+
+def test_program(seed: int) -> None:
+    program = random_program(seed)
+    for way in ways(seed):
+        check(program, way)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(programs(), st.sampled_from([Way(), *SHARED[::2]]))
+def test_corners(program: Program, way: Way) -> None:
+    """Hypothesis looks for what the seeded programs are too large to show."""
+    wrong = complaint(program, way)
+    assert not wrong, f"{way}\n{wrong}"
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_cycles_are_found(first: int) -> None:
+    """The graph refuses exactly those programs for which the reference finds no order of reactions."""
+    import random
+
+    for seed in range(first, first + 50):
+        program = make_program(random.Random(seed).randint, tangled=True)
+        main = program.main(rx)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rx.ReactorWarning)
+            try:
+                rx.Graph(main)
+                refused = False
+            except rx.CausalityError:
+                refused = True
+        assert refused == program.cyclic, repr(program)

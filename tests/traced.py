@@ -1,0 +1,78 @@
+"""What do the bodies of test programs do? They write down what they see and throw dice that fall the same everywhere.
+
+A body begins with `dice = saw(self, number, {name: input, ...})`. The log of a reactor, `self.log`, holds one entry for
+every reaction that ran: `(tag, number, what was present)`. The dice depend on nothing but the salt of the program, the
+reactor's path, the tag and what the reaction saw, so every run of a program makes the same decisions or shows where it
+first saw something else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import Any
+
+import numpy as np
+
+LAST_TIME = 20  # dice that would go on forever do not: after this time, or this microstep, they say no
+LAST_MICROSTEP = 4
+
+
+class Dice:
+    """Decisions and values that follow from the key alone."""
+
+    def __init__(self, key: object, *, over: bool) -> None:
+        self.random = random.Random(hashlib.blake2b(repr(key).encode(), digest_size=8).digest())
+        self.over = over
+
+    def __call__(self, percent: int) -> bool:
+        return self.random.randrange(100) < percent and not self.over
+
+    def int(self) -> int:
+        return self.random.choice([0, 1, -1, self.random.randrange(100), self.random.randrange(-(2**62), 2**62)])
+
+    def float(self) -> float:
+        return self.random.choice([0.0, -0.5, self.random.random()])
+
+    def str(self) -> str:
+        return self.random.choice(["", "x", "ä" * 3, hex(self.random.randrange(2**32))])
+
+    def array(self, shape: tuple[int, ...], dtype: str) -> Any:
+        return np.array([self.random.randrange(100) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
+
+    def thing(self) -> Any:
+        kinds = [self.int, self.str, self.float, lambda: None, lambda: (self.int(), self.str()), lambda: self.array((2,), "i4"), lambda: {"k": [self.int()]}]
+        return self.random.choice(kinds)()
+
+
+def plain(value: Any) -> Any:
+    """A value as it can be compared, hashed by its repr and kept: arrays with their type, shape and contents."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tolist()
+    return value
+
+
+def saw(reactor: Any, number: int, inputs: dict[str, Any], salt: int = 0) -> Dice:
+    """Write down what reaction `number` sees, and give it dice that depend on that; a name with [] is a multiport."""
+    seen: list[tuple[str, Any]] = []
+    for name, element in inputs.items():
+        if name.endswith("[]"):
+            seen += [(f"{name[:-1]}{k}]", plain(channel.value)) for k, channel in enumerate(element) if channel.is_present]
+            assert list(element.present) == [k for k, channel in enumerate(element) if channel.is_present]
+        elif element.is_present:
+            seen.append((name, plain(getattr(element, "value", None))))
+        else:
+            assert getattr(element, "value", None) is None
+    tag = tuple(reactor.tag)
+    if "log" not in vars(reactor):
+        reactor.log = []
+    reactor.log.append((tag, number, seen))
+    return Dice((salt, reactor.path, number, tag, seen), over=tag[0] > LAST_TIME or tag[1] > LAST_MICROSTEP)
+
+
+def stacked(port: Any) -> None:
+    """The block of a typed multiport says the same as its channels; rows that nobody sent are zero."""
+    block = port.array
+    assert len(block) == len(port)
+    for row, channel in zip(block, port, strict=True):
+        assert plain(row) == plain(channel.value) if channel.is_present else not row.any()
