@@ -16,11 +16,12 @@ import gymnasium as gym
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from torch.nn.utils import parameters_to_vector
 
 import reactors as rx
 
 OBS, ACTION, REWARD, NEXT, TERMINATED, IMPORTANCE = slice(0, 4), 4, 5, slice(6, 10), 10, 11  # the columns of a batch
+SCALE = np.array((0.4, 0.5, 5.0, 0.5), np.float32)  # brings observations to about -1..1
 LAYERS = (4, 64, 64, 2)
 WEIGHTS = sum(rows * columns + columns for rows, columns in itertools.pairwise(LAYERS))
 
@@ -55,32 +56,26 @@ class Actor(rx.Reactor):
         self.steps, self.epsilon = steps, epsilon
 
     @rx.reaction(rx.startup)
-    def open(self) -> None:
+    def open(self) -> None:  # runs on this reactor's own worker: heavy state is made here
         self.env = gym.make("CartPole-v1")
-        self.obs, _ = self.env.reset(seed=self.seed)
-        self.obs *= SCALE
-        self.trained = False
+        self.obs = self.env.reset(seed=self.seed)[0] * SCALE
+        self.policy: Policy | None = None
 
     @rx.reaction(weights)
     def load(self) -> None:
         self.policy = Policy(self.weights.value.copy())
-        self.trained = True
 
     @rx.reaction(tick, effects=segment)
     def play(self) -> None:
         rows = self.segment.loan()
         for row in rows:
-            action = self.action()
-            nxt, reward, terminated, truncated, _ = self.env.step(action)
+            explores = self.policy is None or self.rng.random() < self.epsilon
+            action = int(self.rng.integers(2)) if explores else self.policy.greedy(self.obs)
+            nxt, _, terminated, truncated, _ = self.env.step(action)
             nxt = nxt * SCALE
             row[OBS], row[ACTION], row[REWARD], row[NEXT], row[TERMINATED] = self.obs, action, -terminated, nxt, terminated
-            self.obs = self.env.reset()[0]*SCALE if terminated or truncated else nxt
+            self.obs = self.env.reset()[0] * SCALE if terminated or truncated else nxt
         self.segment.set(rows)
-
-    def action(self) -> int:
-        if not self.trained or self.rng.random() < self.epsilon:
-            return int(self.rng.integers(2))
-        return self.policy.greedy(self.obs)
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
@@ -127,8 +122,8 @@ class Learner(rx.Reactor):
     priorities = rx.Output(shape=("size",), dtype=np.float32)
     weights = rx.Output(shape=(WEIGHTS,), dtype=np.float32)
 
-    def __init__(self, size: int, updates: int, gamma: float = 0.99) -> None:
-        self.size, self.updates, self.gamma = size, updates, gamma
+    def __init__(self, size: int, updates: int, slack: str, gamma: float = 0.97) -> None:
+        self.size, self.updates, self.slack, self.gamma = size, updates, slack, gamma
         self.done = 0
 
     @rx.reaction(rx.startup)
@@ -136,11 +131,11 @@ class Learner(rx.Reactor):
         torch.set_num_threads(1)  # as in a worker process: more threads would add up in another order
         torch.manual_seed(self.seed)
         self.net, self.target = network(), network()
-        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=LR)
+        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=3e-3)
 
-    @rx.reaction(batch, effects=(priorities, weights, rx.stop))
+    @rx.reaction(batch, effects=(priorities, weights, rx.stop.after("slack")))
     def learn(self) -> None:
-        if self.done % SYNC == 0:
+        if self.done % 25 == 0:
             self.target.load_state_dict(self.net.state_dict())
         batch = self.batch.tensor
         with torch.no_grad():
@@ -149,7 +144,6 @@ class Learner(rx.Reactor):
             target = batch[:, REWARD] + self.gamma * (1 - batch[:, TERMINATED]) * following
         predicted = self.net(batch[:, OBS]).gather(1, batch[:, ACTION].long()[:, None])[:, 0]
         loss = torch.nn.functional.smooth_l1_loss(predicted, target, reduction="none")
-        if DECAY: self.optimiser.param_groups[0]["lr"] = LR*(1-self.done/self.updates)
         self.optimiser.zero_grad()
         (batch[:, IMPORTANCE] * loss).mean().backward()
         self.optimiser.step()
@@ -157,7 +151,77 @@ class Learner(rx.Reactor):
         self.weights.set(parameters_to_vector(self.net.parameters()).detach().numpy())
         self.done += 1
         if self.done == self.updates:
-            self.request_stop()
-LR,SYNC=1e-3,50
-DECAY=0
-SCALE=np.array([0.4,.5,5,.5],np.float32)
+            self.request_stop()  # that is `slack` later, and until then nobody waits for the news
+
+
+class Evaluator(rx.Reactor):
+    """Plays greedily with every 25th network and keeps the best. `curve` has (update, mean return)."""
+
+    weights = rx.Input(shape=(WEIGHTS,), dtype=np.float32)
+
+    def __init__(self, updates: int) -> None:
+        self.updates = updates
+        self.seen = 0
+        self.best = -1.0
+        self.curve: list[tuple[int, float]] = []
+
+    @rx.reaction(weights)
+    def play(self) -> None:
+        self.seen += 1
+        if self.seen % 25:
+            return
+        score = float(returns(Policy(self.weights.value), episodes=5, seed=self.seed + self.seen).mean())
+        self.curve.append((self.seen, score))
+        if score >= self.best:
+            self.best, self.best_weights = score, self.weights.value.copy()
+        if self.seen % 100 == 0:
+            print(f"update {self.seen:5d} of {self.updates}: mean return {score:6.1f}, best {self.best:6.1f}", flush=True)
+
+
+class Train(rx.Reactor):
+    def __init__(self, actors: int = 8, lag: str = "4 us", updates: int = 1000, steps: int = 8, size: int = 128) -> None:
+        self.actors = rx.bank(actors, Actor, steps, lambda i: 0.5 * 0.04 ** (i / max(1, actors - 1)))  # from 0.5 to 0.02
+        self.replay = Replay(steps, actors, size, capacity=20_000)
+        self.learner = Learner(size, updates, lag)
+        self.evaluator = Evaluator(updates)
+        rx.connect(self.actors.segment, self.replay.segments)
+        rx.connect(self.replay.batch, self.learner.batch)
+        rx.connect(self.learner.priorities, self.replay.priorities, after=0)
+        rx.connect(self.learner.weights, self.actors.weights, after=lag, broadcast=True)
+        rx.connect(self.learner.weights, self.evaluator.weights)
+
+
+def returns(policy: Policy, episodes: int, seed: int) -> NDArray[np.float64]:
+    """What the greedy policy gets."""
+    env, totals = gym.make("CartPole-v1"), np.zeros(episodes)
+    obs, _ = env.reset(seed=seed)
+    for episode in range(episodes):
+        over = False
+        while not over:
+            obs, reward, terminated, truncated, _ = env.step(policy.greedy(obs * SCALE))
+            totals[episode] += float(reward)
+            over = terminated or truncated
+        obs, _ = env.reset()
+    env.close()
+    return totals
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--actors", type=int, default=8)
+    options.add_argument("--lag", default="4 us", help="how late weights arrive; a microsecond is one segment")
+    options.add_argument("--updates", type=int, default=1000)
+    options.add_argument("--workers", type=int, default=1)
+    options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))
+    options.add_argument("--seed", type=int, default=0)
+    args = options.parse_args()
+    train = Train(args.actors, args.lag, args.updates)
+    result = rx.run(train, workers=args.workers, backend=args.backend, fast=True, seed=args.seed)
+    print(result.summary())
+    if train.evaluator.curve:
+        scores = returns(Policy(train.evaluator.best_weights), episodes=50, seed=args.seed)
+        print(f"the best policy: mean return {scores.mean():.1f} of at most 500 over {len(scores)} episodes")
+
+
+if __name__ == "__main__":
+    main()

@@ -10,15 +10,18 @@ Needs: pip install 'reactors[rl]'
 """
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 import reactors as rx
 
+CLEAR = "\r\x1b[2K" if sys.stdout.isatty() else ""  # takes the progress line off the terminal
 STATE, ACTION, REWARD, NEXT, TERMINATED, RETURN = range(6)  # the columns of a trajectory
 
 
@@ -64,11 +67,10 @@ class Learner(rx.Reactor):
     trajectories = rx.Input(shape=("horizon", 6), dtype=np.float32, width="actors")
     table = rx.Output(shape="table_shape", dtype=np.float32)
 
-    def __init__(
-        self, table_shape: tuple[int, int], horizon: int, actors: int, rounds: int, alpha: float = 0.1, gamma: float = 0.99
-    ) -> None:
-        self.table_shape, self.horizon, self.actors = table_shape, horizon, actors
-        self.rounds, self.alpha, self.gamma = rounds, alpha, gamma
+    alpha, gamma = 0.1, 0.99
+
+    def __init__(self, table_shape: tuple[int, int], horizon: int, actors: int, rounds: int) -> None:
+        self.table_shape, self.horizon, self.actors, self.rounds = table_shape, horizon, actors, rounds
         self.q = np.zeros(table_shape, np.float32)
         self.curve: list[float] = []
 
@@ -83,13 +85,13 @@ class Learner(rx.Reactor):
         returns = batch[~np.isnan(batch[:, RETURN]), RETURN]
         self.curve.append(float(returns.mean()) if len(returns) else float("nan"))
         if len(self.curve) % max(1, self.rounds // 10) == 0:
-            print(f"round {len(self.curve):4d} of {self.rounds}: mean return {self.curve[-1]:8.2f}", flush=True)
+            print(f"{CLEAR}round {len(self.curve):4d} of {self.rounds}: mean return {self.curve[-1]:8.2f}", flush=True)
         if len(self.curve) < self.rounds:
             self.table.set(self.q)
         else:
             self.request_stop()
 
-    def update(self, batch: np.ndarray) -> None:
+    def update(self, batch: NDArray[np.float32]) -> None:
         """Moves every cell that was visited towards the mean of its targets, as far as n steps of size alpha would."""
         states, actions, following = (batch[:, column].astype(int) for column in (STATE, ACTION, NEXT))
         targets = batch[:, REWARD] + self.gamma * (1 - batch[:, TERMINATED]) * self.q.max(1)[following]
@@ -110,7 +112,7 @@ class QLearning(rx.Reactor):
         rx.connect(self.rollouts.trajectory, self.learner.trajectories)
 
 
-def evaluate(env_id: str, q: np.ndarray, episodes: int = 1000, seed: int = 2**31) -> np.ndarray:
+def evaluate(env_id: str, q: NDArray[np.float32], episodes: int, seed: int) -> NDArray[np.float64]:
     """Returns of the greedy policy."""
     env = gym.make(env_id)
     returns = np.zeros(episodes)
@@ -126,6 +128,58 @@ def evaluate(env_id: str, q: np.ndarray, episodes: int = 1000, seed: int = 2**31
     return returns
 
 
-def save_pictures(out: Path, program: QLearning, curve: list[float]) -> None:
-    """The dataflow graph and the learning curve."""
-    out.mkdir(parents=True, exist_ok=True)
+def draw(program: QLearning, path: Path) -> Path:
+    """The dataflow graph: as SVG, or as Mermaid text where graphviz's `dot` is not installed."""
+    graph = rx.Graph(program)
+    if shutil.which("dot"):
+        graph.draw(path.with_suffix(".svg"))
+        return path.with_suffix(".svg")
+    path.with_suffix(".mmd").write_text(graph.mermaid())
+    return path.with_suffix(".mmd")
+
+
+def plot(curve: list[float], title: str, path: Path) -> Path:
+    """The learning curve."""
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(curve, linewidth=1)
+    axes.set(title=title, xlabel="round", ylabel="mean return of the episodes that ended")
+    axes.grid(alpha=0.3)
+    figure.savefig(path)
+    return path
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--env", default="FrozenLake-v1", help="any environment with discrete states and actions")
+    options.add_argument("--actors", type=int, default=16)
+    options.add_argument("--horizon", type=int, default=100, help="steps of an actor in a round")
+    options.add_argument("--rounds", type=int, default=300)
+    options.add_argument("--workers", type=int, default=1)
+    options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--episodes", type=int, default=1000, help="of the evaluation at the end")
+    options.add_argument("--out", type=Path, default=Path("runs"), help="folder for the pictures")
+    args = options.parse_args()
+
+    def show(tag: rx.Tag, elapsed: float, _: float | None) -> None:
+        print(f"{CLEAR}round {tag.microstep} of {args.rounds}, {elapsed:.1f} s", end="", flush=True)
+
+    program = QLearning(args.env, args.actors, args.horizon, args.rounds)
+    args.out.mkdir(parents=True, exist_ok=True)
+    print(f"the graph: {draw(program, args.out / f'{args.env}-graph')}")
+    progress = show if CLEAR else None  # elsewhere the learner's lines will do
+    result = rx.run(
+        program, workers=args.workers, backend=args.backend, fast=True, seed=args.seed, progress=progress
+    )
+    print(f"{CLEAR}{result.summary()}")
+    print(f"the learning curve: {plot(program.learner.curve, args.env, args.out / f'{args.env}-curve.png')}")
+    returns = evaluate(args.env, program.learner.q, args.episodes, args.seed + 1)
+    print(f"the greedy policy: mean return {returns.mean():.3f} over {args.episodes} episodes")
+    if args.env.startswith("FrozenLake"):
+        print(f"success rate {(returns > 0).mean():.3f}")
+    print(f"digest {result.digest}")
+
+
+if __name__ == "__main__":
+    main()

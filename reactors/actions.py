@@ -1,7 +1,8 @@
 """What makes something happen later?
 
-A timer fires by itself; an action fires when a reaction, or for a physical action any thread, schedules it. As with ports,
-these classes are both the declaration in a class and the handle bound to a reactor, and at rest they refuse to act.
+A timer fires by itself; an action fires when a reaction, or for a physical action any thread, schedules it. As with
+ports, these classes are both the declaration in a class and the handle bound to a reactor, and at rest they refuse to
+act.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from typing import TYPE_CHECKING, Generic, NoReturn
 from reactors.declared import Declared, parameter
 from reactors.errors import DurationError, OutsideReactionError, ParameterError
 from reactors.layout import T, checked_type
+from reactors.location import Call, Location
 from reactors.time import Duration, duration
 
 if TYPE_CHECKING:
     from reactors.reactor import Reactor
 
-def checked_duration(given: Duration, what: str) -> int | str:
+
+def checked_duration(given: Duration, what: str, of: object) -> int | str:
     """Nanoseconds, or the name of the attribute that holds the duration."""
-    return given if isinstance(given, str) and given.isidentifier() else duration(given, what)
+    return given if isinstance(given, str) and given.isidentifier() else duration(given, what, of)
 
 
 def resolved_duration(given: int | str, what: str, declared: Declared, owner: Reactor | None) -> int:
@@ -28,7 +31,7 @@ def resolved_duration(given: int | str, what: str, declared: Declared, owner: Re
         return given
     found = parameter(owner, given, what, declared)
     try:
-        return duration(found, what, declared.where())
+        return duration(found, what)
     except DurationError as error:
         raise ParameterError(f"{declared.where()}: {what}={given!r} stands for self.{given}: {error}") from None
 
@@ -45,8 +48,8 @@ class Timed(Declared):
 
     def _at_rest(self, use: str) -> NoReturn:
         raise OutsideReactionError(
-            f"{self.where()}: .{use} outside of a reaction; a {self.word} can be used only while a reaction that declares "
-            f"it runs"
+            f"{self.where()}: .{use} outside of a reaction; a {self.word} can be used only while a reaction that "
+            "declares it runs"
         )
 
 
@@ -66,11 +69,13 @@ class Timer(Timed):
     word = "timer"
 
     def __init__(self, offset: Duration = 0, period: Duration | None = None) -> None:
-        self._offset = checked_duration(offset, "offset of rx.Timer")
-        self._period = None if period is None else checked_duration(period, "period of rx.Timer")
+        frame = sys._getframe(1)
+        call = Call("rx.Timer", Location.of(frame))
+        self._offset = checked_duration(offset, "offset", call)
+        self._period = None if period is None else checked_duration(period, "period", call)
         if self._period == 0:
-            raise DurationError(f"the period of rx.Timer is zero ({period!r}): {_ONCE}")
-        self._declare(sys._getframe(1))
+            raise DurationError(f"the period of {call} is zero ({period!r}): {_ONCE}")
+        self._declare(frame)
 
     def _times(self) -> tuple[int, int]:
         """Offset and period in ns; period 0: once."""
@@ -91,10 +96,11 @@ class Action(Timed, Generic[T]):
     """What logical and physical actions have in common; not to be made itself."""
 
     def __init__(self, type: type[T] | None = None, *, min_delay: Duration = 0) -> None:
-        what = f"rx.{self.__class__.__name__}"
-        self._type = checked_type(type, what)
-        self._min_delay = checked_duration(min_delay, f"min_delay of {what}")
-        self._declare(sys._getframe(1))
+        frame = sys._getframe(1)
+        call = Call(f"rx.{self.__class__.__name__}", Location.of(frame))
+        self._type = checked_type(type, call)
+        self._min_delay = checked_duration(min_delay, "min_delay", call)
+        self._declare(frame)
 
     def _min_delay_ns(self) -> int:
         return resolved_duration(self._declared._min_delay, "min_delay", self, self._owner)
@@ -120,7 +126,7 @@ class LogicalAction(Action[T]):
 
     word = "logical action"
 
-    def schedule(self, value: T | None = None, delay: Duration = 0) -> None:
+    def schedule(self, value: T | None = None, delay: Duration = 0) -> None:  # noqa: ARG002 - for the live class
         """Make it fire at the tag of now plus min_delay plus `delay`: at the next microstep if both are zero."""
         self._at_rest("schedule")
 

@@ -1,24 +1,26 @@
 """How does one write n reactors of a class, and wire all of them at once?
 
 A bank is a fixed row of reactors that know their index. Asked for a port by name, it gives that port of every member;
-asked for a contained reactor or bank, it gives those of all members, so nested banks are wired the same way, outer index
-first. It has no names of its own: every attribute is its members'.
+asked for a contained reactor or bank, it gives those of all members, so nested banks are wired the same way, outer
+index first. It has no names of its own: every attribute is its members'.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
 from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from reactors.declared import spelled
 from reactors.errors import ArgumentError, ContainmentError
 from reactors.layout import checked_length
-from reactors.location import Location
+from reactors.location import Call, Location
 from reactors.ports import Port
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from reactors.connect import Sink, Source
     from reactors.reactor import Reactor
 
@@ -92,7 +94,7 @@ class Bank(Generic[R]):
         if all(_is_reactor(member) for member in members):
             return Bank(members)
         raise AttributeError(
-            f"{self!r}: {name!r} is no port of its members; for other attributes write [member.{name} for member in bank]",
+            f"{self!r}: {name!r} is no port of its members; for what is none write [member.{name} for member in bank]",
             name=name,
             obj=self,
         )
@@ -102,7 +104,7 @@ class Bank(Generic[R]):
 
     def __repr__(self) -> str:
         kind = self._kind or (type(self._members[0]) if self._members else None)
-        return f"<bank of {len(self)} {kind.__qualname__ if kind else 'reactors'}>"
+        return f"<bank of {len(self)} {spelled(kind) if kind else 'reactors'}>"
 
 
 def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
@@ -121,15 +123,15 @@ def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
     """
     from reactors.reactor import Reactor
 
-    width = checked_length(n, "rx.bank: the number of reactors", None)
+    made = Location.caller()
+    width = checked_length(n, "size", Call("rx.bank", made))
     if isinstance(cls, Reactor):
         raise ContainmentError(
-            f"rx.bank makes its reactors itself: write rx.bank({n}, {type(cls).__qualname__}, ...) with the class and its "
+            f"rx.bank makes its reactors itself: write rx.bank({n}, {spelled(type(cls))}, ...) with the class and its "
             f"arguments, instead of the reactor made at {cls._made_at}"
         )
     if not _is_class(cls):
         raise ArgumentError(f"rx.bank takes a number and a class of reactors, and was given {cls!r} for the class")
-    made = Location.caller()
     arguments = [(arg, _takes_index(arg)) for arg in args]
     keywords = {key: (arg, _takes_index(arg)) for key, arg in kwargs.items()}
     members = []
@@ -150,7 +152,8 @@ def _takes_index(argument: object) -> bool:
     required = [
         parameter
         for parameter in inspect.signature(argument).parameters.values()
-        if parameter.default is parameter.empty and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     return len(required) == 1
 

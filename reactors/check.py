@@ -1,22 +1,24 @@
 """What is legal in a program, but hardly meant?
 
-An input whose reaction waits for values that nobody sends, and a reaction that nothing can ever trigger, are told as warnings:
-once for every declaration, however many reactors share it.
+An input whose reaction waits for values that nobody sends, and a reaction that nothing can ever trigger, are told as
+warnings: once for every declaration, however many reactors share it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-from warnings import warn
-
-from reactors_runtime.program import Kind, Reaction
+from typing import TYPE_CHECKING, Any
+from warnings import warn_explicit
 
 from reactors.errors import ReactorWarning
-from reactors.levels import Precedence
 from reactors.ports import Input, Output, Port
-from reactors.reaction import Reaction as Declaration
-from reactors.tree import Tree
-from reactors.wiring import Wiring
+from reactors_runtime.program import Kind, Reaction
+
+if TYPE_CHECKING:
+    from reactors.levels import Precedence
+    from reactors.location import Location
+    from reactors.reaction import Reaction as Declaration
+    from reactors.tree import Tree
+    from reactors.wiring import Wiring
 
 ALIVE = (Kind.TIMER, Kind.PHYSICAL_ACTION, Kind.STARTUP, Kind.SHUTDOWN)
 
@@ -31,39 +33,36 @@ def warn_of_the_unlikely(
         _warn_of_outputs(precedence, tree, wiring)
 
 
-def _warn_of_inputs(
-    precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]]
-) -> None:
-    """Inputs that are read and have no source. A multiport needs one channel with a source."""
+def _warn_of_inputs(precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]]) -> None:
+    """Ports that are read and have no source. A multiport needs one channel with a source."""
+    elements = precedence.elements
     silent: dict[tuple[Port[Any], Declaration[Any]], list[str]] = {}
     words: dict[tuple[Port[Any], Declaration[Any]], str] = {}
-    sourced = {id(_whole(tree, e)) for e, element in enumerate(precedence.elements) if element.source >= 0}
     for r, reaction in enumerate(precedence.reactions):
         for e in (*reaction.triggers, *reaction.uses):
-            handle = tree.handles[e]
-            if precedence.elements[e].source >= 0 or not isinstance(handle, Port) or id(_whole(tree, e)) in sourced:
+            if elements[e].source >= 0 or elements[e].kind != Kind.PORT:
                 continue
+            handle = tree.handles[e]
+            assert isinstance(handle, Port)
             whole = handle._whole
+            if any(elements[channel._element].source >= 0 for channel in whole._channels or ()):
+                continue
             key = (whole._declared, declared[r])
             paths = silent.setdefault(key, [])
-            if whole.path not in paths[-1:]:
-                paths.append(whole.path)
-            if key not in words:
-                way = wiring.up.get(e)
-                verb = "triggers" if e in reaction.triggers else "is used by"
-                lack = "no connection leads there and no reaction sets it; connect it"
-                if isinstance(handle, Output):
-                    lack = "no reaction sets it; name it in the effects of one"
-                elif way is not None:
-                    lack = f"no reaction sets {tree.elements[way.source].path}, to which it is connected; let one do so"
-                words[key] = f"({whole.location}) {verb} the reaction {reaction.name} ({declared[r].location}), but {lack}"
+            if whole.path in paths[-1:]:
+                continue
+            paths.append(whole.path)
+            verb = "is triggered by" if e in reaction.triggers else "reads"
+            lack = "no connection leads there and no reaction sets it; connect it, or remove it there"
+            if isinstance(handle, Output):
+                lack = "no reaction sets it; name it in the effects of one"
+            elif e in wiring.up:
+                lack = f"no reaction sets {elements[wiring.up[e].source].path}, to which it is connected; let one do so"
+            words.setdefault(
+                key, f"({whole.location}): the reaction {reaction.name} ({declared[r].location}) {verb} it, but {lack}"
+            )
     for which, paths in silent.items():
-        _warn(f"{_listed(paths)} {words[which]}, or remove it there")
-
-
-def _whole(tree: Tree, e: int) -> object:
-    handle = tree.handles[e]
-    return handle._whole if isinstance(handle, Port) else handle
+        _warn(which[0].location, f"{_listed(paths)} {words[which]}")
 
 
 def _warn_of_reactions(precedence: Precedence, tree: Tree, declared: list[Declaration[Any]]) -> None:
@@ -93,7 +92,9 @@ def _warn_of_reactions(precedence: Precedence, tree: Tree, declared: list[Declar
             _warn_dead(tree, declared, reactions, [r], "it has no triggers; name some")
         elif all(elements[e].kind == Kind.ACTION for e in reactions[r].triggers):
             actions = _listed([elements[e].path for e in reactions[r].triggers])
-            _warn_dead(tree, declared, reactions, [r], f"no reaction schedules {actions}; name it in the effects of one")
+            _warn_dead(
+                tree, declared, reactions, [r], f"no reaction schedules {actions}; name it in the effects of one"
+            )
     _spread(reactions, waiting, explained, list(roots))
     circle = [r for r in dead if not explained[r]]
     if circle:
@@ -119,7 +120,7 @@ def _warn_dead(
     tree: Tree, declared: list[Declaration[Any]], reactions: list[Reaction], dead: list[int], why: str
 ) -> None:
     paths = [f"{tree.places[reactions[r].reactor].path}.{reactions[r].name} ({declared[r].location})" for r in dead]
-    _warn(f"nothing can trigger {_listed(paths)}: {why}")
+    _warn(declared[dead[0]].location, f"nothing can trigger {_listed(paths)}: {why}")
 
 
 def _warn_of_outputs(precedence: Precedence, tree: Tree, wiring: Wiring) -> None:
@@ -133,7 +134,10 @@ def _warn_of_outputs(precedence: Precedence, tree: Tree, wiring: Wiring) -> None
     for ports in unread.values():
         verb = "is" if len(ports) == 1 else "are"
         remedy = "its reactor never reads it" if isinstance(ports[0], Input) else "connect it, or remove it"
-        _warn(f"{_listed([port.path for port in ports])} ({ports[0].location}) {verb} set, but nobody reads it; {remedy}")
+        _warn(
+            ports[0].location,
+            f"{_listed([port.path for port in ports])} ({ports[0].location}) {verb} set, but nobody reads it; {remedy}",
+        )
 
 
 def _listed(paths: list[str]) -> str:
@@ -142,5 +146,5 @@ def _listed(paths: list[str]) -> str:
     return f"{', '.join(paths[:3])} and {len(paths) - 3} more"
 
 
-def _warn(message: str) -> None:
-    warn(message, ReactorWarning, stacklevel=5)
+def _warn(location: Location, message: str) -> None:
+    warn_explicit(message, ReactorWarning, location.file, location.line)

@@ -1,20 +1,20 @@
 """Is the body of a reactor class right in itself?
 
-`complete` is called for every class when it is made. It collects what the class and its bases declare, base reactions first,
-and refuses, with file and line, what can be known to be wrong without an instance: names taken twice or reserved,
-`rx.Input` without parentheses, triggers that are not the reactor's own, and reactions whose code uses what they did not declare.
+`complete` is called for every class when it is made. It collects what the class and its bases declare, base reactions
+first, and refuses, with file and line, what can be known to be wrong without an instance: names taken twice or
+reserved, `rx.Input` without parentheses, triggers that are not the reactor's own, and reactions whose code uses what
+they did not declare.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
 from inspect import getattr_static, unwrap
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from reactors.actions import Action, LogicalAction, PhysicalAction, Timed, Timer
-from reactors.declared import BODY, Body, Declared
+from reactors.declared import BODY, Body, Declared, spelled
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
 from reactors.ports import Input, Output, Port
@@ -22,6 +22,8 @@ from reactors.reaction import Reaction, own_code
 from reactors.reading import ASSIGNED, Use, uses_of_self
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from reactors.reactor import Reactor
 
 DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction)
@@ -43,12 +45,12 @@ def complete(cls: type[Reactor], location: Location) -> None:
     for name, value in vars(cls).items():
         if isinstance(value, Reaction) and value._class is cls:
             _check_ends(cls, value)
-            check_code(value, own, own_code(value.body), f"{cls.__qualname__}.{name}")
+            check_code(value, own, own_code(value.body), f"{spelled(cls)}.{name}")
             if value.late is not None:
-                check_code(value, own, own_code(value.late), f"{cls.__qualname__}.{value.late.__name__}")
-        function = unwrap(value) if isinstance(value, types.FunctionType) else None
-        if isinstance(function, types.FunctionType):
-            _check_assignments(function, own, f"{cls.__qualname__}.{name}")
+                check_code(value, own, own_code(value.late), f"{spelled(cls)}.{value.late.__name__}")
+        function = own_code(value.body if isinstance(value, Reaction) else value)
+        if function is not None:
+            _check_assignments(function, own, f"{spelled(cls)}.{name}")
 
 
 def _linear(cls: type) -> Iterable[Declared]:
@@ -75,7 +77,7 @@ def _reserved() -> frozenset[str]:
 
 
 def _check_names(cls: type, body: Body | None, location: Location) -> None:
-    kind = cls.__qualname__
+    kind = spelled(cls)
     for name, value in vars(cls).items():
         if name in _reserved():
             at = value.location if isinstance(value, Declared) else _line(value, location)
@@ -84,11 +86,13 @@ def _check_names(cls: type, body: Body | None, location: Location) -> None:
             )
         if isinstance(value, type) and value in DECLARING:
             raise DeclarationError(
-                f"{kind}.{name} ({location}) is the class rx.{value.__name__} itself; write {name} = rx.{value.__name__}(...)"
+                f"{kind}.{name} ({location}) is the class rx.{value.__name__} itself; write {name} = "
+                f"rx.{value.__name__}(...)"
             )
         if isinstance(value, Declared) and value._class is cls and value.name != name:
             raise DeclarationError(
-                f"{kind}.{value.name} ({value.location}) is declared once more as {kind}.{name}; declare the two separately"
+                f"{kind}.{value.name} ({value.location}) is declared once more as {kind}.{name}; declare the two "
+                "separately"
             )
         if isinstance(value, list | tuple | dict) and value:
             inside = next(iter(value.values() if isinstance(value, dict) else value))
@@ -97,29 +101,34 @@ def _check_names(cls: type, body: Body | None, location: Location) -> None:
                     f"{kind}.{name} ({inside.location}) holds several declarations; declare a multiport, "
                     f"{name} = rx.{type(inside).__name__}(..., width=...), or give each its own attribute"
                 )
-    for declaration in body.declared if body else ():
+    for declaration, _ in body.declared if body else ():
         if declaration._class is None:
-            now = vars(cls).get(declaration.name) if declaration.name else None
-            if now is None:
-                raise DeclarationError(
-                    f"{kind} declares a {declaration.word} ({declaration.location}) that no attribute holds: it was never "
-                    f"assigned to one, or something else was assigned there later"
-                )
-            raise DeclarationError(
-                f"{kind}.{declaration.name} is declared twice: as {_called(declaration, location)}, and as "
-                f"{_called(now, location)}; rename one"
-            )
+            _refuse_lost(kind, declaration, body.name_of(declaration) if body else "", vars(cls), location)
+
+
+def _refuse_lost(
+    kind: str, declaration: Declared, name: str, namespace: Mapping[str, object], location: Location
+) -> NoReturn:
+    """A declaration that the class made has no name any more, or never had one."""
+    if not name:
+        raise DeclarationError(
+            f"{kind} declares {_called(declaration, location)} that no attribute holds; give it a name: name = ..."
+        )
+    now = namespace.get(name)
+    again = "and is deleted" if now is None else f"and as {_called(now, location)}; rename one"
+    raise DeclarationError(f"{kind}.{name} is declared twice: as {_called(declaration, location)}, {again}")
 
 
 def _check_clashes(cls: type, declared: list[Declared], location: Location) -> None:
     for each in declared:
         now = getattr_static(cls, each.name)
         if now is not each:
-            of = cast(type, each._class).__qualname__
-            by = f"{now._class.__qualname__}" if isinstance(now, Declared) and now._class else cls.__qualname__
+            of = spelled(cast("type", each._class))
+            by = spelled(now._class) if isinstance(now, Declared) and now._class else spelled(cls)
             raise DeclarationError(
-                f"{cls.__qualname__} ({location}) has two meanings for {each.name!r}: {_called(each, location)} in {of}, and "
-                f"{_called(now, location)} in {by}; rename one (to vary a base's reaction, let it call a method and override that)"
+                f"{spelled(cls)} ({location}) has two meanings for {each.name!r}: {_called(each, location)} in {of}, "
+                f"and {_called(now, location)} in {by}; rename one (to vary a base's reaction, let it call a method "
+                "and override that)"
             )
 
 
@@ -151,18 +160,20 @@ def _check_ends(cls: type, reaction: Reaction[Any]) -> None:
             owner = end._class
             if owner is None or end._owner is not None or not issubclass(cls, owner):
                 raise UndeclaredAccessError(
-                    f"{reaction.where()}: {group} has {end.where()}, which {cls.__qualname__} does not have; a reaction in a "
-                    f"class can use what its class declares; for ports of contained reactors call self.add_reaction in __init__"
+                    f"{reaction.where()} has {end.where()} in {group}, which {spelled(cls)} does not declare; a "
+                    "reaction in a class can use what its class declares; for ports of contained reactors call "
+                    "self.add_reaction in __init__"
                 )
             if group == "effects" and isinstance(end, Input):
                 raise UndeclaredAccessError(
-                    f"{reaction.where()}: effects has its own input {end.where()}, which is set from outside; a reaction "
-                    f"can set outputs of its reactor, inputs of contained reactors, and schedule actions"
+                    f"{reaction.where()} has the input {end.where()} of its own reactor in effects, but that is set "
+                    "from outside; it can set outputs of its reactor, inputs of contained reactors, and schedule "
+                    "actions"
                 )
             if group != "effects" and isinstance(end, Output):
                 raise UndeclaredAccessError(
-                    f"{reaction.where()}: {group} has its own output {end.where()}, which is read outside; a reaction can "
-                    f"read inputs of its reactor, outputs of contained reactors, timers and actions"
+                    f"{reaction.where()} has the output {end.where()} of its own reactor in {group}, but that is read "
+                    "outside; it can read inputs of its reactor, outputs of contained reactors, timers and actions"
                 )
 
 
@@ -192,8 +203,8 @@ def _undeclared(use: Use, end: Declared | None, read: set[int], written: set[int
     if isinstance(end, Input):
         if use.use in WRITING:
             return (
-                f"{said}, but {name} is an input of its own, which is set from outside; a reaction can set outputs of its "
-                f"reactor and inputs of contained reactors"
+                f"{said}, but {name} is an input of its own, which is set from outside; a reaction can set outputs of "
+                "its reactor and inputs of contained reactors"
             )
         if use.use in READING and not reads:
             return f"{said}, but {name} is not among the reaction's triggers and uses; add uses={name}"
@@ -213,8 +224,8 @@ def _check_assignments(function: types.FunctionType, own: dict[str, Declared], p
             continue
         if use.name in _reserved():
             raise DeclarationError(
-                f"{path} ({at}): self.{use.name} is assigned to, but the name {use.name!r} is reserved: every rx.Reactor has "
-                f"it; choose another"
+                f"{path} ({at}): self.{use.name} is assigned to, but the name {use.name!r} is reserved: every "
+                "rx.Reactor has it; choose another"
             )
         if use.name in own:
             end = own[use.name]

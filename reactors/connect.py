@@ -1,21 +1,24 @@
 """Which values go where, and when do they arrive?
 
-`connect` pairs the channels of its two sides in order. The hierarchy is not known yet while reactors are being made, and
-neither are widths that depend on parameters, so a connection is only noted here, at its ports; `wiring.py` checks and
-resolves all of them when the program is elaborated.
+`connect` pairs the channels of its two sides in order. The hierarchy is not known yet while reactors are being made,
+and neither are widths that depend on parameters, so a connection is only noted here, at its ports; `wiring.py` checks
+and resolves all of them when the program is elaborated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from reactors.bank import Bank, Ports
+from reactors.declared import spelled
 from reactors.errors import ArgumentError, StructureError, WiringError
-from reactors.location import Location
+from reactors.location import Call, Location
 from reactors.ports import Port
-from reactors.time import Duration, duration
 from reactors.reactor import Reactor, executing
+from reactors.time import Duration, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -85,15 +88,17 @@ def connect(
     >>> [str(element.offset) for element in rx.Graph(Main()).program.elements]
     ['(0, 0)', '(1000000, 0)', '(1000000, 0)']
     """
+    location = Location.caller()
     for flag, given in (("physical", physical), ("broadcast", broadcast)):
         if not isinstance(given, bool):
-            raise ArgumentError(f"rx.connect: {flag} is {given!r}, of type {type(given).__name__}; write True or False")
-    if after is None:
-        delay = (0, 0)
-    else:
-        ns = duration(after, "delay (after) of rx.connect")
+            raise ArgumentError(
+                f"{flag} of rx.connect ({location}) is {given!r}, of type {type(given).__name__}; write True or False"
+            )
+    delay = (0, 0)
+    if after is not None:
+        ns = duration(after, "delay (after)", Call("rx.connect", location))
         delay = (ns, 0) if ns else (0, 1)
-    attach(src, dst, Location.caller(), delay, physical, broadcast)
+    attach(src, dst, location, delay, physical, broadcast)
 
 
 def attach(
@@ -105,16 +110,16 @@ def attach(
     broadcast: bool = False,
 ) -> None:
     """Note a connection at the ports on both its sides."""
-    sources = [src] if isinstance(src, Port) else list(_ports(src, "source"))
-    targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target"))
+    sources = [src] if isinstance(src, Port) else list(_ports(src, "source", location))
+    targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target", location))
     connection = Connection(sources, targets, delay, physical, broadcast, location)
     if executing.program:
         raise StructureError(f"{connection!r} drawn while the program runs: connections are drawn in __init__")
     for port in sources + targets:
         if port._declared is port and port._class is not None:
             raise WiringError(
-                f"rx.connect ({location}): {port.where()} is the declaration in the class; connect the port of a reactor: "
-                f"make one (self.x = {port._class.__name__}(...)) and write self.x.{port.name}"
+                f"rx.connect ({location}): {port.where()} is the declaration in the class; connect the port of a "
+                f"reactor: make one (self.x = {spelled(port._class)}(...)) and write self.x.{port.name}"
             )
         if port._owner is not None and port._owner._engine is not None:
             raise StructureError(f"{connection!r} drawn while the program runs: connections are drawn in __init__")
@@ -122,12 +127,12 @@ def attach(
         whole._connections = (*whole._connections, connection)
 
 
-def _ports(given: object, side: str) -> Iterator[Port[Any]]:
+def _ports(given: object, side: str, location: Location) -> Iterator[Port[Any]]:
     if isinstance(given, Port):
         yield given
     elif isinstance(given, Ports | list | tuple):
         for each in given:
-            yield from _ports(each, side)
+            yield from _ports(each, side, location)
     else:
         if isinstance(given, type) and issubclass(given, Port):
             wrong = f"rx.{given.__name__} itself, which is a class"
@@ -135,7 +140,9 @@ def _ports(given: object, side: str) -> Iterator[Port[Any]]:
             wrong = f"{given!r}; name one of its ports"
         else:
             wrong = f"{given!r}, of type {type(given).__name__}"
-        raise ArgumentError(f"rx.connect: the {side} is {wrong}; it has to be a port, a bank's ports, or a list of these")
+        raise ArgumentError(
+            f"rx.connect ({location}): the {side} is {wrong}; it has to be a port, a bank's ports, or a list of these"
+        )
 
 
 def _spell(ports: list[Port[Any]]) -> str:

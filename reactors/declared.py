@@ -1,15 +1,18 @@
 """How does something written in the body of a reactor class come to life in every instance?
 
-Ports, timers, actions and reactions are declared as class attributes. The declaration knows its class, name and line; each
-reactor gets a *bound* copy of its own under the same name, in its `__dict__`, so that `self.count` is a plain lookup.
-Declared in `__init__` instead, an object is its own declaration, and is bound when the program is elaborated.
+Ports, timers, actions and reactions are declared as class attributes. The declaration knows its class, name and line;
+each reactor gets a *bound* copy of its own under the same name, in its `__dict__`, so that `self.count` is a plain
+lookup. Declared in `__init__` instead, an object is its own declaration, and is bound when the program is elaborated.
 
-A class body is watched without a metaclass (which would clash with those of other bases): the first declaration leaves a
-`Body` in the namespace, and so duplicates, and declarations in a class that is no reactor, are found when the class is made.
+A class body is watched without a metaclass (which would clash with those of other bases): the first declaration leaves
+a `Body` in the namespace, and so duplicates, and declarations in a class that is no reactor, are found when the class
+is made.
 """
 
 from __future__ import annotations
 
+import dis
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from reactors.errors import DeclarationError, ParameterError
@@ -17,7 +20,7 @@ from reactors.location import Location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping
-    from types import FrameType
+    from types import CodeType, FrameType
 
     from reactors.reactor import Reactor
 
@@ -27,21 +30,21 @@ BODY = "__reactor_body__"  # where a class body keeps its `Body` while it is exe
 class Body:
     """What one class body declared, in order."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.declared: list[Declared] = []
+    def __init__(self, name: str, code: CodeType) -> None:
+        self.name = name.rpartition("<locals>.")[2]
+        self.code = code
+        self.declared: list[tuple[Declared, int]] = []  # with the place in the code that made it
         self.owner: type | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         # Called before any declaration's own, for it stands first in the namespace.
         self.owner = owner
 
-    def add(self, declaration: Declared, namespace: MutableMapping[str, Any]) -> None:
-        """Take in a declaration; the earlier ones have their names by now."""
-        for name, value in namespace.items():
-            if isinstance(value, Declared) and not value.name:
-                value.name = name
-        self.declared.append(declaration)
+    def name_of(self, declaration: Declared) -> str:
+        """The name to which the body assigns it, whatever became of it later; "" if it does not."""
+        at = next(at for declared, at in self.declared if declared is declaration)
+        steps = [step for step in dis.get_instructions(self.code) if step.offset > at]
+        return str(steps[0].argval) if steps and steps[0].opname == "STORE_NAME" else ""
 
     @staticmethod
     def of(frame: FrameType) -> Body | None:
@@ -52,18 +55,24 @@ class Body:
         if BODY not in namespace:
             if "__qualname__" not in namespace:
                 return None
-            namespace[BODY] = Body(namespace["__qualname__"])
-        return cast(Body, namespace[BODY])
+            namespace[BODY] = Body(namespace["__qualname__"], frame.f_code)
+        return cast("Body", namespace[BODY])
 
 
 def _class_by_name(declaration: Declared) -> Callable[[type, str], None]:
     # Python wraps what `__set_name__` raises into a RuntimeError (before 3.12), but not what looking it up raises.
     body = declaration._body
     if body is not None and body.owner is not None and not hasattr(body.owner, "_declarations"):
+        name = f"{body.name}.{body.name_of(declaration) or declaration.word} ({declaration.location})"
         raise DeclarationError(
-            f"{declaration.where()} is declared in {body.name}, which is no reactor: write class {body.name}(rx.Reactor)"
+            f"{name} is declared in {body.name}, which is no reactor; write class {body.name}(rx.Reactor)"
         )
     return declaration._named
+
+
+def spelled(kind: type) -> str:
+    """The name of a class without the function that it may be local to."""
+    return kind.__qualname__.rpartition("<locals>.")[2]
 
 
 class Declared:
@@ -74,18 +83,18 @@ class Declared:
     _owner: Reactor | None = None  # the reactor that has it; None for the declaration in the class
     _class: type | None = None  # the class whose body declares it
     _body: Body | None = None  # that body, until the class is made
-    _declared: Self  # the declaration of a bound object; its own otherwise
+    _declared: Self  # the declaration, of which this is a bound copy or itself
 
     __set_name__ = property(_class_by_name)
 
-    def _declare(self, frame: FrameType) -> None:
+    def _declare(self: Self, frame: FrameType) -> None:
         """Note where the declaration stands: `frame` is executing it."""
         self._declared = self
         self._location = Location.of(frame)
         body = Body.of(frame)
         if body is not None:
             self._body = body
-            body.add(self, frame.f_locals)
+            body.declared.append((self, frame.f_lasti))
 
     def _named(self, owner: type, name: str) -> None:
         if self._class is None:
@@ -112,7 +121,7 @@ class Declared:
         if self._owner is not None:
             return f"{self._owner.path}.{self.name}"
         if self._class is not None:
-            return f"{self._class.__qualname__}.{self.name}"
+            return f"{spelled(self._class)}.{self.name}"
         return self.name or f"<{self.word}>"
 
     def where(self) -> str:
@@ -127,16 +136,21 @@ def parameter(owner: Reactor | None, attribute: str, what: str, declared: Declar
     """What the reactor's `__init__` stored under `attribute`, which a string in a declaration stands for."""
     if owner is None:
         raise ParameterError(
-            f"{declared.where()}: {what}={attribute!r} stands for an attribute of a reactor, and this is no reactor's yet; "
-            f"assign the {declared.word} to an attribute first, or give the value itself"
+            f"{declared.where()}: {what}={attribute!r} stands for an attribute of a reactor, and this is no reactor's "
+            f"yet; assign the {declared.word} to an attribute first, or give the value itself"
         )
     try:
         return getattr(owner, attribute)
     except AttributeError:
-        kind = type(owner).__qualname__
         known = sorted(name for name in vars(owner) if not isinstance(vars(owner)[name], Declared))
-        has = f"it has {', '.join(known)}" if known else "it has no attributes of its own"
+        close = get_close_matches(attribute, known, 1)
+        has = f"it sets {', '.join(known)}" if known else "it sets none"
         raise ParameterError(
-            f"{declared.where()}: {what}={attribute!r}, but __init__ of {kind} sets no attribute {attribute!r} ({has}); "
-            f"set self.{attribute}, or give the value itself"
+            f"{declared.where()}: {what}={attribute!r}, but __init__ of {spelled(type(owner))} sets no attribute "
+            f"{attribute!r}"
+            + (
+                f"; did you mean {close[0]!r}?"
+                if close
+                else f" ({has}); set self.{attribute}, or give the value itself"
+            )
         ) from None

@@ -1,17 +1,14 @@
 """Which elements does each reaction of each reactor read and write, and is it allowed to?
 
-A reaction may read inputs of its reactor and outputs of the reactors it contains, and write the other way round. Reactions of
-a class are checked when the class is made; those declared by call can name ports of contained reactors, and are checked here.
+A reaction may read inputs of its reactor and outputs of the reactors it contains, and write the other way round.
+Reactions of a class are checked when the class is made; those declared by call can name ports of contained reactors,
+and are checked here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any, NoReturn
-
-from reactors_runtime.program import NativeFunction
-from reactors_runtime.program import Reaction as Row
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from reactors.actions import Action, Timed, checked_duration, resolved_duration
 from reactors.classbody import check_code
@@ -20,9 +17,15 @@ from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
 from reactors.native import Native
 from reactors.ports import Input, Port
 from reactors.reaction import Reaction, own_code
-from reactors.tree import Place, Tree
-from reactors.triggers import BuiltinTrigger
-from reactors.wiring import Wiring
+from reactors.triggers import BuiltinTrigger, Stop, startup
+from reactors_runtime.program import NativeFunction
+from reactors_runtime.program import Reaction as Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reactors.tree import Place, Tree
+    from reactors.wiring import Wiring
 
 
 def enlist(tree: Tree) -> tuple[list[Row], list[Reaction[Any]]]:
@@ -31,21 +34,19 @@ def enlist(tree: Tree) -> tuple[list[Row], list[Reaction[Any]]]:
     declared: list[Reaction[Any]] = []
     for index, place in enumerate(tree.places):
         for number, reaction in enumerate(place.reactions):
-            row = Row(
-                index,
-                number,
-                reaction.name,
-                0,
-                _elements(tree, place, reaction, "triggers"),
-                _elements(tree, place, reaction, "uses"),
-                _elements(tree, place, reaction, "effects"),
+            if reaction._owner is not None:
+                _check_reach(tree, place, reaction)
+            triggers, uses, effects = (
+                _elements(place, reaction, ends) if ends else []
+                for ends in (reaction.triggers, reaction.uses, reaction.effects)
             )
+            row = Row(index, number, reaction.name, 0, triggers, uses, effects)
             if reaction.limit is not None:
                 row.deadline = reaction.deadline_ns(place.reactor)
             if reaction.stop is not None:
-                row.stop = _stop_offset(reaction, place)
+                row.stop = _stop_offset(reaction, reaction.stop, place)
             if isinstance(reaction.body, Native):
-                row.native = _native(tree, place, reaction, row)
+                row.native = _native(tree, place, reaction, reaction.body, row)
             elif reaction._owner is not None:
                 _check_method(place, reaction)
             rows.append(row)
@@ -67,7 +68,9 @@ def late_of(reaction: Reaction[Any], place: Place) -> Callable[[], object] | Non
     return MethodType(reaction.late, place.reactor)
 
 
-def written_by(tree: Tree, wiring: Wiring, rows: Sequence[Row], declared: Sequence[Reaction[Any]]) -> dict[int, list[int]]:
+def written_by(
+    tree: Tree, wiring: Wiring, rows: Sequence[Row], declared: Sequence[Reaction[Any]]
+) -> dict[int, list[int]]:
     """The reactions that write each port; no port may have a connection besides."""
     written: dict[int, list[int]] = {}
     ports = tree.handles
@@ -80,53 +83,51 @@ def written_by(tree: Tree, wiring: Wiring, rows: Sequence[Row], declared: Sequen
         reaction, place = declared[written[e][0]], tree.places[rows[written[e][0]].reactor]
         raise WiringError(
             f"{target.where()} has two sources: the reaction {place.path}.{reaction.name} ({reaction.location}) and "
-            f"{ports[link.source].where()} (connected at {link.connection.location}); a port has one: remove either"
+            f"{ports[link.source].where()}, connected at {link.connection.location}; a port has one: remove either"
         )
     return written
 
 
-def _elements(tree: Tree, place: Place, reaction: Reaction[Any], group: str) -> list[int]:
+def _elements(place: Place, reaction: Reaction[Any], ends: tuple[Any, ...]) -> list[int]:
+    """The elements of what a reaction names, multiports channel by channel."""
     found: list[int] = []
-    handles = vars(place.reactor)
-    for end in getattr(reaction, group):
+    handles = vars(place.reactor) if reaction._owner is None else None
+    for end in ends:
         if isinstance(end, BuiltinTrigger):
-            found.append(place.startup if end.name == "startup" else place.shutdown)
+            found.append(place.startup if end is startup else place.shutdown)
             continue
-        handle = end
-        if reaction._owner is None:
-            handle = handles[end.name]
+        handle = end if handles is None else handles[end.name]
+        if isinstance(handle, Port) and handle._declared._width is not None and handle._multiport is None:
+            found.extend(channel._element for channel in handle)
         else:
-            _check_reach(tree, place, reaction, group, end)
-        channels = handle._open() if isinstance(handle, Port) else None
-        if channels is None:
             found.append(handle._element)
-        else:
-            found.extend(channel._element for channel in channels)
     return found
 
 
-def _check_reach(tree: Tree, place: Place, reaction: Reaction[Any], group: str, end: Declared) -> None:
-    """Whether a reaction declared by call may name `end`."""
-    owner, reactor = end._owner, place.reactor
-    if end._declared is end and end._class is not None:
-        _refuse(place, reaction, group, end, "it is the declaration in a class; name the port of a reactor")
-    if not tree.holds(owner):
-        _refuse(place, reaction, group, end, "its reactor is not contained in the program")
-    if isinstance(end, Timed):
-        if owner is not reactor:
-            _refuse(place, reaction, group, end, "timers and actions belong to their own reactor")
-        return
-    own, inside = owner is reactor, owner is not None and owner._container is reactor
-    readable = own if isinstance(end, Input) else inside
-    writable = inside if isinstance(end, Input) else own
-    if not (writable if group == "effects" else readable):
-        reach = "set its own outputs and inputs" if group == "effects" else "read its own inputs and outputs"
-        _refuse(place, reaction, group, end, f"a reaction can {reach} of reactors that its own contains")
+def _check_reach(tree: Tree, place: Place, reaction: Reaction[Any]) -> None:
+    """Whether a reaction declared by call may name what it names."""
+    reactor = place.reactor
+    for group in ("triggers", "uses", "effects"):
+        for end in getattr(reaction, group):
+            if not isinstance(end, Declared):
+                continue
+            owner = end._owner
+            own, inside = owner is reactor, owner is not None and owner._container is reactor
+            outward = isinstance(end, Input) == (group == "effects")  # an input to set, an output to read
+            if end._declared is end and end._class is not None:
+                _refuse(place, reaction, group, end, "it is the declaration in a class; name the port of a reactor")
+            if not tree.holds(owner):
+                _refuse(place, reaction, group, end, "its reactor is not contained in the program")
+            if isinstance(end, Timed) and not own:
+                _refuse(place, reaction, group, end, "timers and actions are those of its own reactor")
+            if isinstance(end, Port) and not (inside if outward else own):
+                can = "set its own outputs and inputs" if group == "effects" else "read its own inputs and outputs"
+                _refuse(place, reaction, group, end, f"a reaction can {can} of reactors that its own contains")
 
 
 def _refuse(place: Place, reaction: Reaction[Any], group: str, end: Declared, why: str) -> NoReturn:
     raise UndeclaredAccessError(
-        f"{place.path}.{reaction.name} ({reaction.location}): {group} has the {end.word} {end.where()}: {why}"
+        f"{place.path}.{reaction.name} ({reaction.location}): {group} has the {end.word} {end.where()}, but {why}"
     )
 
 
@@ -138,27 +139,26 @@ def _check_method(place: Place, reaction: Reaction[Any]) -> None:
             check_code(reaction, own, own_code(body), f"{place.path}.{body.__name__}")
 
 
-def _stop_offset(reaction: Reaction[Any], place: Place) -> tuple[int, int]:
-    assert reaction.stop is not None
-    if reaction.stop.delay is None:
+def _stop_offset(reaction: Reaction[Any], stop: Stop, place: Place) -> tuple[int, int]:
+    if stop.delay is None:
         return 0, 1
-    given = checked_duration(reaction.stop.delay, "delay of rx.stop.after")
+    given = checked_duration(stop.delay, "delay", "rx.stop.after")
     ns = resolved_duration(given, "rx.stop.after", reaction, place.reactor)
     return (ns, 0) if ns else (0, 1)
 
 
-def _native(tree: Tree, place: Place, reaction: Reaction[Any], row: Row) -> NativeFunction:
-    assert isinstance(reaction.body, Native)
+def _native(tree: Tree, place: Place, reaction: Reaction[Any], native: Native, row: Row) -> NativeFunction:
     for e in (*row.triggers, *row.uses, *row.effects):
         handle, element = tree.handles[e], tree.elements[e]
         if isinstance(handle, Port) and element.dtype is None:
             raise DeclarationError(
-                f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use {handle.where()}, for it "
-                f"carries {handle._carried()}; declare it with shape and dtype (a single number: dtype alone)"
+                f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use "
+                f"{handle.where()}, for it carries {handle._carried()}; declare it with shape and dtype (a single "
+                "number: dtype alone)"
             )
         if isinstance(handle, Action) and element.type is not None:
             raise DeclarationError(
-                f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use {handle.where()}, for it "
-                f"carries values; declare the action without a type"
+                f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use "
+                f"{handle.where()}, for it carries values; declare the action without a type"
             )
-    return reaction.body.function
+    return native.function

@@ -1,8 +1,8 @@
 """Everything that this package raises on purpose.
 
 One tree, so that `except rx.ReactorError` catches all of it. A message names the object by its path in the program and,
-where there is one, the file and line of its declaration; then the fact; then what to do. Where Python has a word for the
-same mistake (`TypeError`, `ValueError`, `AttributeError`), the class derives from that too.
+where there is one, the file and line of its declaration; then the fact; then what to do. Where Python has a word for
+the same mistake (`TypeError`, `ValueError`, `AttributeError`), the class derives from that too.
 """
 
 from __future__ import annotations

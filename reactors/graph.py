@@ -1,31 +1,32 @@
 """What is the whole program, before it runs?
 
 `Graph(main)` elaborates: it finds the reactors, resolves what strings stand for, follows the connections, orders the
-reactions, and raises every error that can be known without running. What comes out is, for the runtime, a `Program` of plain
-integers, and for people, the tree of reactors and the graphs of connections and precedence, which can be drawn.
+reactions, and raises every error that can be known without running. What comes out is, for the runtime, a `Program` of
+plain integers, and for people, the tree of reactors and the graphs of connections and precedence, which can be drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-from reactors_runtime.program import Program
-from reactors_runtime.program import Reactor as Row
 
 from reactors.check import warn_of_the_unlikely
 from reactors.ends import body_of, enlist, late_of, written_by
 from reactors.levels import Precedence, assign_levels, cycle_error
-from reactors.native import Native
 from reactors.nodes import ReactorNode, picture
-from reactors.reaction import Reaction
-from reactors.reactor import Reactor
 from reactors.tree import Handle, grow
 from reactors.wiring import resolve, wire
+from reactors_runtime.program import Program
+from reactors_runtime.program import Reactor as Row
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import networkx as nx
+
+    from reactors.native import Native
+    from reactors.reaction import Reaction
+    from reactors.reactor import Reactor
 
 
 class Graph:
@@ -113,8 +114,8 @@ class Graph:
     def apg(self) -> nx.DiGraph[str]:
         """The acyclic precedence graph: reactions by path, an edge from each to those that have to wait for it.
 
-        Nodes have `level` and `reactor`; edges have `ports`, the paths of the ports through which they depend on each other,
-        which are none where only their order in one reactor counts.
+        Nodes have `level` and `reactor`; edges have `ports`, the paths of the ports through which they depend on each
+        other, which are none where only their order in one reactor counts.
         """
         import networkx as nx
 

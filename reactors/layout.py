@@ -1,13 +1,12 @@
 """What may lie on a port, and how large is it?
 
 A port carries any object, objects of one type, or arrays of one shape and dtype, which lie in shared memory. Shapes and
-widths may be strings: they stand for attributes that the reactor's `__init__` sets. A Gymnasium space is a shape and a dtype
-too; it is asked for these, and gymnasium is never imported here.
+widths may be strings: they stand for attributes that the reactor's `__init__` sets. A Gymnasium space is a shape and a
+dtype too; it is asked for these, and gymnasium is never imported here.
 """
 
 from __future__ import annotations
 
-import builtins
 import types
 import typing
 from collections.abc import Sequence
@@ -20,7 +19,10 @@ from reactors.declared import parameter
 from reactors.errors import ArgumentError, MismatchError, ParameterError
 
 if TYPE_CHECKING:
+    import builtins
+
     from reactors.declared import Declared
+    from reactors.location import Call
     from reactors.reactor import Reactor
 
 if TYPE_CHECKING:
@@ -69,51 +71,51 @@ def _is_a(given: type | types.UnionType, wanted: type | types.UnionType) -> bool
     return issubclass(given, wanted) or any((given, member) in _PROMOTED for member in members)
 
 
-def checked_type(given: object, what: str) -> type | types.UnionType | None:
+def checked_type(given: object, call: Call) -> type | types.UnionType | None:
     """`given` as something `isinstance` understands; generic aliases lose their parameters."""
     if given is None or given is Any or given is object:
         return None
+    if isinstance(given, type) and not isinstance(given, types.GenericAlias):
+        return given
     if isinstance(given, types.UnionType):
-        plain: Any = checked_type(typing.get_args(given)[0], what)
+        plain: Any = checked_type(typing.get_args(given)[0], call)
         for member in typing.get_args(given)[1:]:
-            plain = plain | checked_type(member, what)
-        return typing.cast(types.UnionType, plain)
+            plain = plain | checked_type(member, call)
+        return typing.cast("types.UnionType", plain)
     origin = typing.get_origin(given)
     if isinstance(origin, type):
         return origin
-    if isinstance(given, type):
-        return given
     raise ArgumentError(
-        f"{what} takes a type, as in {what}(int), and was given {given!r}, of type {type(given).__name__}; "
-        f"an array port is {what}(shape=..., dtype=...)"
+        f"{call} is given {given!r}, of type {type(given).__name__}, and takes a type, as in {call.name}(int); for "
+        f"arrays write {call.name}(shape=..., dtype=...)"
     )
 
 
-def checked_dtype(given: object, what: str) -> np.dtype[Any]:
+def checked_dtype(given: object, call: Call) -> np.dtype[Any]:
     """`given` as a dtype whose values have a fixed size and hold no objects."""
     try:
         dtype = np.dtype(given)  # type: ignore[call-overload]  # NumPy is asked whether it is one
     except TypeError:
-        raise ArgumentError(f"{what}: dtype={given!r} is no NumPy dtype; write, say, dtype=np.float32") from None
+        raise ArgumentError(
+            f"the dtype of {call} is {given!r}, which NumPy does not know; write, say, np.float32"
+        ) from None
     if dtype.hasobject or not dtype.itemsize:
         raise ArgumentError(
-            f"{what}: dtype={given!r} has no fixed size in memory; leave it out, and the port carries any object"
+            f"the dtype of {call} is {given!r}, which has no fixed size; leave it out, and the port carries any object"
         )
     return typing.cast("np.dtype[Any]", dtype)
 
 
-def checked_shape(given: Shape, what: str) -> str | tuple[int | str, ...]:
+def checked_shape(given: Shape, of: object) -> str | tuple[int | str, ...]:
     """`given` as the name of an attribute, or a tuple of lengths and such names."""
     if isinstance(given, str):
         return given
-    if not isinstance(given, Sequence):
-        return (checked_length(given, f"{what}: shape", None),)
-    return tuple(n if isinstance(n, str) else checked_length(n, f"{what}: shape", given) for n in given)
+    lengths = given if isinstance(given, Sequence) else (given,)
+    return tuple(n if isinstance(n, str) else checked_length(n, "shape", of) for n in lengths)
 
 
-def checked_length(given: object, what: str, whole: object) -> int:
+def checked_length(given: object, what: str, of: object) -> int:
     """`given` as a number of things: a whole number, 0 or more."""
-    inside = "" if whole is None else f" in {whole!r}"
     if not isinstance(given, bool | np.bool_):
         try:
             n = index(given)  # type: ignore[arg-type]  # whatever counts as an integer
@@ -121,10 +123,11 @@ def checked_length(given: object, what: str, whole: object) -> int:
             pass
         else:
             if n < 0:
-                raise ArgumentError(f"{what} is negative: {n}{inside}; write 0 or more")
+                raise ArgumentError(f"the {what} of {of} is negative ({n}); write 0 or more")
             return n
     raise ArgumentError(
-        f"{what} is {given!r}{inside}, of type {type(given).__name__}; write a whole number, or the name of an attribute"
+        f"the {what} of {of} is {given!r}, of type {type(given).__name__}; write a whole number, 0 or more, or the "
+        "name of an attribute that holds one"
     )
 
 
@@ -134,7 +137,7 @@ def resolved_length(given: int | str, what: str, declared: Declared, owner: Reac
         return given
     found = parameter(owner, given, what, declared)
     try:
-        return checked_length(found, what, None)
+        return checked_length(found, what, declared.path)
     except ArgumentError:
         raise ParameterError(
             f"{declared.where()}: {what}={given!r} stands for self.{given}, which is {found!r}, of type "
@@ -142,15 +145,13 @@ def resolved_length(given: int | str, what: str, declared: Declared, owner: Reac
         ) from None
 
 
-def resolved_shape(
-    given: str | tuple[int | str, ...], declared: Declared, owner: Reactor | None
-) -> tuple[int, ...]:
+def resolved_shape(given: str | tuple[int | str, ...], declared: Declared, owner: Reactor | None) -> tuple[int, ...]:
     """A shape, taken from the reactor where it is a name or has names in it."""
     if isinstance(given, tuple):
         return tuple(resolved_length(n, "shape", declared, owner) for n in given)
     found = parameter(owner, given, "shape", declared)
     try:
-        shape = checked_shape(found, "")
+        shape = checked_shape(found, declared.path)
     except ArgumentError:
         shape = ""
     if not isinstance(shape, tuple) or any(isinstance(n, str) for n in shape):
@@ -169,8 +170,8 @@ def space_layout(space: object, declared: Declared) -> Layout:
         raise ParameterError(f"{declared.where()}: space is {space!r}, of type {kind}, which is no Gymnasium space")
     if shape is None or dtype is None or np.dtype(dtype).hasobject or not np.dtype(dtype).itemsize:
         raise ParameterError(
-            f"{declared.where()}: a {kind} space has no fixed shape and dtype; Box, Discrete, MultiDiscrete and MultiBinary "
-            f"have; leave space out, and the port carries any object"
+            f"{declared.where()}: a {kind} space has no fixed shape and dtype; Box, Discrete, MultiDiscrete and "
+            "MultiBinary have; leave space out, and the port carries any object"
         )
     return Layout(None, tuple(shape), np.dtype(dtype))
 
@@ -185,6 +186,4 @@ def check_flow(source: Declared, target: Declared, given: Layout, wanted: Layout
         remedy = "give both ports the same shape and dtype"
     else:
         remedy = "give both ports the same type, or leave it out where the values are read"
-    raise MismatchError(
-        f"{via}: {source.where()} carries {given}, but {target.where()} takes {wanted}; {remedy}"
-    )
+    raise MismatchError(f"{via}: {source.where()} carries {given}, but {target.where()} takes {wanted}; {remedy}")

@@ -1,23 +1,23 @@
 """In which order do the reactions of one tag run, and is there one?
 
-Reaction A comes before B if both belong to one reactor and A stands first, or if A may write a port that B reads without
-delay. This relation is the acyclic precedence graph; the level of a reaction is the length of the longest chain before it.
-A cycle means reactions that wait for each other, and the error shows it port by port.
+Reaction A comes before B if both belong to one reactor and A stands first, or if A may write a port that B reads
+without delay. This relation is the acyclic precedence graph; the level of a reaction is the length of the longest chain
+before it. A cycle means reactions that wait for each other, and the error shows it port by port.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-
-from typing import Any
-
-from reactors_runtime.program import Element, Reaction
+from typing import TYPE_CHECKING, Any
 
 from reactors.errors import CausalityError
-from reactors.reaction import Reaction as Declaration
-from reactors.tree import Tree
-from reactors.wiring import Wiring
+
+if TYPE_CHECKING:
+    from reactors.reaction import Reaction as Declaration
+    from reactors.tree import Tree
+    from reactors.wiring import Wiring
+    from reactors_runtime.program import Element, Reaction
 
 
 @dataclass(slots=True)
@@ -67,8 +67,7 @@ def assign_levels(precedence: Precedence) -> list[int] | None:
     for r in order:
         level = reactions[r].level + 1
         for after in followers[r]:
-            if reactions[after].level < level:
-                reactions[after].level = level
+            reactions[after].level = max(reactions[after].level, level)
             waiting[after] -= 1
             if not waiting[after]:
                 order.append(after)
@@ -82,6 +81,8 @@ def cycle_error(precedence: Precedence, tree: Tree, wiring: Wiring, declared: li
     for before, after, e in edges:
         outgoing.setdefault(before, []).append((after, e))
     cycle = min((found for r in _on_cycles(outgoing) if (found := _way_back(outgoing, r))), key=len)
+    first = cycle.index(min(cycle))
+    cycle = cycle[first:] + cycle[:first]
     lines = ["a causality cycle: within one tag, each of these would have to happen before the next"]
     for k, (r, e, after) in enumerate(cycle):
         lines.append(_line(precedence, tree, declared, r, cycle[k - 1][1]))
@@ -93,7 +94,11 @@ def cycle_error(precedence: Precedence, tree: Tree, wiring: Wiring, declared: li
     orders = any(e < 0 for _, e, _ in cycle)
     ordered = ", or declare the reaction that reads below the one that writes" if orders else ""
     wires = any(e >= 0 and e in wiring.up for _, e, _ in cycle)
-    remedy = "delay one of these connections (after=0 is one microstep)" if wires else "let one of them act through an action"
+    remedy = (
+        "delay one of these connections (after=0 is one microstep)"
+        if wires
+        else "let one of them act through an action"
+    )
     return CausalityError("\n".join(lines) + f"\n{remedy}{ordered}")
 
 
@@ -101,12 +106,11 @@ def _on_cycles(outgoing: dict[int, list[tuple[int, int]]]) -> list[int]:
     """Some reactions that lie on cycles: followed far enough, every way among what cannot run ends in one."""
     found: dict[int, None] = {}
     done: set[int] = set()
-    for start in outgoing:
-        position: dict[int, int] = {}
-        stack = [(start, iter(outgoing[start]))]
+    for start, first in outgoing.items():
         if start in done:
             continue
-        position[start] = 0
+        position = {start: 0}
+        stack = [(start, iter(first))]
         while stack:
             r, ways = stack[-1]
             for after, _ in ways:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,8 +33,16 @@ class Location(NamedTuple):
 
     def __str__(self) -> str:
         path = Path(self.file)
-        try:
+        with suppress(ValueError, OSError):  # it lies elsewhere, or the directory is gone
             path = path.relative_to(Path.cwd())
-        except (ValueError, OSError):
-            pass
         return f"{path}:{self.line}"
+
+
+class Call(NamedTuple):
+    """A call of ours in the user's source, as errors name it; spelt out only when one does."""
+
+    name: str
+    location: Location
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.location})"

@@ -1,8 +1,9 @@
 """How can a reaction be a C function?
 
-`native` takes the address of a function `void f(void **data, unsigned char *present, void *state)`: data[k] and present[k]
-belong to the k-th of the reaction's triggers, uses and effects in that order, multiports channel by channel. Such a reaction
-runs inside the core and never touches Python, so its ports need a shape and dtype, and its actions no value.
+`native` takes the address of a function `void f(void **data, unsigned char *present, void *state)`: data[k] and
+present[k] belong to the k-th of the reaction's triggers, uses and effects in that order, multiports channel by channel.
+Such a reaction runs inside the core and never touches Python, so its ports need a shape and dtype, and its actions no
+value.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from reactors_runtime.program import NativeFunction
 
 from reactors.errors import ArgumentError
+from reactors_runtime.program import NativeFunction
 
 SIGNATURE = "void (*)(void **data, unsigned char *present, void *state)"
 
@@ -90,5 +91,6 @@ def _state_address(state: object) -> int:
         if ffi.typeof(state).kind in ("pointer", "array"):
             return int(ffi.cast("uintptr_t", state))
     raise ArgumentError(
-        f"rx.native: state is {state!r}, of type {type(state).__name__}; give a NumPy array, a cffi pointer, or an address"
+        f"rx.native: state is {state!r}, of type {type(state).__name__}; give a NumPy array, a cffi pointer, or an "
+        "address"
     )

@@ -1,25 +1,26 @@
 """What does a picture of a program need to know?
 
-The tree of reactors as plain records: names, paths, widths, order, delays and source locations, and nothing that runs. Ends of
-connections and reactions are paths, so that a picture can be made from these records alone.
+The tree of reactors as plain records: names, paths, widths, order, delays and source locations, and nothing that runs.
+Ends of connections and reactions are paths, so that a picture can be made from these records alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-from reactors_runtime.program import Program
-from reactors_runtime.program import Reaction as Row
+from typing import TYPE_CHECKING, Any
 
 from reactors.actions import Action, PhysicalAction, Timer
-from reactors.location import Location
 from reactors.native import Native
-from reactors.ports import Port
-from reactors.reaction import Reaction
-from reactors.tree import Place, Tree
 from reactors.triggers import BuiltinTrigger
-from reactors.wiring import Wiring
+
+if TYPE_CHECKING:
+    from reactors.location import Location
+    from reactors.ports import Port
+    from reactors.reaction import Reaction
+    from reactors.tree import Place, Tree
+    from reactors.wiring import Wiring
+    from reactors_runtime.program import Program
+    from reactors_runtime.program import Reaction as Row
 
 
 @dataclass(slots=True)
@@ -58,7 +59,10 @@ class ActionNode:
 
 @dataclass(slots=True)
 class ReactionNode:
-    """A reaction. Its ends are paths of ports (a multiport as a whole), timers and actions, or "startup" and "shutdown"."""
+    """A reaction.
+
+    Its ends are paths of ports (a multiport as a whole), timers and actions, or "startup" and "shutdown".
+    """
 
     name: str
     path: str

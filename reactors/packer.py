@@ -61,13 +61,18 @@ class Packer(cloudpickle.Pickler):
         if isinstance(obj, Bank) and len(obj):
             return Bank, (obj._members,)  # its class is for banks without members, and may not belong here
         if isinstance(obj, ModuleType):
-            self.modules[obj.__name__] = None
+            self._note(obj.__name__)
         elif isinstance(obj, type | FunctionType):
-            self._note(obj)
+            self._note(obj.__module__)
+            if (obj.__module__ == "__main__" or obj.__module__ in self._by_value) and obj.__qualname__.isidentifier():
+                self.definitions[obj.__module__, obj.__qualname__] = obj
             if isinstance(obj, FunctionType) and (where := _in_reaction(obj)):
                 return _function_of, where
-        elif type(obj).__module__.partition(".")[0] == "torch" and getattr(obj, "is_cuda", False):
-            raise pickle.PicklingError("it is a CUDA tensor, and a GPU belongs to one process")
+        elif isinstance(obj, io.IOBase) and not isinstance(obj, io.BytesIO | io.StringIO):
+            if obj not in (sys.stdout, sys.stderr):  # cloudpickle would send what is in the file
+                raise pickle.PicklingError("an open file belongs to one process")
+        elif (torch := sys.modules.get("torch")) and isinstance(obj, torch.Tensor) and obj.is_cuda:
+            raise pickle.PicklingError("a tensor on a GPU belongs to one process")
         return super().reducer_override(obj)
 
     def handle(self, port: Any) -> Any:
@@ -78,15 +83,13 @@ class Packer(cloudpickle.Pickler):
         """A reactor, or what stands for one."""
         raise NotImplementedError
 
-    def _note(self, definition: type | FunctionType) -> None:
-        name = definition.__module__
+    def _note(self, name: str) -> None:
+        """Something of this module is pickled."""
         if name not in self.modules and (module := sys.modules.get(name)) is not None:
             self.modules[name] = None
             if name != "__main__" and not installed(module) and not _found_afresh(name, module):
                 self._by_value[name] = module
                 cloudpickle.register_pickle_by_value(module)
-        if (name == "__main__" or name in self._by_value) and definition.__qualname__.isidentifier():
-            self.definitions[name, definition.__qualname__] = definition
 
     def dump(self, obj: object) -> None:
         """Pickle `obj`."""

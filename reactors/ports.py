@@ -1,18 +1,17 @@
 """Through what do values enter and leave a reactor?
 
 `Input` and `Output` are declarations in a class and, bound to a reactor, the handles that its reactions read and write.
-A port with a width is a multiport: one object with a channel for every element, each a port of its own. At rest, that is
-outside of a reaction, a port knows its name and layout and nothing else; what it can do in a reaction is `access.py`'s.
+A port with a width is a multiport: one object with a channel for every element, each a port of its own. At rest, that
+is outside of a reaction, a port knows its name and layout and nothing else; what it can do in a reaction is
+`access.py`'s.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, cast, overload
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from reactors.declared import Declared, parameter
 from reactors.errors import ArgumentError, OutsideReactionError
@@ -28,12 +27,16 @@ from reactors.layout import (
     resolved_shape,
     space_layout,
 )
-from reactors.location import Location
+from reactors.location import Call, Location
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import torch
+    from numpy.typing import DTypeLike, NDArray
 
     from reactors.connect import Connection, Sink, Source
+
 
 class Port(Declared, Generic[T]):
     """What `Input` and `Output` have in common; not to be made itself."""
@@ -54,18 +57,23 @@ class Port(Declared, Generic[T]):
         width: int | str | None = None,
     ) -> None:
         """Keep and check what the declaration says; strings are looked up later, in each reactor."""
-        what = f"rx.{self.__class__.__name__}"
-        ways = sum((type is not None, space is not None, shape is not None or dtype is not None))
-        if ways > 1:
-            raise ArgumentError(f"{what} takes one of a type, a shape with a dtype, or a space, and was given {ways}")
-        self._type = checked_type(type, what)
-        self._shape = None if shape is None and dtype is None else checked_shape(() if shape is None else shape, what)
-        self._dtype = None if self._shape is None else checked_dtype(np.float64 if dtype is None else dtype, what)
+        frame = sys._getframe(2)
+        call = Call(f"rx.{self.__class__.__name__}", Location.of(frame))
+        array = shape is not None or dtype is not None
+        if (type is not None) + (space is not None) + array > 1:
+            raise ArgumentError(f"{call} is given several of a type, a shape with a dtype, and a space; give one")
+        self._type = checked_type(type, call)
+        self._shape = checked_shape(() if shape is None else shape, call) if array else None
+        self._dtype = checked_dtype(np.float64 if dtype is None else dtype, call) if array else None
         self._space = space
-        self._width = width if width is None or isinstance(width, str) else checked_length(width, f"{what}: width", None)
-        if space is None and not isinstance(self._shape, str) and not any(isinstance(n, str) for n in self._shape or ()):
+        self._width = width if width is None or isinstance(width, str) else checked_length(width, "width", call)
+        if (
+            space is None
+            and not isinstance(self._shape, str)
+            and not any(isinstance(n, str) for n in self._shape or ())
+        ):
             self._layout = Layout(self._type, cast("tuple[int, ...] | None", self._shape), self._dtype)
-        self._declare(sys._getframe(2))
+        self._declare(frame)
 
     # At rest: its layout and its channels.
 
@@ -144,7 +152,9 @@ class Port(Declared, Generic[T]):
         return iter(self._several("it has no channels to go through"))
 
     def __bool__(self) -> bool:
-        raise ArgumentError(f"{self.path} is neither true nor false; ask for {self.name}.is_present or {self.name}.value")
+        raise ArgumentError(
+            f"{self.path} is neither true nor false; ask for {self.name}.is_present or {self.name}.value"
+        )
 
     def __rshift__(self, other: Sink[T] | Sequence[Sink[T]]) -> None:
         from reactors.connect import attach
@@ -160,7 +170,10 @@ class Port(Declared, Generic[T]):
 
     @property
     def value(self) -> T:
-        """What is on the port at this tag; None when it is absent. Arrays are read-only views, valid during the reaction."""
+        """What is on the port at this tag; None when it is absent.
+
+        Arrays are read-only views, valid during the reaction; `.value.copy()` keeps one.
+        """
         self._at_rest("value")
 
     @property
@@ -183,7 +196,7 @@ class Port(Declared, Generic[T]):
         """The indices of the channels of a multiport that are present, ascending."""
         self._at_rest("present")
 
-    def set(self, value: T) -> None:
+    def set(self, value: T) -> None:  # noqa: ARG002 - for the live class
         """Put `value` on the port at this tag; the last one set in a tag counts."""
         self._at_rest("set")
 
@@ -193,7 +206,8 @@ class Port(Declared, Generic[T]):
 
     def _at_rest(self, use: str) -> NoReturn:
         raise OutsideReactionError(
-            f"{self.where()}: .{use} outside of a reaction; ports hold values only while a reaction that declares them runs"
+            f"{self.where()}: .{use} outside of a reaction; ports hold values only while a reaction that declares them "
+            "runs"
         )
 
     if TYPE_CHECKING:  # how a connection sees a port: see `Source` and `Sink`

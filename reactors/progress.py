@@ -7,10 +7,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from reactors.time import Tag
 from reactors_runtime import engine as engines
 from reactors_runtime import tables
-
-from reactors.time import Tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,26 +1,30 @@
 """When does which code run, and what may it touch?
 
-A reaction is a method with a declaration of what triggers it, what else it reads and what it may write. `rx.reaction` declares
-one in the class, `Reactor.add_reaction` in `__init__`; both are checked here as far as one reaction can be checked alone.
+A reaction is a method with a declaration of what triggers it, what else it reads and what it may write. `rx.reaction`
+declares one in the class, `Reactor.add_reaction` in `__init__`; both are checked here as far as one reaction can be
+checked alone.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, MethodType
-from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar, overload
 
 from reactors.actions import Action, Timed, Timer, checked_duration, resolved_duration
 from reactors.bank import Bank, Ports
 from reactors.declared import Declared
 from reactors.errors import ArgumentError, DeclarationError
-from reactors.location import Location
+from reactors.location import Call, Location
 from reactors.native import Native
 from reactors.ports import Port
-from reactors.time import Duration
 from reactors.triggers import BuiltinTrigger, Stop
+
+if TYPE_CHECKING:
+    from reactors.time import Duration
 
 R = TypeVar("R")
 
@@ -48,15 +52,24 @@ class Reaction(Declared, Generic[R]):
 
     word = "reaction"
 
-    def __init__(self, body: Callable[..., object] | Native, triggers: object, uses: object, effects: object) -> None:
+    def __init__(
+        self,
+        body: Callable[..., object] | Native,
+        triggers: object,
+        uses: object,
+        effects: object,
+        where: object,
+    ) -> None:
         self.body = body
-        self.triggers: tuple[Any, ...] = tuple(flattened(triggers, "triggers"))
-        self.uses: tuple[Any, ...] = tuple(flattened(uses, "uses"))
-        writes = tuple(flattened(effects, "effects"))
+        self.triggers: tuple[Any, ...] = tuple(flattened(triggers, "triggers", where))
+        self.uses: tuple[Any, ...] = tuple(flattened(uses, "uses", where))
+        writes = tuple(flattened(effects, "effects", where))
         self.effects = tuple(effect for effect in writes if not isinstance(effect, Stop))
         stops = [effect for effect in writes if isinstance(effect, Stop)]
         if len(stops) > 1:
-            raise ArgumentError(f"effects: {stops[0]!r} and {stops[1]!r}; a reaction has one way to stop the program")
+            raise ArgumentError(
+                f"{where}: effects has {stops[0]!r} and {stops[1]!r}; a reaction has one way to stop the program"
+            )
         self.stop = stops[0] if stops else None
         self.builtins = {end for end in (*self.triggers, *self.uses) if isinstance(end, BuiltinTrigger)}
         self.limit: int | str | None = None  # the deadline
@@ -74,7 +87,7 @@ class Reaction(Declared, Generic[R]):
         return MethodType(self.body, instance)
 
     def deadline(self, limit: Duration) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
-        """Declares the method to run instead when the reaction would start later than `limit` after the time of its tag.
+        """Declares the method to run instead, when the reaction would start later than `limit` after the time of its tag.
 
         >>> import reactors as rx
         >>> class Brake(rx.Reactor):
@@ -86,13 +99,14 @@ class Reaction(Declared, Generic[R]):
         >>> rx.Graph(Brake()).program.reactions[0].deadline
         5000000
         """
-        given = checked_duration(limit, "deadline")
+        given = checked_duration(limit, "deadline", f"the reaction {self.where()}")
 
         def declare(method: Callable[[R], None]) -> Callable[[R], None]:
             checked_method(method, "the deadline's method")
             if self._class is not None:
                 raise DeclarationError(
-                    f"{self.where()} belongs to a class that is complete; declare its deadline in the same class, below it"
+                    f"{self.where()} belongs to a class that is complete; declare its deadline in the same class, "
+                    "below it"
                 )
             if self.late is not None:
                 raise DeclarationError(f"{self.where()} has a deadline already; it can have one")
@@ -127,49 +141,47 @@ def reaction(
     """
     if len(triggers) == 1 and isinstance(triggers[0], FunctionType):
         raise DeclarationError(
-            f"{triggers[0].__qualname__} ({_of_code(triggers[0])}): @rx.reaction without triggers; "
-            "write @rx.reaction(trigger, ...)"
+            f"{_spelled(triggers[0])}: @rx.reaction without triggers; write @rx.reaction(trigger, ...)"
         )
+    call = Call("rx.reaction", Location.caller())
     for group, given in (("triggers", triggers), ("uses", uses), ("effects", effects)):
-        for _ in flattened(given, group):
-            pass
+        deque(flattened(given, group, call), 0)  # refused here, where the line is
 
     def declare(method: Callable[[R], None] | Native) -> Reaction[R]:
         if not isinstance(method, Native):
             checked_method(method, "the reaction")
-        declared: Reaction[R] = Reaction(method, triggers, uses, effects)
+        declared: Reaction[R] = Reaction(method, triggers, uses, effects, call)
         declared._declare(sys._getframe(1))
         return declared
 
     return declare
 
 
-def flattened(given: object, what: str) -> Iterator[Any]:
+def flattened(given: object, what: str, where: object) -> Iterator[Any]:
     """The single ports, timers and actions in an argument that may nest them; anything else is refused."""
     if isinstance(given, _KINDS[what]):
         yield given
     elif isinstance(given, Ports | list | tuple):
         for each in given:
-            yield from flattened(each, what)
+            yield from flattened(each, what, where)
     else:
-        _refuse(given, what)
+        _refuse(given, what, where)
 
 
-def _refuse(given: object, what: str) -> NoReturn:
-    subject = "a trigger" if what == "triggers" else f"in {what}"
+def _refuse(given: object, what: str, where: object) -> NoReturn:
     if isinstance(given, type) and issubclass(given, Declared):
-        wrong = f"rx.{given.__name__} itself, without parentheses; declare one (name = rx.{given.__name__}(...)) and name it"
+        wrong = f"rx.{given.__name__} itself; declare one, name = rx.{given.__name__}(...), and name that"
     elif isinstance(given, Reaction):
-        wrong = f"the reaction {given.path}; reactions trigger others through ports and actions"
+        wrong = f"the reaction {given.path}, but reactions start others through ports and actions"
     elif isinstance(given, Bank):
-        wrong = f"{given!r}; name one of its ports, as in bank.port"
+        wrong = f"{given!r}, of which it can name a port (bank.port)"
     elif isinstance(given, Stop):
         wrong = f"{given!r}, which belongs into effects"
     elif isinstance(given, BuiltinTrigger | Timed):
-        wrong = f"{given!r}, which is a trigger and nothing that could be {'read' if what == 'uses' else 'written'}"
+        wrong = f"{given!r}, which cannot be {'read' if what == 'uses' else 'written'}"
     else:
         wrong = f"{given!r}, of type {type(given).__name__}"
-    raise ArgumentError(f"rx.reaction: {subject} is {wrong}; what can stand there is {_FORMS[what]}")
+    raise ArgumentError(f"{where}: {what} has {wrong}; there can be {_FORMS[what]}")
 
 
 def checked_method(method: object, what: str) -> None:
@@ -179,7 +191,7 @@ def checked_method(method: object, what: str) -> None:
         raise DeclarationError(f"{plain.where()} is a reaction already; name all its triggers in one @rx.reaction")
     if not isinstance(plain, FunctionType):
         raise DeclarationError(f"{what} is {plain!r}, of type {type(plain).__name__}, and has to be a method")
-    where = f"{plain.__qualname__} ({_of_code(plain)})"
+    where = _spelled(plain)
     check_synchronous(plain, where)
     code = plain.__code__
     extra = [*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]]
@@ -190,7 +202,8 @@ def checked_method(method: object, what: str) -> None:
         raise DeclarationError(f"{where} takes no self; write def {plain.__name__}(self)")
     if extra:
         raise DeclarationError(
-            f"{where} takes {', '.join(extra)} besides self; write def {plain.__name__}(self) and read ports as self.<port>"
+            f"{where} takes {', '.join(extra)} besides self; write def {plain.__name__}(self) and read ports as "
+            "self.<port>"
         )
 
 
@@ -199,18 +212,19 @@ def check_synchronous(function: FunctionType, where: str) -> None:
     flags, name = function.__code__.co_flags, function.__name__
     if flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise DeclarationError(
-            f"{where} is a coroutine function, and a reaction runs to its end at one tag; write def {name}(self), and bring "
-            f"results from outside in through a physical action"
+            f"{where} is a coroutine function, and a reaction runs to its end at one tag; write def {name}(self), and "
+            "bring results from outside in through a physical action"
         )
     if flags & inspect.CO_GENERATOR:
         raise DeclarationError(
-            f"{where} is a generator function, and a reaction runs to its end at one tag; write it without yield, and let "
-            f"an action start the next step"
+            f"{where} is a generator function, and a reaction runs to its end at one tag; write it without yield, and "
+            "let an action start the next step"
         )
 
 
-def _of_code(function: FunctionType) -> Location:
-    return Location(function.__code__.co_filename, function.__code__.co_firstlineno)
+def _spelled(function: FunctionType) -> str:
+    at = Location(function.__code__.co_filename, function.__code__.co_firstlineno)
+    return f"{function.__qualname__.rpartition('<locals>.')[2]} ({at})"
 
 
 def own_code(body: object) -> FunctionType | None:
@@ -221,9 +235,7 @@ def own_code(body: object) -> FunctionType | None:
     return plain if isinstance(plain, FunctionType) else None
 
 
-
-
-def checked_body(body: Any, where: str, argument: str) -> Any:
+def checked_body(body: Any, where: object, argument: str) -> Any:
     """Refuse what cannot be called without arguments and be done when it returns."""
     if isinstance(body, Native):
         return body
@@ -231,14 +243,16 @@ def checked_body(body: Any, where: str, argument: str) -> Any:
         raise ArgumentError(f"{where}: {argument} is {body!r}, of type {type(body).__name__}, and has to be callable")
     function = own_code(body)
     if function is not None:
-        named = f"{where}: {argument} {function.__qualname__} ({_of_code(function)})"
-        check_synchronous(function, named)
+        check_synchronous(function, f"{where}: {argument} {_spelled(function)}")
+        code, given = function.__code__, isinstance(body, MethodType)
+        if function in (body, getattr(body, "__func__", None)) and code.co_argcount + code.co_kwonlyargcount == given:
+            return body
     try:
         inspect.signature(body).bind()
     except TypeError as error:
         raise DeclarationError(
-            f"{where}: {argument} {body!r} is called without arguments ({error}); give a bound method, or a function that "
-            f"closes over what it needs"
+            f"{where}: {argument} {body!r} is called without arguments ({error}); give a bound method, or a function "
+            "that closes over what it needs"
         ) from None
     except ValueError:
         pass  # a builtin without a signature

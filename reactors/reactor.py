@@ -1,33 +1,35 @@
 """What is a reactor?
 
-State that nobody else may touch, ports through which values come and go, and reactions that run in an order that is fixed
-before the program starts. A subclass declares ports and reactions in its body and makes parameters and structure in its
-`__init__`, which runs once, in the caller. Assigning a reactor to an attribute contains it.
+State that nobody else may touch, ports through which values come and go, and reactions that run in an order that is
+fixed before the program starts. A subclass declares ports and reactions in its body and makes parameters and structure
+in its `__init__`, which runs once, in the caller. Assigning a reactor to an attribute contains it.
 
-What this package keeps about a reactor lies in slots, so that `vars(reactor)` is the user's own, plus the bound ports.
-There is no `__setattr__`: it would slow down every `self.n += 1`. Containment is read from `vars` when the program is
-elaborated.
+What this package keeps about a reactor lies in slots (without `__dict__` among them: a class gets a faster one by
+itself), so that `vars(reactor)` is the user's own, plus the bound ports. There is no `__setattr__`: it would slow down
+every `self.n += 1`. Containment is read from `vars` when the program is elaborated.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from reactors.actions import checked_duration
 from reactors.classbody import complete
-from reactors.declared import Declared
+from reactors.declared import Declared, spelled
 from reactors.errors import DeclarationError, OutsideReactionError, StructureError
-from reactors.location import Location
+from reactors.location import Call, Location
 from reactors.native import Native
 from reactors.reaction import Effects, Reaction, Triggers, Uses, checked_body
-from reactors.time import Duration, Tag
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
+
+    from reactors.time import Duration, Tag
 
 
 class Executing(threading.local):
@@ -57,14 +59,12 @@ class Reactor:
     """
 
     __slots__ = (
-        "__dict__",
-        "__weakref__",
         "_added_reactions",
         "_bank_index",
+        "_container",
         "_engine",
         "_index",
         "_made_at",
-        "_container",
         "_path",
         "_rng",
         "_run_seed",
@@ -84,6 +84,7 @@ class Reactor:
     _run_seed: int | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Check the body of every class that is made."""
         super().__init_subclass__(**kwargs)
         complete(cls, Location.caller())
 
@@ -93,8 +94,8 @@ class Reactor:
         self._made_at = Location(frame.f_code.co_filename, frame.f_lineno)
         if executing.program:
             raise StructureError(
-                f"a {cls.__qualname__} made at {self._made_at} while the program runs: its graph is fixed by then; make all "
-                f"reactors in __init__, and keep those that are to do nothing yet without input"
+                f"a {spelled(cls)} made at {self._made_at} while the program runs: its graph is fixed by then; make "
+                "all reactors in __init__, and keep those that are to do nothing yet without input"
             )
         self._added_reactions = []
         self._bank_index = 0
@@ -111,7 +112,7 @@ class Reactor:
     @property
     def path(self) -> str:
         """Where it is in the program, as in "main.rollouts[3]"; its class before the program is elaborated."""
-        return self._path or type(self).__qualname__
+        return self._path or spelled(type(self))
 
     @property
     def bank_index(self) -> int:
@@ -130,8 +131,8 @@ class Reactor:
     ) -> None:
         """Declares a reaction by call, in `__init__`: for ports of contained reactors, and for generated programs.
 
-        `body`, and `late` if the deadline is missed, are called without arguments. Reactions declared by call follow those
-        of the class, in the order of the calls.
+        `body`, and `late` if the deadline is missed, are called without arguments. Reactions declared by call follow
+        those of the class, in the order of the calls.
 
         >>> import reactors as rx
         >>> class Source(rx.Reactor):
@@ -143,20 +144,27 @@ class Reactor:
         ...     def look(self):
         ...         print(self.source.out.value)
         """
-        where = f"{type(self).__qualname__}.add_reaction"
+        where = Call(f"{self.path}.add_reaction", Location.caller())
         if executing.program or self._engine is not None:
             raise StructureError(f"{where} while the program runs: reactions are declared in the class or in __init__")
-        declared: Reaction[Any] = Reaction(checked_body(body, where, "body"), triggers, uses, effects)
-        declared._owner = self
-        declared._declare(sys._getframe(1))
         if (deadline is None) != (late is None):
-            raise DeclarationError(
-                f"{where} ({declared.location}): deadline and late go together: how long, and what to run instead"
-            )
+            raise DeclarationError(f"{where}: deadline and late go together: how long, and what to run instead")
+        declared: Reaction[Any] = Reaction(checked_body(body, where, "body"), triggers, uses, effects, where)
+        declared._declare(sys._getframe(1))
+        declared._owner, declared.name = self, self._free_name(body)
         if deadline is not None and late is not None:
-            declared.limit = checked_duration(deadline, f"deadline of {where}")
+            declared.limit = checked_duration(deadline, "deadline", where)
             declared.late = checked_body(late, where, "late")
         self._added_reactions.append(declared)
+
+    def _free_name(self, body: object) -> str:
+        """A name for a reaction declared by call: that of its body, numbered if it is taken."""
+        body = body.cfunction if isinstance(body, Native) else body
+        name: str = getattr(body, "__name__", "<lambda>")
+        taken = {reaction.name for reaction in (*self._reactions, *self._added_reactions)}
+        if not name.isidentifier():
+            return f"reaction{len(taken) + 1}"
+        return name if name not in taken else f"{name}{len(taken) + 1}"
 
     # In a reaction
 
@@ -202,6 +210,7 @@ class Reactor:
     def _running(self, use: str) -> Any:
         if self._engine is None:
             raise OutsideReactionError(
-                f"{self.path} (made at {self._made_at}): .{use} outside of a reaction; it is known only while the program runs"
+                f"{self.path} (made at {self._made_at}): .{use} outside of a reaction; it is known only while the "
+                "program runs"
             )
         return self._engine

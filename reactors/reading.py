@@ -1,17 +1,20 @@
 """What does the code of a reaction do with its reactor's ports?
 
-Read from the bytecode, so that it works without source, in a notebook as in a file. Only what is certain is reported: an
-attribute of `self`, used on the spot (`self.count.set(...)`, `self.terms[i].value`). A port that is passed elsewhere, a `self`
-that is assigned anew, a value that could come from two branches: all of that is left to the check at run time.
+Read from the bytecode, so that it works without source, in a notebook as in a file. Only what is certain is reported:
+an attribute of `self`, used on the spot (`self.count.set(...)`, `self.terms[i].value`). A port that is passed
+elsewhere, a `self` that is assigned anew, a value that could come from two branches: all of that is left to the check
+at run time.
 """
 
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ASSIGNED = "="  # the use of an attribute that is assigned to
 

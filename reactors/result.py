@@ -7,13 +7,13 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from reactors_runtime import tables
 
 if TYPE_CHECKING:
+    from reactors.time import Tag
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
-
-    from reactors.time import Tag
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from reactors_runtime import engine as engines
-from reactors_runtime import placement as placements
-from reactors_runtime.engine import Engine, ReactionFailed, Runaway
-from reactors_runtime.image import Image, Options
-from reactors_runtime.memory import Memory, OutOfMemory
-from reactors_runtime.program import Kind
-
-from reactors.access import Binding, Context
+from reactors.binding import Binding, Context, settle
 from reactors.errors import (
     ArgumentError,
     ContainmentError,
@@ -35,6 +28,12 @@ from reactors.progress import Progress
 from reactors.reactor import Reactor, executing
 from reactors.result import Result, collect
 from reactors.time import Duration, Tag, duration
+from reactors_runtime import engine as engines
+from reactors_runtime import placement as placements
+from reactors_runtime.engine import Engine, ReactionFailed, Runaway
+from reactors_runtime.image import Image, Options
+from reactors_runtime.memory import Memory, OutOfMemory
+from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -142,6 +141,7 @@ def alone(graph: Graph, image: Image, memory: Memory, worker: int, binding: Bind
         context = Context(engine)
         for reactor in mine:
             reactor._engine = context
+            settle(reactor)
         executing.program = True
         bodies, late = [graph.bodies[n] for n in engine.reactions], [graph.late[n] for n in engine.reactions]
         engine.run(bodies, late)  # type: ignore[arg-type]  # a native body is never called
@@ -193,9 +193,8 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
 
 def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
     """A process per worker; the reactors travel there and their attributes back."""
-    from reactors_runtime import workers
-
     from reactors import shipping
+    from reactors_runtime import workers
 
     binding = Binding(graph.elements, debug=debug)
     parts = [shipping.pack(graph, image, worker, debug=debug) for worker in range(image.workers)]

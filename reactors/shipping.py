@@ -12,16 +12,17 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from reactors.access import Binding, Context
 from reactors.bank import Bank
+from reactors.binding import Binding, Context, settle
 from reactors.blame import culprit
 from reactors.declared import Declared
-from reactors.errors import ShippingError
+from reactors.errors import ShippingError, WorkerDied, WorkerError, WorkerStartError
 from reactors.native import Native
 from reactors.packer import Homecoming, Homeward, Nowhere, Outward, Packer, importable_ahead, kinds_by_value
 from reactors.reactor import Reactor, executing
 from reactors.standins import Elsewhere, Missing
 from reactors.triggers import Startup
+from reactors_runtime import faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +40,7 @@ _UNCHANGED = (
     *(Reactor, Elsewhere, Bank, Missing, type, FunctionType, MethodType, ModuleType),
     *(str, bytes, int, float, bool, complex, type(None)),
 )
+_CHANGED = object()  # is nobody's value
 _KEPT_SLOTS = tuple(  # of what this package keeps about a reactor, what a worker needs to know
     name
     for name in Reactor.__slots__
@@ -72,8 +74,10 @@ def modules(parcels: Iterable[Parcel]) -> list[str]:
 
 
 def unpack(graph: Graph, image: Image, reports: Iterable[Report]) -> None:
-    """Put the attributes that came back into the caller's reactors."""
+    """Put the attributes that came back into the caller's reactors, and make the runtime's errors the user's."""
     for report in reports:
+        if report.error is not None:
+            report.error = _users(report.error)
         if report.attributes is None:  # it died, and with it what it had
             continue
         with report.attributes as file:
@@ -87,6 +91,21 @@ def unpack(graph: Graph, image: Image, reports: Iterable[Report]) -> None:
                 object.__delattr__(reactor, name)
             for name, value in state.items():
                 object.__setattr__(reactor, name, value)
+
+
+def _users(error: BaseException) -> BaseException:
+    """An error as the user gets it."""
+    kinds: dict[type[BaseException], type[WorkerError]] = {
+        faults.WorkerDied: WorkerDied,
+        faults.WorkerNotStarted: WorkerStartError,
+    }
+    if type(error) not in kinds:
+        return error
+    found = kinds[type(error)](str(error))
+    for note in getattr(error, "__notes__", ()):
+        found.add_note(note)
+    found.__cause__ = error.__cause__
+    return found
 
 
 def _lost(graph: Graph, image: Image, worker: int, error: Exception) -> dict[int, Change]:
@@ -152,7 +171,7 @@ class Part:
             setattr(sys.modules.setdefault(module, ModuleType(module)), name, definition)
         self.kinds = kinds_by_value()
         self.before = [
-            {name: value if isinstance(value, _UNCHANGED) else None for name, value in state.items()}
+            {name: value if isinstance(value, _UNCHANGED) else _CHANGED for name, value in state.items()}
             for state in self.states
         ]
         context = Context(engine)
@@ -161,6 +180,7 @@ class Part:
                 object.__setattr__(reactor, name, value)
             reactor._added_reactions, reactor._container, reactor._own_rng = [], None, None
             reactor._engine = context
+            settle(reactor)
         self.states.clear()
         self.binding = Binding(
             [self.handles.get(e) for e in range(len(engine.image.program.elements))], debug=self.debug
@@ -177,7 +197,7 @@ class Part:
         for number, reactor, before in zip(self.numbers, self.reactors, self.before, strict=True):
             reactor._engine = None
             now = attributes(reactor)
-            state = {name: value for name, value in now.items() if not _same(value, before.get(name))}
+            state = {name: value for name, value in now.items() if not _same(value, before.get(name, _CHANGED))}
             changes[number] = state, [name for name in before if name not in now]
         try:
             self._packer(file).dump(changes)
@@ -237,8 +257,8 @@ def _unshippable(graph: Graph, placement: Sequence[int], worker: int, error: Exc
         if found is not None:
             where, part, error = found
             return ShippingError(
-                f"{place}{where} cannot be sent to worker {worker}: it is {_kind(part)} ({error}); make it in a reaction "
-                f"to rx.startup, which runs on the worker"
+                f"{place}{where} cannot be sent to worker {worker}: it is {_kind(part)} ({error}); make it in a "
+                f"reaction to rx.startup, which runs on the worker"
             )
     return ShippingError(f"{graph.main.path}: part of it cannot be sent to worker {worker} ({error})")
 

@@ -66,21 +66,25 @@ def spell(ns: int) -> str:
     return f"{ns} ns"
 
 
-def duration(value: object, what: str = "duration", of: str = "") -> int:
+def duration(value: object, what: str = "duration", of: object = None) -> int:
     """Nanoseconds in `value`; `what` is its name in the error and `of`, where known, whose it is.
 
     >>> duration("10 ms"), duration(timedelta(seconds=1)), duration(250)
     (10000000, 1000000000, 250)
     >>> duration("-4 us", "delay")
-    Traceback (most recent call last):
-    reactors.errors.DurationError: the delay is negative ('-4 us'): time never goes back; write 0 or more
+    Traceback (most recent call last): reactors.errors.DurationError: the delay is negative ('-4 us'), but time never
+    goes back; write a duration without a sign
     """
-    where = f" of {of}" if of else ""
-    ns = _nanoseconds(value, f"the {what}{where}")
+    if type(value) is int and 0 <= value <= LONGEST:
+        return value
+    subject = f"the {what}" if of is None else f"the {what} of {of}"
+    ns = _nanoseconds(value, subject)
     if ns < 0:
-        raise DurationError(f"the {what}{where} is negative ({value!r}): time never goes back; write 0 or more")
+        raise DurationError(
+            f"{subject} is negative ({value!r}), but time never goes back; write a duration without a sign"
+        )
     if ns > LONGEST:
-        raise DurationError(f"the {what}{where} is longer than 292 years ({value!r}), the most that 64 bits hold")
+        raise DurationError(f"{subject} is longer than 292 years ({value!r}), the most that 64 bits hold; write less")
     return ns
 
 
@@ -109,5 +113,5 @@ def _parse(text: str, subject: str) -> int:
         raise DurationError(f"{subject} is {text!r}: {unit!r} is no unit; there are ns, us, ms, s, min, h, d, week")
     ns = Decimal(number.replace("_", "")) * _UNITS[unit]
     if ns != int(ns):
-        raise DurationError(f"{subject} is {text!r}, finer than a nanosecond, the resolution of time")
+        raise DurationError(f"{subject} is {text!r}, finer than a nanosecond, the resolution of time; round it")
     return int(ns)

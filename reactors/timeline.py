@@ -11,10 +11,9 @@ from reactors_runtime import tables
 if TYPE_CHECKING:
     import os
 
+    from reactors.graph import Graph
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
-
-    from reactors.graph import Graph
 
 
 def write(file: str | os.PathLike[str], graph: Graph, image: Image, memory: Memory) -> None:

@@ -1,26 +1,28 @@
 """What contains what?
 
-Read from the attributes of `main`, then of what it contains, and so on, in the order of assignment and depth first. This gives
-every reactor its path and every port, timer and action its elements; connections and reactions come later.
+Read from the attributes of `main`, then of what it contains, and so on, in the order of assignment and depth first.
+This gives every reactor its path and every port, timer and action its elements; connections and reactions come later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import warn
-
-from reactors_runtime.program import Element, Kind
 
 from reactors.actions import Action, PhysicalAction, Timed, Timer
 from reactors.bank import Bank
-from reactors.declared import Declared
+from reactors.declared import Declared, spelled
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
 from reactors.ports import Port
-from reactors.reaction import Reaction
 from reactors.reactor import Reactor
-from reactors.triggers import Shutdown, Startup, startup
+from reactors.triggers import Shutdown, Startup, shutdown, startup
+from reactors_runtime.program import Element, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reactors.reaction import Reaction
 
 Handle: TypeAlias = Port[Any] | Timed | Startup
 
@@ -70,7 +72,7 @@ def grow(main: Reactor) -> Tree:
         reactor = place.reactor
         if id(reactor) in seen:
             raise ContainmentError(
-                f"{place.path} and {seen[id(reactor)].path} are the same {type(reactor).__qualname__} (made at "
+                f"{place.path} and {seen[id(reactor)].path} are the same {spelled(type(reactor))} (made at "
                 f"{reactor._made_at}); a reactor is contained once: make two, or refer to it by a property"
             )
         seen[id(reactor)] = place
@@ -85,7 +87,7 @@ def grow(main: Reactor) -> Tree:
     for kind, path in classes.items():
         if kind not in kinds:
             warn(
-                f"{path} is the class {kind.__qualname__}, no reactor; to contain one, make it: {kind.__name__}(...)",
+                f"{path} is the class {spelled(kind)}, no reactor; to contain one, make it: {kind.__name__}(...)",
                 ReactorWarning,
                 stacklevel=4,
             )
@@ -94,26 +96,27 @@ def grow(main: Reactor) -> Tree:
 
 def _check_main(main: object) -> None:
     if isinstance(main, type) and issubclass(main, Reactor):
-        raise ContainmentError(f"{main.__qualname__} is a class of reactors; make one: {main.__name__}(...)")
+        raise ContainmentError(f"{spelled(main)} is a class of reactors; make one: {main.__name__}(...)")
     if not isinstance(main, Reactor):
         raise ArgumentError(f"the program is {main!r}, of type {type(main).__name__}; it has to be a rx.Reactor")
     around = main._container
     if around is not None and any(thing is main for _, thing, _ in _contained(around)):
         raise ContainmentError(
-            f"{main.path} (made at {main._made_at}) is contained in {around.path}, a {type(around).__qualname__}; run that, or "
-            f"make another {type(main).__qualname__}"
+            f"{main.path} (made at {main._made_at}) is contained in {around.path}, a {spelled(type(around))}; run "
+            f"that, or make another {spelled(type(main))}"
         )
 
 
 def _contained(reactor: Reactor) -> Iterator[tuple[str, Reactor, tuple[str, int, int] | None]]:
-    """The reactors in its attributes, by name."""
+    """The reactors in its attributes: name, reactor, and bank, index and width for members of a bank."""
     for name, value in vars(reactor).items():
-        if isinstance(value, Reactor):
+        sort = _SORTS.get(type(value)) or _sort(type(value))
+        if sort is Reactor:
             yield name, value, None
-        elif isinstance(value, Bank):
+        elif sort is Bank:
             yield from _of_bank(name, value)
-        elif isinstance(value, list | tuple | dict):
-            for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        elif sort is list or sort is dict:
+            for key, each in value.items() if sort is dict else enumerate(value):
                 if isinstance(each, Reactor):
                     yield f"{name}[{key}]", each, None
                 elif isinstance(each, Bank):
@@ -126,54 +129,72 @@ def _of_bank(name: str, bank: Bank[Any]) -> Iterator[tuple[str, Reactor, tuple[s
         yield f"{name}[{i}]", member, (name, i, width)
 
 
+_SORTS: dict[type, type] = {}  # what kind of thing the values of a type are; `object`: nothing that concerns us
+
+
+def _sort(kind: type) -> type:
+    known = (Port, Timed, Declared, Reactor, Bank, list, tuple, dict, type)
+    sort = next((base for base in known if issubclass(kind, base)), object)
+    _SORTS[kind] = list if sort is tuple else sort
+    return _SORTS[kind]
+
+
 def _look_into(place: Place, classes: dict[type, str]) -> list[Place]:
     """Bind what the reactor declares itself, and find the reactors it contains."""
     reactor, path = place.reactor, place.path
-    bound = 0
+    declared = 0
+    containing = False
     for name, value in vars(reactor).items():
-        if isinstance(value, Declared):
+        sort = _SORTS.get(type(value)) or _sort(type(value))
+        if sort is object:
+            continue
+        if sort is Port or sort is Timed:
             if value._owner is None:
                 _bind(reactor, name, value)
-            elif value._declared._class is not None:
-                bound += value._owner is reactor and value.name == name
-            if value._owner is reactor and value.name == name:
-                if isinstance(value, Port):
-                    place.ports.append(value)
-                elif isinstance(value, Timed):
-                    place.timed.append(value)
-        elif isinstance(value, type):
-            if issubclass(value, Declared):
-                raise DeclarationError(
-                    f"{path}.{name} is the class rx.{value.__name__} itself; write self.{name} = rx.{value.__name__}(...)"
-                )
-            if issubclass(value, Reactor):
-                classes.setdefault(value, f"{path}.{name}")
-        elif isinstance(value, list | tuple) and value and isinstance(value[0], Declared) and value[0]._owner is None:
+            if value._owner is not reactor or value.name != name:
+                continue  # a reference to what another reactor has, or under another name
+            declared += value._declared._class is not None
+            (place.ports if sort is Port else place.timed).append(value)
+        elif sort is type:
+            _note_class(f"{path}.{name}", f"self.{name}", value, classes)
+        elif sort is list and value and isinstance(value[0], Declared) and value[0]._owner is None:
             raise DeclarationError(
                 f"{path}.{name} ({value[0].location}) holds several {value[0].word}s; declare a multiport (width=...), or "
                 f"assign each to an attribute of its own"
             )
-    if bound != len(reactor._declarations):
+        else:
+            containing = True
+    if declared != len(reactor._declarations):
         _refuse_replacement(reactor)
-    children = []
-    for name, child, bank in _contained(reactor):
-        if child._container not in (None, reactor) and any(thing is child for _, thing, _ in _contained(child._container)):
-            raise ContainmentError(
-                f"{path}.{name} (made at {child._made_at}) is contained in {child._container.path} as well; a reactor is "
-                f"contained once: make two, or refer to it by a property"
-            )
-        row = None if bank is None else (f"{path}.{bank[0]}", bank[1], bank[2])
-        children.append(Place(child, name, f"{path}.{name}", row))
     place.reactions = [*reactor._reactions, *reactor._added_reactions]
-    return children
+    return [_child(place, *found) for found in _contained(reactor)] if containing else []
+
+
+def _note_class(path: str, attribute: str, value: type, classes: dict[type, str]) -> None:
+    if issubclass(value, Declared):
+        raise DeclarationError(
+            f"{path} is the class rx.{value.__name__} itself; write {attribute} = rx.{value.__name__}(...)"
+        )
+    if issubclass(value, Reactor):
+        classes.setdefault(value, path)
+
+
+def _child(place: Place, name: str, child: Reactor, bank: tuple[str, int, int] | None) -> Place:
+    path, around = f"{place.path}.{name}", child._container
+    if around is not None and around is not place.reactor and any(thing is child for _, thing, _ in _contained(around)):
+        raise ContainmentError(
+            f"{path} (made at {child._made_at}) is contained in {around.path} as well; a reactor is contained once: make "
+            f"two, or refer to it by a property"
+        )
+    return Place(child, name, path, None if bank is None else (f"{place.path}.{bank[0]}", bank[1], bank[2]))
 
 
 def _bind(reactor: Reactor, name: str, declared: Declared) -> None:
     """Make what `__init__` declared the reactor's own."""
     if declared._class is not None:
         raise DeclarationError(
-            f"{reactor.path}.{name} is the declaration of the class, {declared.where()}, and no port of this reactor; do not "
-            f"assign it in __init__"
+            f"{reactor.path}.{name} is the declaration of the class, {declared.where()}, and no port of this reactor; "
+            "do not assign it in __init__"
         )
     declared._owner = reactor
     declared.name = name
@@ -187,8 +208,8 @@ def _refuse_replacement(reactor: Reactor) -> None:
         now = vars(reactor).get(declaration.name)
         if not (isinstance(now, Declared) and now._declared is declaration and now._owner is reactor):
             raise DeclarationError(
-                f"{reactor.path} (made at {reactor._made_at}): its {declaration.word} {declaration.name!r}, declared at "
-                f"{declaration.location}, has been replaced by {now!r}; give that another name"
+                f"{reactor.path} (made at {reactor._made_at}): its {declaration.word} {declaration.name!r}, declared "
+                f"at {declaration.location}, has been replaced by {now!r}; give that another name"
             )
 
 
@@ -197,32 +218,34 @@ def _number(place: Place, tree: Tree) -> None:
     elements, handles = tree.elements, tree.handles
     prefix, index = f"{place.path}.", place.reactor._index
     for port in place.ports:
-        layout = port._carried()
-        channels = port._open()
+        layout = port._declared._layout or port._carried()
+        channels = None if port._declared._width is None else port._open()
         if channels is not None:
             tree.multiports.append([*range(len(elements), len(elements) + len(channels))])
         for each in (port,) if channels is None else channels:
             each._element = len(elements)
-            elements.append(
-                Element(prefix + each.name, Kind.PORT, index, -1, (0, 0), False, layout.dtype, layout.shape, layout.type)
-            )
             handles.append(each)
+            elements.append(
+                Element(
+                    prefix + each.name, Kind.PORT, index, -1, (0, 0), False, layout.dtype, layout.shape, layout.type
+                )
+            )
     for timed in place.timed:
         timed._element = len(elements)
         handles.append(timed)
-        path = prefix + timed.name
-        if isinstance(timed, Timer):
-            first, period = timed._times()
-            elements.append(Element(path, Kind.TIMER, index, first=first, period=period))
-        elif isinstance(timed, Action):
-            kind = Kind.PHYSICAL_ACTION if isinstance(timed, PhysicalAction) else Kind.ACTION
-            declared = timed._declared
-            elements.append(Element(path, kind, index, type=declared._type, min_delay=timed._min_delay_ns()))
-    named = {end for reaction in place.reactions for end in reaction.builtins}
-    for builtin in sorted(named, key=lambda end: end is not startup):
-        handle = Startup(place.reactor) if builtin is startup else Shutdown(place.reactor)
-        handle._element = len(elements)
-        setattr(place, builtin.name, len(elements))
-        kind = Kind.STARTUP if builtin is startup else Kind.SHUTDOWN
-        elements.append(Element(prefix + builtin.name, kind, index))
-        handles.append(handle)
+        elements.append(_of_timed(timed, prefix + timed.name, index))
+    named = [end for reaction in place.reactions for end in reaction.builtins]
+    for end, handle in (startup, Startup), (shutdown, Shutdown):
+        if end in named:
+            setattr(place, end.name, len(elements))
+            handles.append(handle(place.reactor, len(elements)))
+            elements.append(Element(prefix + end.name, Kind[end.name.upper()], index))
+
+
+def _of_timed(timed: Timed, path: str, index: int) -> Element:
+    if isinstance(timed, Timer):
+        first, period = timed._times()
+        return Element(path, Kind.TIMER, index, first=first, period=period)
+    assert isinstance(timed, Action)
+    kind = Kind.PHYSICAL_ACTION if isinstance(timed, PhysicalAction) else Kind.ACTION
+    return Element(path, kind, index, type=timed._declared._type, min_delay=timed._min_delay_ns())

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from reactors.declared import Declared
 from reactors.errors import ArgumentError
-from reactors.time import Duration, duration, spell
+from reactors.location import Call, Location
+from reactors.time import Duration, duration
 
 if TYPE_CHECKING:
     from reactors.reactor import Reactor
@@ -47,8 +48,8 @@ class Startup(Declared):
     word = "startup"
     _element: int = -1
 
-    def __init__(self, owner: Reactor) -> None:
-        self._owner = owner
+    def __init__(self, owner: Reactor, element: int) -> None:
+        self._owner, self._element = owner, element
         self.name = self.word
 
 
@@ -72,13 +73,13 @@ class Stop:
     def after(self, delay: Duration) -> Stop:
         """The same, `delay` later instead of at the next microstep; a string may name an attribute of the reactor."""
         if not (isinstance(delay, str) and delay.isidentifier()):
-            duration(delay, "delay of rx.stop.after")
+            duration(delay, "delay", Call("rx.stop.after", Location.caller()))
         return Stop(delay)
 
     def __repr__(self) -> str:
         if self.delay is None:
             return "rx.stop"
-        return f"rx.stop.after({spell(self.delay) if isinstance(self.delay, int) else self.delay!r})"
+        return f"rx.stop.after({self.delay!r})"
 
 
 stop = Stop()

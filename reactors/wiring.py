@@ -1,19 +1,22 @@
 """Where does the value on each port come from, and how much later?
 
 Every connection is checked against the hierarchy and spread over its channels; then each port is followed up to the one
-whose values reactions write, and the delays on the way are composed. What remains is one source and one offset per port,
-however deep the hierarchy.
+whose values reactions write, and the delays on the way are composed. What remains is one source and one offset per
+port, however deep the hierarchy.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reactors.connect import Connection
+from reactors.declared import spelled
 from reactors.errors import CausalityError, ContainmentError, WidthError, WiringError
 from reactors.layout import Layout, check_flow
 from reactors.ports import Input, Port
-from reactors.tree import Tree
+
+if TYPE_CHECKING:
+    from reactors.connect import Connection
+    from reactors.tree import Tree
 
 
 class Link(NamedTuple):
@@ -64,8 +67,8 @@ def wire(tree: Tree) -> Wiring:
             if other.connection is not connection or other.source != source._element:
                 first = tree.handles[other.source]
                 raise WiringError(
-                    f"{target.where()} has two sources: {first.where()} (connected at {other.connection.location}) and "
-                    f"{source.where()} (connected at {connection.location}); a port has one: remove a connection, or "
+                    f"{target.where()} has two sources: {first.where()}, connected at {other.connection.location}, and "
+                    f"{source.where()}, connected at {connection.location}; a port has one: remove a connection, or "
                     f"declare a multiport (width=...)"
                 )
     return Wiring(list(connections.values()), up)
@@ -116,14 +119,19 @@ def _allowed(source: Port[Any], target: Port[Any]) -> bool:
 
 _FORMS = (
     "a connection leads from an output to an input of a reactor in the same container, from an input to an input of a "
-    "contained reactor, from an output of a contained reactor to an output, or from an input to an output of one reactor"
+    "contained reactor, from an output of a contained reactor to an output, or from an input to an output of one "
+    "reactor"
 )
 
 
 def _misplaced(connection: Connection, source: Port[Any], target: Port[Any]) -> str:
     a, b = source._owner, target._owner
     if a is None or b is None or a is b:
-        fact = f"both are {source.word}s of one reactor" if type(source) is type(target) else "its ends are the wrong way round"
+        fact = (
+            f"both are {source.word}s of one reactor"
+            if type(source) is type(target)
+            else "its ends are the wrong way round"
+        )
     elif a._container is b._container:
         fact = f"the {source.word} of one reactor leads to the {target.word} of its neighbour"
     elif b._container is a or a._container is b:
@@ -131,19 +139,21 @@ def _misplaced(connection: Connection, source: Port[Any], target: Port[Any]) -> 
         fact = f"{inner.path} is an {inner.word} of a contained reactor, {outer.path} an {outer.word} of its container"
     else:
         fact = "it skips a level of the hierarchy; pass it through the ports of the containers in between"
-    return f"the connection {source.where()} -> {target.where()}, made at {connection.location}, is not possible: {fact}; {_FORMS}"
+    ends = f"{source.where()} -> {target.where()}"
+    return f"the connection {ends}, made at {connection.location}, is not possible: {fact}; {_FORMS}"
 
 
 def _outside(connection: Connection, port: Port[Any]) -> ContainmentError:
     made = f"the connection at {connection.location}"
     if port._owner is None:
         return ContainmentError(
-            f"{made}: the {port.word} declared at {port.location} belongs to no reactor; assign it to an attribute of one"
+            f"{made}: the {port.word} declared at {port.location} belongs to no reactor; assign it to an attribute of "
+            "one"
         )
-    kind = type(port._owner).__qualname__
+    kind = spelled(type(port._owner))
     return ContainmentError(
-        f"{made}: {port.path} belongs to a {kind} (made at {port._owner._made_at}) that the program does not contain; assign "
-        f"it to an attribute of a reactor in it (self.x = {kind}(...)), or run the reactor that contains both"
+        f"{made}: {port.path} belongs to a {kind} (made at {port._owner._made_at}) that the program does not contain; "
+        f"assign it to an attribute of a reactor in it (self.x = {kind}(...)), or run the reactor that contains both"
     )
 
 
@@ -182,7 +192,10 @@ def _match(tree: Tree, top: int, below: int, connection: Connection) -> None:
 
 
 def _endless(tree: Tree, wiring: Wiring, way: list[int]) -> CausalityError:
-    steps = [f"  {tree.elements[e].path} <- {tree.elements[wiring.up[e].source].path} ({wiring.up[e].connection.location})" for e in way]
+    steps = [
+        f"  {tree.elements[e].path} <- {tree.elements[wiring.up[e].source].path} ({wiring.up[e].connection.location})"
+        for e in way
+    ]
     return CausalityError(
         "these ports are connected in a circle, and no reaction writes any of them:\n"
         + "\n".join(steps)

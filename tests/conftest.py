@@ -10,6 +10,7 @@ import pytest
 
 from reactors_runtime import workers
 
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--programs", type=int, default=300, help="how many random programs test_oracle.py tries")
 

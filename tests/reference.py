@@ -47,7 +47,7 @@ class Element:
 class Port(Element):
     def __init__(self, type: Any = None, *, shape: Any = None, dtype: Any = None, width: int | None = None) -> None:
         self.shape, self.dtype, self.width = shape, dtype, width
-        self.channels: list[Port] = [self]
+        self.channels: list[Port] = [self]  # itself, or those of a multiport
         if width is not None:
             self.channels = [self.__class__(type, shape=shape, dtype=dtype) for _ in range(width)]
         self.source: Port | None = None  # what drives this channel
@@ -58,6 +58,7 @@ class Port(Element):
         return len(self.channels)
 
     def __iter__(self) -> Iterator[Port]:
+        assert self.width is not None
         return iter(self.channels)
 
     def __getitem__(self, index: int) -> Port:
@@ -300,8 +301,8 @@ class Run:
             self.tags += 1
             if self.tag == self.stop:
                 return Result(self.digest(), self.tags, self.count)
-            if not self.queue and not self.keepalive and self.stop == FOREVER:
-                self.stop = later(self.tag, 0)
+            if not self.queue and not self.keepalive:
+                self.stop = min(self.stop, later(self.tag, 0))
             self.tag = min([self.stop, *(event[0] for event in self.queue)])
 
     def take_events(self) -> None:

@@ -133,6 +133,7 @@ hidden byte ring_of[CHANNELS], writer[CHANNELS], write_rank[CHANNELS], reader[CH
 hidden byte delay[CHANNELS];
 hidden byte ring_to[RINGS], ring_delay[RINGS];  /* ring_delay: the least of its channels */
 hidden byte D[WORKERS * WORKERS];               /* the least delay over all paths */
+hidden byte cycle[WORKERS];                     /* the least delay from a worker through another back to it */
 hidden byte ranks[WORKERS];
 hidden short timer[WORKERS];
 hidden byte i, j, k;                            /* of init alone */
@@ -169,7 +170,7 @@ short unseen[CHANNELS];         /* bits of tags: sent for then, not yet seen by 
 #endif
 
 inline tell() { quiet = quiet & ME }
-inline publish(h) { head[me] = h; calm = calm & ME; tell() }
+inline publish(h) { head[me] = h; calm = calm & ME; tell(); printf("%d: head %d\n", me, h) }
 
 /* ---- one worker ---- */
 
@@ -223,6 +224,7 @@ inline drain()
 		}
 		d_step { ring[x]?s, ch;
 			t = LATER(s, delay[ch]);
+			printf("%d takes channel %d, sent at (%d, %d)\n", me, ch, s / 4, s % 4);
 			deliver();
 			s = 0; ch = 0; t = 0;
 #ifndef SILENT_POP
@@ -254,15 +256,22 @@ inline look_at_lines()
 
 #define FROM(i, j)  LATER(view[i], D[(i) * WORKERS + (j)])
 #define EARLIEST(p) MIN(MIN(FROM(0, p), FROM(1, p)), FROM(2, p))
+#ifdef BOUND_WITHOUT_ME
+#define TO_ME(i)    (i == me -> FOREVER : FROM(i, me))
+#else
+#define TO_ME(i)    (i == me -> LATER(view[me], cycle[me]) : FROM(i, me))
+#endif
 #define KEEP(p)     may[p] = (p == me -> 0 : MAX(may[p], EARLIEST(p)))
 
 /* From view, all workers' earliest acts, follow the bound, for each worker the tag before which nothing can make it
  * act, and the earliest act of a mate. */
 inline conclude()
 {
-	s = MIN((me == 0 -> FOREVER : FROM(0, me)), (me == 1 -> FOREVER : FROM(1, me)));
-	t = (me == 2 -> FOREVER : FROM(2, me));
-	s = MIN(s, t);
+	s = FOREVER;
+	t = TO_ME(0); s = MIN(s, t);
+	t = TO_ME(1); s = MIN(s, t);
+	t = TO_ME(2); s = MIN(s, t);
+	still = view[0] == FOREVER && view[1] == FOREVER && view[2] == FOREVER;
 	bound = MAX(bound, s);
 	KEEP(0); KEEP(1); KEEP(2);
 	near = FOREVER;
@@ -323,7 +332,7 @@ inline checkpoint()
 		:: d_step { !COVERED(READ(c)) -> progress(MARK(g, rank)) }
 		fi;
 		snapshot();
-		near = 0;
+		near = 0; still = false;
 		if
 		:: atomic { COVERED(READ(c)) -> break }
 		:: !COVERED(READ(c)) -> drain(); !(quiet & ME)
@@ -335,8 +344,9 @@ inline begin_tag()
 {
 	assert(MARK(g, 0) >= reached[me]);          /* in increasing order */
 	reached[me] = MARK(g, 0);
+	printf("%d begins (%d, %d)\n", me, g / 4, g % 4);
 	visiting = !((me == 0 || may[0] > g) && (me == 1 || may[1] > g) && (me == 2 || may[2] > g));
-	running = true;
+	running = true; still = false;
 	near = 0; own = 0;
 	here = ((ticks >> g) & 1) << 7;
 	ticks = ticks & ~(1 << g);
@@ -383,13 +393,14 @@ inline send()
 	od;
 	unseen[ch] = unseen[ch] | (1 << t);
 	ring[ring_of[ch]]!g, ch;
+	printf("%d at (%d, %d): channel %d, for (%d, %d) to %d\n", me, g / 4, g % 4, ch, t / 4, t % 4, reader[ch]);
 	t = 0; ch = 0
 }
 
 #define WANTS  (WRITE(c) < CHANNELS && fires && SENDABLE(LATER(g, delay[WRITE(c)])) && \
                 (stop == FOREVER || LATER(g, delay[WRITE(c)]) <= stop))
 #define BEGINS (g < FOREVER && MARK(g, 0) >= reached[me] && g <= bound)
-#define STILL_EVERYWHERE (own == FOREVER && bound == FOREVER && g == FOREVER && stop == FOREVER)
+#define STILL_EVERYWHERE (still && g == FOREVER && stop == FOREVER)
 #define NOTHING_FOR_ME (IN(0) == RINGS || len(ring[IN(0)]) == 0 && (IN(IN(0) + 1) == RINGS || len(ring[IN(IN(0) + 1)]) == 0))
 
 proctype worker(byte me)
@@ -400,7 +411,7 @@ proctype worker(byte me)
 	byte view[WORKERS], may[WORKERS], seen[WORKERS];
 	byte own, g, bound, near, rank, c, x, s, t, ch;
 	byte stop = FOREVER;
-	bool running, visiting, fires, looked, took;
+	bool running, visiting, fires, looked, took, still;
 
 	d_step { ticks = timer[me]; own = head[me]; quiet = quiet | ME };
 
@@ -419,7 +430,6 @@ idle:	drain();
 		:: else
 		fi;
 		if :: head[me] != own -> publish(own) :: else fi;
-		g = own;
 		near = FOREVER
 	};
 	if
@@ -443,11 +453,13 @@ idle:	drain();
 				:: starved == FOREVER && NOTHING_FOR_ME ->
 					t = MAX(MAX(seen[0], seen[1]), seen[2]);
 					starved = t / 4 + 1;
+					printf("%d: nothing left, stop at (%d, %d)\n", me, starved / 4, starved % 4);
 					t = 0;
 					tell();
 					quiet = quiet & ~ME
 				:: !(starved == FOREVER && NOTHING_FOR_ME)
-				fi }
+				fi;
+				still = false }
 		:: !STILL_EVERYWHERE
 		fi;
 		atomic { !(quiet & ME) -> quiet = quiet | ME; g = 0; goto idle }
@@ -545,6 +557,13 @@ inline shortest_paths()
 			for (j : 0 .. WORKERS - 1) {
 				D[i * WORKERS + j] = MIN(D[i * WORKERS + j], LATER(D[i * WORKERS + k], D[k * WORKERS + j]))
 			}
+		}
+	};
+	for (i : 0 .. WORKERS - 1) {
+		cycle[i] = NO_PATH;
+		for (j : 0 .. WORKERS - 1) {
+			k = LATER(D[i * WORKERS + j], D[j * WORKERS + i]);
+			cycle[i] = (i != j -> MIN(cycle[i], k) : cycle[i])
 		}
 	}
 }

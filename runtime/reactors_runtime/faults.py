@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import signal
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from reactors_runtime.worker import Failure
 
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
+
+
+_HERE = os.path.dirname(__file__)  # noqa: PTH120 - it is to be found in text
 
 
 class WorkerDied(Exception):  # noqa: N818 - it is what happened
@@ -36,8 +41,9 @@ class RemoteError(Exception):
 def died(image: Image, memory: Memory, worker: int, pid: int, status: int, crash: str) -> WorkerDied:
     """A worker ended with an exit status or, negative, by a signal; `crash` is what faulthandler wrote."""
     error = WorkerDied(f"{who(image, worker, pid)} {ending(status)} {where(image, memory, worker)}; {_remedy(status)}")
-    if crash:
-        error.add_note(crash)
+    frames = [*takewhile(lambda line: _HERE not in line, (line for line in crash.splitlines() if "  File " in line))]
+    if frames:
+        error.add_note("\n".join(["it crashed at (innermost first):", *frames]))
     return error
 
 
@@ -49,7 +55,7 @@ def not_forked(worker: int, why: str) -> WorkerNotStarted:
     )
 
 
-def revived(image: Image, worker: int, pid: int, failure: Failure) -> Exception:
+def revived(image: Image, worker: int, pid: int, failure: Failure) -> BaseException:
     """A worker's exception, with what it was raised by as its cause."""
     exception: object = None
     if failure.exception is not None:
@@ -59,15 +65,19 @@ def revived(image: Image, worker: int, pid: int, failure: Failure) -> Exception:
         exception = RemoteError(failure.text.strip().rpartition("\n")[2])
     name = who(image, worker, pid)
     exception.add_note(f"on {name}:\n{failure.text.rstrip()}")
+    if failure.when == "run" and failure.reaction is None:
+        return exception
     summary = f"{type(exception).__name__}: {exception}"
     if failure.when == "start":
         error: Exception = WorkerNotStarted(f"{name} could not load its part of the program: {summary}")
     elif failure.when == "end":
         error = WorkerDied(f"{name} could not send its reactors' attributes back: {summary}")
-    elif failure.reaction is not None and failure.tag is not None:
-        error = engine.ReactionFailed(failure.reaction, failure.tag, exception)
     else:
-        error = WorkerDied(f"{name} failed outside of any reaction: {summary}")
+        assert failure.reaction is not None
+        assert failure.tag is not None
+        error = engine.ReactionFailed(failure.reaction, failure.tag, exception)
+        for note in failure.notes:
+            error.add_note(note)
     error.__cause__ = exception
     return error
 

@@ -32,12 +32,13 @@ class Key(NamedTuple):
 
     environment: frozenset[tuple[str, str]]
     path: tuple[str, ...]  # sys.path
+    interpreter: str
 
     @classmethod
     def now(cls, changes: Mapping[str, str] | None) -> Key:
         """The caller's setting."""
         lasting = ((name, value) for name, value in environment(changes).items() if name not in _PASSING)
-        return cls(frozenset(lasting), tuple(search_path()))
+        return cls(frozenset(lasting), tuple(search_path()), sys.executable or "")
 
 
 ESSENTIAL = ("numpy", "reactors_runtime.engine")  # what every worker needs
@@ -82,17 +83,20 @@ class Server:
     def __init__(self, key: Key) -> None:
         if not sys.platform.startswith("linux"):
             raise ServerDied('worker processes need Linux (memfd, pidfd); elsewhere use backend="thread"')
-        if not sys.executable:
+        if not key.interpreter:
             raise ServerDied('this Python is embedded and names no interpreter to start; use backend="thread"')
         self.key = key
         self.asked: set[str] = set()  # modules that it has imported, or tried to
         self.loading: list[str] = []  # modules that it is importing now
+        self.unfit: str | None = None  # a module that made it unfit to be forked
+        self.proven = False  # it has answered once
+        self._awaited = False  # its answer
         self.wire, theirs = pair()
         self._log = os.memfd_create("reactors", os.MFD_CLOEXEC)
         try:
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, *subprocess._args_from_interpreter_flags()),  # type: ignore[attr-defined]
+                    *(key.interpreter, *subprocess._args_from_interpreter_flags()),  # type: ignore[attr-defined]
                     *("-c", _BOOT, str(theirs.fileno()), str(os.getpid()), *key.path),
                 ],
                 stdin=subprocess.DEVNULL,
@@ -102,9 +106,11 @@ class Server:
                 env=dict(key.environment),
             )
             self._end = os.pidfd_open(self._process.pid)
-        except BaseException:
+        except BaseException as error:
             self.wire.close()
             os.close(self._log)
+            if isinstance(error, OSError):
+                raise ServerDied(f"{sys.executable}, which workers are to run in, does not start: {error}") from error
             raise
         finally:
             theirs.close()
@@ -124,32 +130,29 @@ class Server:
 
     def load(self, names: Iterable[str]) -> None:
         """Have it import modules, without waiting for it. Not while it imports others."""
-        names = [name for name in names if name not in self.asked]
-        if names:
-            self.loading = names
-            self.asked.update(names)
-            with contextlib.suppress(ConnectionError):  # it is dead, as `loaded` will find
-                self.wire.send("import", names)
+        self.loading = [name for name in names if name not in self.asked]
+        self.asked.update(self.loading)
+        self._awaited = True
+        with contextlib.suppress(ConnectionError):  # it is dead, as `loaded` will find
+            self.wire.send("import", self.loading)
 
-    def loaded(self, interrupts: Interrupts) -> list[str]:
-        """Wait until it has imported what it was to; the modules that made it unfit to be forked."""
+    def loaded(self, interrupts: Interrupts) -> None:
+        """Wait until it has imported what it was to."""
         patience = time.monotonic() + _PATIENCE
-        while self.loading:
+        while self._awaited:
             ready = {*select.select([self.wire, self, interrupts], [], [], 1.0)[0]}
             if interrupts in ready and interrupts.heard():
                 raise KeyboardInterrupt
             if self.wire in ready:
                 try:
-                    (_, unfit), _ = self.wire.receive()
+                    (_, self.unfit), _ = self.wire.receive()
                 except EOFError:
                     raise self.died() from None
-                self.loading = []
-                return [unfit] if unfit else []
-            if self in ready:
+                self._awaited, self.proven, self.loading = False, True, []
+            elif self in ready:
                 raise self.died()
-            if time.monotonic() > patience:
+            elif time.monotonic() > patience:
                 raise ServerDied(f"importing {', '.join(self.loading[:5])} takes over {_PATIENCE:.0f} s")
-        return []
 
     def died(self) -> ServerDied:
         """The error that says how it ended."""
@@ -271,25 +274,30 @@ def prepare(server: Server, modules: Iterable[str]) -> None:
 
 
 def _prepared(key: Key, modules: Iterable[str], interrupts: Interrupts) -> Server:
+    unfit = _idle.unfit[key]
+    suspects: set[str] = set()  # what servers were importing when they died
     while True:
         server = _idle.take(key)
+        proven = server.proven
         try:
-            unfit = server.loaded(interrupts)
-            if not unfit:
+            server.loaded(interrupts)
+            if not server.unfit:
                 server.load(_fit(key, modules))
-                unfit = server.loaded(interrupts)
-            if not unfit:
+                server.loaded(interrupts)
+            if not server.unfit:
                 return server
-            server.close()
+            unfit.add(server.unfit)
         except ServerDied:
-            unfit = server.loading
-            server.close()
-            if _idle.unfit[key].issuperset(unfit):  # it was not these
+            suspects.update(server.loading)
+            unfit.update(server.loading)
+            if not server.loading and not proven:  # it was none of these
+                unfit.difference_update(suspects)
+                server.close()
                 raise
         except BaseException:
             server.close()
             raise
-        _idle.unfit[key].update(unfit)
+        server.close()
 
 
 def _fit(key: Key, modules: Iterable[str]) -> list[str]:

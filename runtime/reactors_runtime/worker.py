@@ -60,14 +60,18 @@ class Failure:
     tag: tuple[int, int] | None
     exception: bytes | None  # pickled, if that can be done
     text: str  # the traceback
+    notes: list[str]  # what the engine adds
 
     @classmethod
     def of(cls, when: str, error: BaseException) -> Failure:
         """Make it fit for the journey; of the traceback, the runtime's own frames are left out."""
-        reaction = getattr(error, "reaction", None)
-        tag = getattr(error, "tag", None)
-        if reaction is not None and error.__cause__ is not None:
-            error = error.__cause__
+        reaction = tag = None
+        notes = getattr(error, "__notes__", [])
+        if when == "run":
+            from reactors_runtime.engine import ReactionFailed
+
+            if isinstance(error, ReactionFailed):
+                reaction, tag, error = error.reaction, error.tag, error.exception
         frames = error.__traceback__
         while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(_HERE):
             frames = frames.tb_next
@@ -78,7 +82,7 @@ class Failure:
             exception = cloudpickle.dumps(error, protocol=5)
         except Exception:  # noqa: BLE001 - the text has to do
             exception = None
-        return cls(when, reaction, None if tag is None else tuple(tag), exception, text)
+        return cls(when, reaction, tag, exception, text, notes)
 
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - compared with the names in code objects

@@ -71,7 +71,9 @@ def run(
             with servers.lent(modules, environment, interrupts) as server:
                 return _Run(image, memory, server, interrupts, output, on_wait).through(parts, environment)
         except servers.ServerDied as error:  # while it started
-            raise WorkerNotStarted(str(error)) from None
+            return [Report(worker, error=WorkerNotStarted(str(error))) for worker in range(len(parts))]
+        except WorkerDied as error:  # all of them, with the server
+            return [Report(worker, error=error) for worker in range(len(parts))]
 
 
 def first_error(reports: Iterable[Report]) -> BaseException | None:
@@ -142,6 +144,8 @@ class _Run:
                 try:
                     descriptors = [image, part, self.memory.descriptor, *self.output.descriptors]
                     self.server.wire.send("fork", worker, setting, descriptors=descriptors)
+                except ConnectionError:
+                    raise self.abandoned() from None
                 finally:
                     os.close(part)
                 self.forking = True
@@ -209,7 +213,7 @@ class _Run:
         text = crash.decode(errors="replace").strip()
         return faults.died(self.image, self.memory, report.worker, report.pid, status, text)
 
-    def went_wrong(self, report: Report, error: Exception) -> None:
+    def went_wrong(self, report: Report, error: BaseException) -> None:
         """The first error of a worker counts; the others are asked to come to an end."""
         if report.error is None:
             self.errors += 1

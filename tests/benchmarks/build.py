@@ -35,9 +35,10 @@ class Link(rx.Reactor):
 
 
 class First(rx.Reactor):
+    out = rx.Output(int)
     reached = 0.0
 
-    @rx.reaction(rx.startup, effects=rx.stop)
+    @rx.reaction(rx.startup, effects=(out, rx.stop))
     def arrive(self) -> None:
         self.reached = time.perf_counter()
         self.request_stop()
@@ -48,8 +49,7 @@ class Many(rx.Reactor):
         self.first = First()
         self.links = [Link() for _ in range(N)]
         for i, link in enumerate(self.links):
-            if i % CHAIN:
-                rx.connect(self.links[i - 1].out, link.given)
+            rx.connect(self.links[i - 1].out if i % CHAIN else self.first.out, link.given)
 
 
 @row.peer(ONE)
@@ -75,6 +75,8 @@ class XronosLink(xronos.Reactor):
 
 
 class XronosFirst(xronos.Reactor):
+    out = xronos.OutputPortDeclaration[int]()
+
     def __init__(self) -> None:
         super().__init__()
         self.reached = 0.0
@@ -82,6 +84,7 @@ class XronosFirst(xronos.Reactor):
     @xronos.reaction
     def arrive(self, interface: xronos.ReactionContext):
         interface.add_trigger(self.startup)
+        interface.add_effect(self.out)
         stop = interface.add_effect(self.shutdown)
 
         def handler() -> None:
@@ -99,8 +102,7 @@ def theirs(_: str) -> Iterator[Measure]:
         first = env.create_reactor("first", XronosFirst)
         links = [env.create_reactor(f"link{i}", XronosLink) for i in range(N)]
         for i, link in enumerate(links):
-            if i % CHAIN:
-                env.connect(links[i - 1].out, link.given)
+            env.connect(links[i - 1].out if i % CHAIN else first.out, link.given)
         env.execute()
         return Sample(first.reached - start)
 

@@ -42,8 +42,9 @@ def make(env_id: str) -> gym.Env[Any, Any]:
     return gym.make(env_id, disable_env_checker=True)
 
 
-def actions_like(env_id: str) -> tuple[tuple[int, ...], npt.DTypeLike]:
-    return ((N, 1), np.float32) if env_id == "Pendulum-v1" else ((N,), np.int64)
+def actions_like(env_id: str) -> gym.Space[Array]:
+    """The actions of a round, one of each environment."""
+    return gym.spaces.Box(-2, 2, (N, 1)) if env_id == "Pendulum-v1" else gym.spaces.MultiDiscrete([2] * N)
 
 
 def observation_size(env_id: str) -> int:
@@ -103,12 +104,12 @@ def timed(env_id: str, rounds: int, step: Callable[[Array], tuple[Array, Array]]
 class World(rx.Reactor):
     """An environment: what it answers is one row, of the observation, the reward, and whether the episode is over."""
 
-    actions = rx.Input(shape="action_shape", dtype="action_dtype")
+    actions = rx.Input(space="action_space")
     answer = rx.Output(shape="row_shape", dtype=np.float64)
 
     def __init__(self, env_id: str) -> None:
         self.env_id = env_id
-        self.action_shape, self.action_dtype = actions_like(env_id)
+        self.action_space = actions_like(env_id)
         self.row_shape = (observation_size(env_id) + 2,)
 
     @rx.reaction(rx.startup)
@@ -127,10 +128,10 @@ class Center(rx.Reactor):
     """Broadcasts the actions, gathers the answers."""
 
     answers = rx.Input(shape="row_shape", dtype=np.float64, width=N)
-    actions = rx.Output(shape="action_shape", dtype="action_dtype")
+    actions = rx.Output(space="action_space")
 
     def __init__(self, env_id: str, rounds: int) -> None:
-        self.action_shape, self.action_dtype = actions_like(env_id)
+        self.action_space = actions_like(env_id)
         self.row_shape = (observation_size(env_id) + 2,)
         self.driver, self.watch = Driver(env_id), Stopwatch(rounds)
 
@@ -346,7 +347,8 @@ def puffer_each(variant: str) -> Iterator[Measure]:
 
 @row.peer("shared-memory pool")
 def by_hand(variant: str) -> Iterator[Measure]:
-    given = shared(*actions_like(variant))
+    like = actions_like(variant)
+    given = shared(like.shape or (), like.dtype)
     observations = shared((N, observation_size(variant)), np.float64)
     rewards, dones = shared((N,), np.float64), shared((N,), bool)
 

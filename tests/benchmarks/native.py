@@ -35,8 +35,11 @@ class Counting(Clocked):
 
     def __init__(self) -> None:
         self.n = np.zeros(1, np.int64)
-        self.add_reaction(rx.startup, self.again.schedule, effects=self.again)
         self.add_reaction(self.again, body("count", self.n), effects=self.again)
+
+    @rx.reaction(rx.startup, effects=again)
+    def first(self) -> None:
+        self.again.schedule()
 
 
 class Ping(Clocked):
@@ -48,9 +51,12 @@ class Ping(Clocked):
 
     def __init__(self) -> None:
         self.n, self.received = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        self.add_reaction(rx.startup, self.serve.schedule, effects=self.serve)
         self.add_reaction(self.serve, body("emit", self.n), effects=self.out)
         self.add_reaction(self.back, body("count", self.received), effects=self.serve)
+
+    @rx.reaction(rx.startup, effects=serve)
+    def first(self) -> None:
+        self.serve.schedule()
 
 
 class Relay(rx.Reactor):

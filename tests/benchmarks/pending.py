@@ -35,8 +35,11 @@ class Hold(rx.Reactor):
     def __init__(self, delay: int, native: bool) -> None:
         self.delay = delay
         self.n = np.zeros(1, np.int64)
-        self.add_reaction(rx.startup, self.again.schedule, effects=self.again)
         self.add_reaction(self.again, body("count", self.n) if native else self.on_again, effects=self.again)
+
+    @rx.reaction(rx.startup, effects=again)
+    def first(self) -> None:
+        self.again.schedule()
 
     def on_again(self) -> None:
         self.again.schedule()

@@ -34,7 +34,8 @@ def test_a_worker_that_dies_is_reported_with_its_reactors_and_where_it_was(
 ) -> None:
     with pytest.raises(rx.WorkerDied) as caught:
         run(Pair(deed))
-    assert caught.match(rf"worker 1 \(pid \d+; runs main\.actor\) {how} in main\.actor\.act at tag \(2000000, 0\); .*{remedy}")
+    assert caught.match(rf"worker 1 \(pid \d+; runs main\.actor\) {how} in main\.actor\.act at tag \(2000000, 0\); ")
+    assert caught.match(remedy)
 
 
 def test_a_crash_is_shown_with_its_line() -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C, and the death of the program that started the workers: each in a program of its own, which is then looked at."""
+"""Ctrl-C, and the death of the program that started the workers: in a program of its own, which is then looked at."""
 
 import os
 import signal

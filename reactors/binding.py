@@ -1,0 +1,208 @@
+"""How do the objects of a program come alive for a run, and to rest again?
+
+Each port, timer and action gets a *twin* of a live class, which takes its place in the reactor: a fresh object, because CPython
+finds attributes and methods of one whose class or dict was exchanged three times more slowly. The object itself comes
+alive too, for those that kept a reference to it. Where two workers of one process use a port, the one that writes it and the
+one that reads it, each has a twin, and the object finds the right one by thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors import access
+from reactors.actions import LogicalAction, PhysicalAction
+from reactors.debug import DebugPort, sealable
+from reactors.errors import UndeclaredAccessError
+from reactors.ports import Port
+from reactors.time import Tag
+from reactors.triggers import Startup
+from reactors_runtime.program import Kind
+from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reactors.reactor import Reactor
+    from reactors_runtime.engine import Engine
+    from reactors_runtime.image import Image
+    from reactors_runtime.memory import Memory
+
+
+class Context:
+    """The run, as the reactors of one worker see it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def tag(self) -> Tag:
+        """The tag being executed."""
+        return Tag(*self._engine.tag())
+
+    def physical_time(self) -> int:
+        """Ns since the start."""
+        return self._engine.physical_time()
+
+    def request_stop(self, reactor: Reactor) -> None:
+        """End the program, as the reaction that runs now has declared."""
+        if not self._engine.request_stop(reactor._index):
+            running = self._engine.running()
+            reaction = self._engine.image.program.reactions[running].name if running >= 0 else "no reaction"
+            raise UndeclaredAccessError(
+                f"{reactor.path}.{reaction}: request_stop() needs effects=rx.stop (or rx.stop.after(delay)) in the declaration "
+                f"of the reaction that calls it"
+            )
+
+
+@cache
+def live_class(life: type, rest: type) -> type:
+    """`life` on top of the class that an object has at rest."""
+    return type(f"{life.__name__}{rest.__name__}", (life, rest), {"__module__": __name__})
+
+
+def settle(reactor: Reactor) -> None:
+    """Give a reactor a dict of its own.
+
+    Elaboration looked at its `vars`; since then its attributes lie in a dict that shares its keys with others of the class,
+    and CPython 3.11 and 3.12 look every attribute up by hash. With keys of its own it is four times faster.
+    """
+    reactor.__dict__ = {**reactor.__dict__}
+
+
+class Binding:
+    """Makes the objects of a program live for the engines of this process, and lets them rest again.
+
+    `objects` are parallel to the program's elements; None where this process has no use for one.
+    """
+
+    def __init__(self, objects: Sequence[Any], *, debug: bool = False) -> None:
+        self.objects, self.debug = objects, debug
+        self._twins: dict[int, dict[int, Any]] = {}  # id of an object -> worker -> its twin
+        self._rest: dict[int, tuple[Any, type, dict[str, Any]]] = {}  # id -> the object, its class and dict at rest
+        self._threads: dict[int, int] = {}  # worker -> thread
+        self._lock = threading.Lock()
+
+    def attach(self, engine: Engine) -> None:
+        """Everything that this worker's reactions declare."""
+        with self._lock:
+            self._threads[engine.worker] = engine.thread
+            multiports: dict[int, Any] = {}
+            for element, door in engine.part.doors.items():
+                thing = self.objects[element]
+                if thing is None or isinstance(thing, Startup):  # which no program has a name for
+                    continue
+                life, live = self._life(thing, engine, element)
+                live.update(_engine=engine, _door=door, _doors=engine.doors, _where=engine.where)
+                self._revive(thing, engine.worker, life, live)
+                multiport = getattr(thing, "_multiport", None)
+                if multiport is not None:
+                    multiports[id(multiport)] = multiport
+            for multiport in multiports.values():
+                self._revive(multiport, engine.worker, access.LiveMultiport, self._rows(multiport, engine))
+
+    def attach_caller(self, image: Image, memory: Memory) -> None:
+        """The physical actions, for threads of a process that runs no worker."""
+        for worker, part in enumerate(image.parts):
+            for element, action in part.actions.items():
+                if image.program.elements[element].kind == Kind.PHYSICAL_ACTION:
+                    live = {"_memory": memory, "_worker": worker, "_action": action}
+                    self._revive(self.objects[element], worker, access.DistantPhysicalAction, live)
+
+    def detach(self) -> None:
+        """Everything at rest again."""
+        for thing, rest, at_rest in self._rest.values():
+            thing.__class__, thing.__dict__ = rest, at_rest
+            self._place(thing, thing)
+        self._rest.clear()
+        self._twins.clear()
+
+    def _life(self, thing: Any, engine: Engine, element: int) -> tuple[type, dict[str, Any]]:
+        """The live class of an object for one worker, and what only it knows."""
+        if isinstance(thing, Port):
+            return self._life_of_port(engine, element)
+        if isinstance(thing, LogicalAction):
+            return access.LiveLogicalAction, {"_action": engine.part.actions[element]}
+        if isinstance(thing, PhysicalAction):
+            live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
+            return access.LivePhysicalAction, {**live, "_waiting": {}}
+        return access.LiveTimer, {}
+
+    def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any]]:
+        store = engine.stores.of(element)
+        source = engine.image.sources.get(element)
+        pickled = engine.stores.pickled(element) if source is not None and source.worker == engine.worker else None
+        if store is None:
+            return access.NoSource, {"_store": None}
+        if isinstance(store, ArrayStore):
+            return access.ArrayPort, {"_store": store}
+        if isinstance(store, SequenceStore):
+            return access.SequencePort, {"_store": store}
+        if pickled is not None or not isinstance(store, ObjectStore):
+            return access.PicklePort, {"_store": store, "_pickled": pickled}
+        if self.debug:
+            return DebugPort, {"_store": sealable(engine, store)}
+        return access.ObjectPort, {"_store": store}
+
+    def _rows(self, multiport: Any, engine: Engine) -> dict[str, Any]:
+        """What a multiport knows of its channels: their twins, doors and the blocks that they are rows of."""
+        channels = [self._twins.get(id(c), {}).get(engine.worker, c) for c in multiport._channels]
+        doors = [engine.part.doors.get(channel._element, -1) for channel in channels]
+        together = bool(doors) and doors[0] >= 0 and doors == list(range(doors[0], doors[0] + len(doors)))
+        writing = together and all(channel._element in engine.image.sources for channel in channels)
+        found = blocks(engine, [channel._element for channel in channels]) if together else []
+        return {
+            "_engine": engine,
+            "_channels": channels,
+            "_first": doors[0] if together else -1,
+            "_everybody": bytes([access.WRITTEN if writing else access.READABLE]) * len(doors),
+            "_writable_blocks": dict(found),
+            "_blocks": {where: read_only(block) for where, block in found},
+            "_tensors": {},
+        }
+
+    def _revive(self, thing: Any, worker: int, life: type, live: dict[str, Any]) -> None:
+        _, rest, at_rest = self._rest.setdefault(id(thing), (thing, thing.__class__, thing.__dict__))
+        twin = object.__new__(live_class(life, rest))
+        for name, value in (*at_rest.items(), *live.items()):
+            setattr(twin, name, value)
+        twins = self._twins.setdefault(id(thing), {})
+        twins[worker] = twin
+        if len(twins) == 1:
+            thing.__class__, thing.__dict__ = twin.__class__, {**at_rest, **live}
+            self._place(thing, twin)
+        else:
+            lives = {self._threads[w]: t for w, t in twins.items()}
+            thing.__class__ = live_class(access.SeveralWorkers, rest)
+            thing.__dict__ = {**at_rest, "_by_worker": twins, "_lives": lives}
+            self._place(thing, thing)
+
+    def _place(self, thing: Any, now: Any) -> None:
+        """Put an object, or its twin, where its reactor has it."""
+        owner = getattr(thing, "_owner", None)
+        if owner is not None and getattr(thing, "_multiport", None) is None:
+            names = vars(owner)
+            if getattr(names.get(thing.name), "_declared", None) is thing._declared:
+                names[thing.name] = now
+
+
+def blocks(engine: Engine, elements: list[int]) -> list[tuple[bytes, Any]]:
+    """Where the values of these channels lie as rows of one block: for each slot, what `where` says, and the block."""
+    sources = [engine.image.sources.get(engine.image.program.elements[e].source) for e in elements]
+    first = sources[0]
+    if first is None or not first.bytes:
+        return []
+    for row, source in enumerate(sources):
+        if source is None or source.block != first.block or source.block < 0 or source.data != first.data + row * first.bytes:
+            return []
+    like = engine.image.program.elements[first.element]
+    assert like.shape is not None
+    shape = (len(sources), *like.shape)
+    found = []
+    for slot in range(first.slots):
+        where = np.full(len(sources), slot, np.uint64).tobytes()
+        found.append((where, np.ndarray(shape, like.dtype, engine.memory.map, first.data + slot * first.stride)))
+    return found

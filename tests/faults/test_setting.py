@@ -1,0 +1,243 @@
+"""Workers find things as they are in the caller when the run starts."""
+
+import contextlib
+import io
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reactors as rx
+from reactors_runtime import workers
+from tests.faults.programs import Actor, Pair, run, stop
+
+
+def seen(look: Any) -> Any:
+    """What `look()` returns in a worker."""
+
+    def deed(actor: Any) -> None:
+        actor.seen = look()
+        actor.request_stop()
+
+    main: Any = Pair(deed)
+    run(main)
+    return main.actor.seen
+
+
+def test_the_environment_applies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REACTORS_TEST", "first")
+    assert seen(lambda: os.environ.get("REACTORS_TEST")) == "first"
+    monkeypatch.setenv("REACTORS_TEST", "second")
+    assert seen(lambda: os.environ.get("REACTORS_TEST")) == "second"
+    monkeypatch.delenv("REACTORS_TEST")
+    assert seen(lambda: os.environ.get("REACTORS_TEST")) is None
+
+
+def test_the_working_directory_applies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert seen(os.getcwd) == str(tmp_path)
+
+
+def test_the_search_path_applies_also_to_what_reactions_import(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def number() -> int:
+        import a_module_of_this_test  # type: ignore[import-not-found]
+
+        return a_module_of_this_test.NUMBER  # type: ignore[no-any-return]
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "a_module_of_this_test.py").write_text("NUMBER = 1")
+    assert seen(number) == 1
+    (tmp_path / "a_module_of_this_test.py").write_text("NUMBER = 1234")  # a user's own file is read anew
+    assert seen(number) == 1234
+
+
+def test_arguments_apply(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["program", "--option"])
+    assert seen(lambda: sys.argv) == ["program", "--option"]
+
+
+def test_numeric_libraries_use_one_thread_unless_the_environment_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def threads() -> int:
+        import torch
+
+        return torch.get_num_threads()
+
+    pytest.importorskip("torch")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert seen(threads) == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert seen(threads) == 2
+
+
+def test_a_worker_has_one_thread_and_few_descriptors() -> None:
+    tasks, files = seen(lambda: (os.listdir("/proc/self/task"), os.listdir("/proc/self/fd")))  # noqa: PTH208
+    assert len(tasks) == 1
+    assert len(files) < 12
+
+
+def test_two_workers_draw_different_numbers_from_numpys_global_generator() -> None:
+    assert seen(np.random.rand) != seen(np.random.rand)
+
+
+# What workers print.
+
+
+def say(actor: Actor) -> None:
+    print("out, from the worker: \u2713")
+    print("err, from the worker", file=sys.stderr)
+    actor.request_stop()
+
+
+def test_prints_come_out_after_what_the_caller_printed_before(capfd: pytest.CaptureFixture[str]) -> None:
+    print("before", end=" ")
+    run(Pair(say))
+    print("after")
+    out, err = capfd.readouterr()
+    assert out == "before out, from the worker: \u2713\nafter\n"
+    assert err == "err, from the worker\n"
+
+
+def test_prints_reach_a_stream_that_is_no_file_as_in_a_notebook() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        run(Pair(say))
+    assert out.getvalue() == "out, from the worker: \u2713\n"
+    assert err.getvalue() == "err, from the worker\n"
+
+
+def test_much_output_does_not_block() -> None:
+    def shout(actor: Actor) -> None:
+        print("x" * 1_000_000)
+        actor.request_stop()
+
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        run(Pair(shout))
+    assert len(out.getvalue()) == 1_000_001
+
+
+def test_prints_reach_a_file(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w", encoding="utf-8") as log, contextlib.redirect_stdout(log):
+        print("before")
+        run(Pair(say))
+    assert (tmp_path / "log").read_text(encoding="utf-8") == "before\nout, from the worker: \u2713\n"
+
+
+def test_a_caller_without_standard_output_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    main = Pair(say)
+    run(main)
+    assert main.actor.closed
+
+
+# The server.
+
+
+def test_one_server_serves_run_after_run() -> None:
+    run(Pair(stop))
+    server = workers.idle_server()
+    assert server is not None
+    run(Pair(stop))
+    assert workers.idle_server() is server
+
+
+def test_runs_in_several_threads_at_once_do_not_meet() -> None:
+    programs = [Pair(stop) for _ in range(3)]
+    threads = [threading.Thread(target=run, args=(program,)) for program in programs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(program.actor.closed and program.bystander.closed for program in programs)
+
+
+def test_a_closed_server_is_started_again() -> None:
+    workers.close_server()
+    assert workers.idle_server() is None
+    main = Pair(stop)
+    run(main)
+    assert main.actor.closed
+
+
+def test_a_server_that_was_killed_is_replaced() -> None:
+    run(Pair(stop))
+    server = workers.idle_server()
+    assert server is not None
+    os.kill(server.pid, 9)
+    main = Pair(stop)
+    run(main)
+    assert main.actor.closed
+
+
+def test_a_module_that_starts_a_thread_when_imported_is_imported_by_the_workers_themselves(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "site-packages"
+    package.mkdir()
+    (package / "busy_at_import.py").write_text(
+        "import os, threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\nWHERE = os.getpid()\n"
+    )
+    monkeypatch.syspath_prepend(str(package))
+
+    def where() -> tuple[int, int]:
+        import busy_at_import  # type: ignore[import-not-found]
+
+        return busy_at_import.WHERE, os.getpid()
+
+    for _ in range(3):
+        imported, here = seen(where)
+        assert imported == here
+
+
+def test_an_installed_module_is_imported_by_the_server_from_the_second_run_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "site-packages"
+    package.mkdir()
+    (package / "quiet_at_import.py").write_text("import os\nWHERE = os.getpid()\n")
+    monkeypatch.syspath_prepend(str(package))
+
+    def where() -> tuple[int, int]:
+        import quiet_at_import  # type: ignore[import-not-found]
+
+        return quiet_at_import.WHERE, os.getppid()
+
+    imported, server = seen(where)
+    assert imported != server
+    imported, server = seen(where)
+    assert imported == server
+
+
+def test_a_fork_of_the_caller_has_a_server_of_its_own() -> None:
+    run(Pair(stop))
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            assert workers.idle_server() is None
+            main = Pair(stop)
+            run(main)
+            status = 0 if main.actor.closed else 2
+            workers.close_server()
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    run(Pair(stop))
+
+
+def test_what_a_run_calls_while_it_waits_may_fail() -> None:
+    def fail(*_: Any) -> None:
+        raise LookupError("from progress")
+
+    with pytest.raises(LookupError, match="from progress"):
+        run(Pair(lambda actor: None), progress=fail)
+
+
+def test_a_program_can_be_run_from_a_string_without_a_main_guard() -> None:
+    assert rx.Reactor.__module__ == "reactors.reactor"

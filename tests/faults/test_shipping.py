@@ -1,0 +1,302 @@
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reactors as rx
+from tests.faults.programs import run
+
+torch = pytest.importorskip("torch")
+
+
+class Holder(rx.Reactor):
+    """Has whatever attributes it is given, and does what it is told at startup."""
+
+    out = rx.Output()
+
+    def __init__(self, deed: Any = None, **attributes: Any) -> None:
+        self.deed = deed
+        vars(self).update(attributes)
+
+    @rx.reaction(rx.startup, effects=out)
+    def start(self) -> None:
+        if self.deed is not None:
+            self.deed(self)
+
+
+class Reader(rx.Reactor):
+    inp = rx.Input()
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    @rx.reaction(inp)
+    def read(self) -> None:
+        self.seen.append(self.inp.value)
+
+
+class Main(rx.Reactor):
+    def __init__(self, deed: Any = None, **attributes: Any) -> None:
+        self.bystander = Reader()
+        self.actor = Holder(deed, **attributes)
+        rx.connect(self.actor.out, self.bystander.inp)
+
+
+def one(deed: Any = None, **attributes: Any) -> Any:
+    """The holder after a run on a worker process."""
+    main = Main(deed, **attributes)
+    run(main)
+    return main.actor
+
+
+# What cannot be sent.
+
+
+def test_an_open_file_is_refused_by_its_path() -> None:
+    with Path("/dev/null").open() as file, pytest.raises(rx.ShippingError) as caught:
+        one(log=file)
+    assert caught.match(
+        r"main\.actor\.log cannot be sent to worker 1: it is a TextIOWrapper .*; make it in .*rx\.startup"
+    )
+
+
+def test_the_part_of_an_attribute_that_cannot_be_sent_is_named() -> None:
+    with pytest.raises(rx.ShippingError, match=r"main\.actor\.settings\['locks'\]\[1\] cannot be sent .* it is a lock"):
+        one(settings={"locks": [1, threading.Lock()]})
+
+
+def test_a_lambda_over_a_socket_is_refused_with_the_name_of_the_socket() -> None:
+    with (
+        socket.socket() as line,
+        pytest.raises(rx.ShippingError, match=r"main\.actor\.send, which uses line cannot be"),
+    ):
+        one(send=lambda: line.send(b""))
+
+
+def test_a_body_that_uses_what_cannot_be_sent_is_refused() -> None:
+    class Inner(rx.Reactor):
+        def __init__(self) -> None:
+            lock = threading.Lock()
+            self.add_reaction(rx.startup, lambda: lock.acquire() and None)
+
+    class Outer(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander = Reader()
+            self.actor = Inner()
+
+    with pytest.raises(rx.ShippingError, match=r"the body of main\.actor\..*, which uses lock cannot be sent"):
+        run(Outer())
+
+
+def test_a_tensor_on_a_gpu_is_refused() -> None:
+    class OnGpu(torch.Tensor):  # type: ignore[misc, name-defined]
+        is_cuda = True
+
+    OnGpu.__module__ = "torch"
+    with pytest.raises(rx.ShippingError, match=r"main\.actor\.weights\[0\] cannot be sent .*CUDA"):
+        one(weights=[torch.zeros(1).as_subclass(OnGpu)])
+
+
+def test_nothing_runs_when_something_cannot_be_sent(tmp_path: Path) -> None:
+    witness = tmp_path / "ran"
+    with pytest.raises(rx.ShippingError):
+        one(lambda _: witness.touch(), lock=threading.Lock())
+    assert not witness.exists()
+
+
+# What comes back.
+
+
+def test_attributes_come_back_changed_new_and_gone() -> None:
+    def change(holder: Any) -> None:
+        holder.number += 1
+        holder.table[3] = 7
+        holder.fresh = {"a": [1, 2]}
+        del holder.old
+
+    holder = one(change, number=1, table=np.zeros(5), old="old")
+    assert holder.number == 2
+    assert holder.table.tolist() == [0, 0, 0, 7, 0]
+    assert holder.fresh == {"a": [1, 2]}
+    assert not hasattr(holder, "old")
+
+
+def test_what_is_one_object_stays_one_object() -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 1)
+
+    def train(holder: Any) -> None:
+        holder.net(torch.ones(1, 2)).sum().backward()
+        holder.optimizer.step()
+
+    net = Net()
+    before = net.layer.weight.detach().clone()
+    holder = one(train, net=net, optimizer=torch.optim.SGD(net.parameters(), 0.1))
+    assert isinstance(holder.net, Net)
+    assert holder.optimizer.param_groups[0]["params"][0] is holder.net.layer.weight
+    assert not torch.equal(holder.net.layer.weight, before)
+
+
+def test_a_class_made_in_a_function_comes_back_as_itself_and_unchanged() -> None:
+    calls: list[int] = []
+
+    class Local:
+        def call(self) -> None:
+            calls.append(1)
+
+    method = Local.call
+
+    def change(holder: Any) -> None:
+        holder.thing.number = 5
+
+    holder = one(change, thing=Local())
+    assert type(holder.thing) is Local
+    assert Local.call is method
+    assert holder.thing.number == 5
+
+
+def test_ports_and_reactors_in_attributes_come_back_as_the_callers_own() -> None:
+    def remember(holder: Any) -> None:
+        holder.notes = {"port": holder.out, "me": holder}
+
+    holder = one(remember)
+    assert holder.notes["port"] is holder.out
+    assert holder.notes["me"] is holder
+
+
+def test_what_cannot_come_back_says_so_when_it_is_used() -> None:
+    def open_things(holder: Any) -> None:
+        holder.log = Path("/dev/null").open()  # noqa: SIM115
+        holder.number = 3
+
+    holder = one(open_things)
+    assert holder.number == 3
+    assert "main.actor.log stayed on its worker" in repr(holder.log)
+    for use in (lambda: holder.log.write("x"), holder.log, lambda: len(holder.log), lambda: holder.log[0]):
+        with pytest.raises(rx.ShippingError, match=r"main\.actor\.log stayed on its worker: .*TextIOWrapper"):
+            use()
+
+
+def test_what_cannot_be_read_back_says_so_when_it_is_used() -> None:
+    class Trap:
+        def __reduce__(self) -> Any:
+            return int, ("no number",)
+
+    def trap(holder: Any) -> None:
+        holder.trap = Trap()
+
+    holder = one(trap, trap=[])
+    with pytest.raises(rx.ShippingError, match=r"main\.actor\.trap .*ValueError: invalid literal"):
+        _ = holder.trap.anything
+
+
+def test_a_second_run_goes_on_from_what_the_first_left() -> None:
+    def count(holder: Any) -> None:
+        holder.number += 1
+
+    main = Main(count, number=0)
+    for _ in range(3):
+        run(main)
+    assert main.actor.number == 3
+
+
+def test_attributes_in_slots_travel_too() -> None:
+    class Slotted(rx.Reactor):
+        __slots__ = ("inside",)
+
+        def __init__(self) -> None:
+            self.inside = 1
+
+        @rx.reaction(rx.startup)
+        def start(self) -> None:
+            self.inside += 1
+
+    class Outer(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander = Reader()
+            self.actor = Slotted()
+
+    main = Outer()
+    run(main)
+    assert main.actor.inside == 2
+
+
+def test_much_data_comes_back() -> None:
+    def fill(holder: Any) -> None:
+        holder.big = np.arange(10_000_000)
+
+    assert one(fill).big[-1] == 9_999_999
+
+
+# What a reactor sees of the others.
+
+
+def test_the_state_of_a_reactor_on_another_worker_cannot_be_read() -> None:
+    class Outer(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander = Reader()
+            self.actor = Holder(secret=1)
+
+        @rx.reaction(rx.startup)
+        def peek(self) -> None:
+            _ = self.actor.secret  # type: ignore[attr-defined]
+
+    with pytest.raises(rx.ReactionError) as caught:
+        run(Outer())
+    assert isinstance(caught.value.__cause__, rx.ShippingError)
+    assert "main.actor.secret: main.actor, a Holder, lives on worker 1" in str(caught.value.__cause__)
+
+
+def test_the_ports_of_a_contained_reactor_on_another_worker_can_be_used() -> None:
+    class Outer(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander = Reader()
+            self.actor = Holder(lambda holder: holder.out.set(5))
+            self.seen: list[Any] = []
+            self.add_reaction(self.actor.out, self.look)
+
+        def look(self) -> None:
+            self.seen.append(self.actor.out.value)
+
+    main = Outer()
+    run(main)
+    assert main.seen == [5]
+
+
+class Message:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def test_objects_of_the_programs_own_classes_pass_between_workers() -> None:
+    main = Main(lambda holder: holder.out.set(Message("hello")))
+    run(main)
+    assert [message.text for message in main.bystander.seen] == ["hello"]
+    assert type(main.bystander.seen[0]) is Message
+
+
+def test_a_bound_reaction_can_be_kept_and_called() -> None:
+    class Repeating(rx.Reactor):
+        def __init__(self) -> None:
+            self.count = 0
+            self.again = self.start
+
+        @rx.reaction(rx.startup)
+        def start(self) -> None:
+            self.count += 1
+            if self.count < 3:
+                self.again()
+
+    class Outer(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander = Reader()
+            self.actor = Repeating()
+
+    main = Outer()
+    run(main)
+    assert main.actor.count == 3

@@ -1,0 +1,82 @@
+"""Where does a test program run? On the reference, in this thread, on threads and in processes; all of them agree.
+
+`trace(program)` is for programs written by hand: functions that take `rx` (the reference, or the real thing) and return
+the reactor to run. Their bodies write down what is to be compared with `note`.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import reactors as rx
+from tests import reference
+
+Trace = dict[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to run a program: where, and its reactors placed by rule ("auto"), in turn, or by throwing dice."""
+
+    backend: str = "inline"
+    workers: int = 1
+    fast: bool = True
+    placed: int | str = "auto"
+
+    def placement(self, paths: list[str]) -> dict[str, int] | str:
+        if self.placed == "auto":
+            return "auto"
+        if self.placed == "in turn":
+            return {path: k % self.workers for k, path in enumerate(paths)}
+        dice = random.Random(self.placed)
+        return {path: dice.randrange(self.workers) for path in paths}
+
+    def run(self, main: Any, paths: list[str], **options: Any) -> Any:
+        return rx.run(
+            main, workers=self.workers, backend=self.backend, fast=self.fast, placement=self.placement(paths), **options
+        )
+
+
+def paths_of(main: Any) -> list[str]:
+    """The paths of all reactors of a program that the reference made."""
+    return [reactor.path for reactor in reference.reactors(main)]
+
+
+def logs_of(main: Any, paths: list[str]) -> Trace:
+    """What the reactors of a program wrote down."""
+    return {path: getattr(eval(path, {"main": main}), "log", []) for path in paths}
+
+
+def note(reactor: Any, *what: Any) -> None:
+    """Append the tag and this to what the reactor has written down."""
+    if "log" not in vars(reactor):
+        reactor.log = []
+    reactor.log.append((*reactor.tag, *what))
+
+
+WAYS = [
+    Way(),
+    Way("thread", 2, placed="in turn"),
+    Way("thread", 3, fast=False, placed="in turn"),
+    Way("process", 2, placed="in turn"),
+]
+
+
+def trace(program: Callable[[Any], Any], **options: Any) -> Trace:
+    """What each reactor of a program noted, those that noted nothing left out: the same wherever it runs."""
+    main = program(reference)
+    expected = reference.run(main, **options)
+    paths = paths_of(main)
+    logs = logs_of(main, paths)
+    for way in WAYS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rx.ReactorWarning)
+            real = program(rx)
+            result = way.run(real, paths, **options)
+        assert (way, logs_of(real, paths)) == (way, logs)
+        assert (way, result.digest) == (way, expected.digest)
+    return {path: log for path, log in logs.items() if log}
