@@ -2,8 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include "shared.h"
+
+/* Not through Python's mmap, which keeps the descriptor open for as long as anybody looks at the memory. */
+void *rx_map(int fd, uint64_t length)
+{
+    void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    return base == MAP_FAILED ? NULL : base;
+}
+
+int rx_unmap(void *base, uint64_t length) { return munmap(base, length); }
 
 /* A region for a value that outgrew its slot, behind the image in the same file. The mapping reaches beyond the image,
  * so every process sees it at once. The pages are taken now: a lack of memory is an answer here and never a SIGBUS

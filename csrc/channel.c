@@ -94,7 +94,7 @@ void rx__release(rx_worker *w, uint32_t tap, uint64_t payload)
     rx_sub *sub = &w->subs[t->sub];
     if (sub->mode == RX_SLOTS) {
         rx__add32(refs_of(w, sub->refs, payload), UINT32_MAX);
-    } else if (sub->mode == RX_SEQUENCE) {
+    } else if (sub->mode == RX_SEQUENCE && t->done == payload) {   /* beyond the stop it is early: others are still to come */
         t->done = payload + 1;
         uint64_t least = t->done;
         for (uint32_t i = sub->taps; i < sub->taps + sub->n_taps; i++)
@@ -157,6 +157,7 @@ static void send(rx_worker *w, uint32_t number, uint64_t payload)
     rx__ring *ring = w->out[sub->consumer];
     if (ring->tail - rx__get(&ring->head) == ring->capacity) {
         w->wants_room = sub->consumer;
+        w->wants = 0;
         rx__wake(w);
         if (rx__wait(w, has_room) < 0) return;
     }
@@ -169,6 +170,7 @@ static void send(rx_worker *w, uint32_t number, uint64_t payload)
     m->payload = payload;
     m->sub = number;
     rx__put(&ring->tail, ring->tail + 1);
+    w->sent_to |= 1ull << sub->consumer;
 }
 
 void rx__commit(rx_worker *w, uint32_t number)

@@ -23,7 +23,7 @@ void rx__publish(rx_worker *w, rx_tag head, rx_tag passed, uint64_t rank)
     rx__put_tag(&line->head, head);
     rx__put_tag(&line->passed, passed);
     rx__put(&line->rank, rank);
-    rx__put(&line->idle, !w->in_tag && !w->heap.n && !w->soon.n);
+    rx__put(&line->idle, !w->in_tag && rx__nothing_left(w));
     rx__put_fenced(&line->version, version + 2);
     w->head = head;
     rx__wake(w);
@@ -104,8 +104,12 @@ void rx__snapshot(rx_worker *w)
         else sched_yield();   /* somebody was put off the core in the middle of publishing */
     w->looked = 1;
     rx_tag bound = rx__forever();
-    for (uint32_t m = 0; m < n; m++)
-        if (m != j) bound = rx__least(bound, rx__plus(w->own[m], w->delays[m * n + j]));
+    for (uint32_t m = 0; m < n; m++) {
+        if (m == j) continue;
+        bound = rx__least(bound, rx__plus(w->own[m], w->delays[m * n + j]));
+        /* the bound outlives this picture, so it counts the answers to what this worker is yet to send */
+        bound = rx__least(bound, rx__plus(w->own[j], rx__plus(w->delays[j * n + m], w->delays[m * n + j])));
+    }
     w->bound = rx__greatest(w->bound, bound);
     for (uint32_t p = 0; p < n; p++) {
         rx_tag may = w->own[p];

@@ -30,15 +30,29 @@ void rx__ring_bell(void *base, uint32_t worker)
     syscall(SYS_futex, &bell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void wake_all(void *base, uint64_t sleepers)
+/* Whether what this worker has published since may be what a sleeper waits for. If in doubt, no: it looks by itself
+ * now and then. */
+static int concerns(const rx_worker *w, uint32_t sleeper)
 {
-    for (; sleepers; sleepers &= sleepers - 1) rx__ring_bell(base, (uint32_t)__builtin_ctzll(sleepers));
+    rx_bell *bell = RX_AT(rx_bell, w->base, w->image->bells) + sleeper;
+    uint32_t wants = rx__get32(&bell->wants), n = w->workers;
+    if (!wants || w->sent_to >> sleeper & 1) return 1;
+    rx_tag want = rx__get_tag(&bell->want);
+    if (wants == 1) return !rx__less(rx__plus(w->head, w->delays[w->index * n + sleeper]), want);
+    if (wants - 2 != w->index) return rx__less(want, rx__plus(w->head, w->delays[w->index * n + wants - 2]));
+    return rx__less(want, w->line->passed) || rx__less(want, w->head) ||
+           (rx__equal(want, w->line->passed) && w->line->rank > rx__get(&bell->want_rank));
 }
 
 void rx__wake(rx_worker *w)
 {
-    uint64_t sleepers = rx__get_fenced(&w->image->sleepers);
-    if (sleepers) wake_all(w->base, sleepers & ~(1ull << w->index));
+    uint64_t sleepers = rx__get_fenced(&w->image->sleepers) & ~(1ull << w->index);
+    int everybody = rx__is_forever(w->head) || rx__equal(w->head, w->stop);      /* it may be the end */
+    for (; sleepers; sleepers &= sleepers - 1) {
+        uint32_t sleeper = (uint32_t)__builtin_ctzll(sleepers);
+        if (everybody || concerns(w, sleeper)) rx__ring_bell(w->base, sleeper);
+    }
+    w->sent_to = 0;
 }
 
 void rx_abort(void *base, uint32_t code)
@@ -53,6 +67,9 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
     uint64_t bit = 1ull << w->index;
     uint32_t bell = rx__get32(&w->bell->bell);
     int error = 0;
+    rx__put32(&w->bell->wants, w->wants);
+    rx__put_tag(&w->bell->want, w->want);
+    rx__put(&w->bell->want_rank, w->want_rank);
     atomic_fetch_or_explicit((_Atomic uint64_t *)&w->image->sleepers, bit, memory_order_seq_cst);
     int result = done(w);
     if (!result && !rx__get32(&w->image->abort)) {

@@ -564,7 +564,7 @@ static int runaway(rx_worker *w)
  * to its timeout while there is nothing else to do. */
 static inline int need_not_wait(const rx_worker *w)
 {
-    return w->image->fast && !(w->image->keepalive && !w->heap.n && !w->soon.n);
+    return w->image->fast && !(w->image->keepalive && rx__nothing_left(w));
 }
 
 /* ---- alone ---- */
@@ -573,7 +573,7 @@ static int solo_due(rx_worker *w)
 {
     rx__drain(w);
     rx_tag g = rx__own_next(w);
-    if (!w->heap.n && !w->soon.n && !w->image->keepalive)
+    if (rx__nothing_left(w) && !w->image->keepalive)
         g = w->stop = rx__least(w->stop, rx__next_microstep(w->tag));        /* starvation */
     if (rx__is_forever(g)) return 0;
     if (need_not_wait(w)) return 1;
@@ -591,7 +591,7 @@ static inline int64_t next_solo(rx_worker *w)
             if (w->finished) return stopped(w);
             if (w->error) return w->error;
             rx_tag g = rx__own_next(w);
-            if (!w->image->fast || w->t->physical || (!w->heap.n && !w->soon.n)) {
+            if (!w->image->fast || w->t->physical || rx__nothing_left(w)) {
                 int c = rx__wait(w, solo_due);
                 if (c < 0) return c;
                 g = rx__own_next(w);
@@ -673,16 +673,25 @@ static void learn_of_starvation(rx_worker *w)
     for (uint32_t i = 0; i < w->workers; i++) w->may[i] = rx__least(w->may[i], stop);
 }
 
+static void wants_passed(rx_worker *w, const rx_wait *wait, rx_tag g)
+{
+    w->wants = 2 + wait->producer;
+    w->want = rx__minus(g, wait->offset);
+    w->want_rank = wait->writer;
+}
+
 static int may_begin(rx_worker *w)
 {
     rx__drain(w);
     if (!w->knows_starved && rx__get32(&w->image->starved) == 2) learn_of_starvation(w);
     rx_tag own = rx__own_next(w);
-    int idle = !w->heap.n && !w->soon.n && !w->knows_starved && !w->image->keepalive;
-    if (!rx__equal(own, w->head) || w->line->idle != (uint64_t)(!w->heap.n && !w->soon.n))
+    int idle = rx__nothing_left(w) && !w->knows_starved && !w->image->keepalive;
+    if (!rx__equal(own, w->head) || w->line->idle != (uint64_t)rx__nothing_left(w))
         rx__publish(w, own, w->line->passed, w->line->rank);
     rx_tag g = own;
     int looked = 0;
+    w->wants = 1;
+    w->want = own;
     if (w->n_mates || rx__less(w->bound, own) || rx__is_forever(own) || idle) {
         rx__snapshot(w);
         looked = 1;
@@ -694,6 +703,7 @@ static int may_begin(rx_worker *w)
         }
         if (rx__is_forever(g)) return 0;
         g = rx__least(g, w->stop);
+        w->want = g;
         if (idle && rx__equal(g, w->stop) && !w->stop_is_certain) return 0;
         if (!rx__less(w->tag, g)) return 0;          /* a mate's head, which it has yet to move */
         if (rx__less(w->bound, g)) return 0;
@@ -705,7 +715,10 @@ static int may_begin(rx_worker *w)
         if (rx__covered(w, wait, g)) continue;
         if (!looked) rx__snapshot(w);
         looked = 1;
-        if (!rx__covered(w, wait, g)) return 0;
+        if (!rx__covered(w, wait, g)) {
+            wants_passed(w, wait, g);
+            return 0;
+        }
     }
     if (rx__drain(w)) return 0;                      /* look again: what came may be earlier, or a stop */
     if (!need_not_wait(w)) {
@@ -746,6 +759,7 @@ static int inputs_complete(rx_worker *w, const rx_reaction *r, int waiting)
         if (rx__covered(w, wait, w->tag)) continue;
         if (!waiting) return 0;
         w->waiting_for = wait;
+        wants_passed(w, wait, w->tag);
         int c = rx__wait(w, complete);
         if (c < 0) return c;
     }
@@ -810,6 +824,7 @@ static int64_t next_shared(rx_worker *w)
                 if (w->n_batch) break;
                 progress(w, index);
                 while (!slots_chosen(w, r)) {
+                    w->wants = 0;
                     int c = rx__wait(w, room_now);
                     if (c < 0) return c;
                 }

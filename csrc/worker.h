@@ -81,6 +81,10 @@ struct rx_worker {
     int visiting;             /* at this tag something may still come from others */
     uint8_t *sends;           /* by reaction: it writes something that others get */
     const rx_wait *waiting_for;
+    uint32_t wants;           /* as in rx_bell: what it waits for */
+    rx_tag want;
+    uint64_t want_rank;
+    uint64_t sent_to;         /* workers that were sent something since the last rx__wake */
     uint32_t wants_room;
 
     /* time */
@@ -97,6 +101,12 @@ struct rx_worker {
 /* worker.c */
 void rx__deliver(rx_worker *w, uint32_t cell, rx_tag nominal, uint64_t payload);
 rx_tag rx__own_next(const rx_worker *w);
+
+/* No event at or before the stop tag: one for later, queued before the stop was known, keeps nothing alive. */
+static inline int rx__nothing_left(const rx_worker *w)
+{
+    return !w->soon.n && (!w->heap.n || rx__less(w->stop, w->heap.items[0].tag));
+}
 
 /* channel.c */
 uint64_t rx__copy(const void *from, uint64_t bytes);          /* payload of a copy outside the ring; 0: no memory */

@@ -69,11 +69,14 @@ class Actor(rx.Reactor):
     def play(self) -> None:
         rows = self.segment.loan()
         for row in rows:
-            explores = self.policy is None or self.rng.random() < self.epsilon
-            action = int(self.rng.integers(2)) if explores else self.policy.greedy(self.obs)
+            if self.policy is None or self.rng.random() < self.epsilon:
+                action = int(self.rng.integers(2))
+            else:
+                action = self.policy.greedy(self.obs)
             nxt, _, terminated, truncated, _ = self.env.step(action)
             nxt = nxt * SCALE
-            row[OBS], row[ACTION], row[REWARD], row[NEXT], row[TERMINATED] = self.obs, action, -terminated, nxt, terminated
+            row[OBS], row[ACTION], row[REWARD], row[NEXT] = self.obs, action, -terminated, nxt  # falling costs 1
+            row[TERMINATED] = terminated
             self.obs = self.env.reset()[0] * SCALE if terminated or truncated else nxt
         self.segment.set(rows)
 
@@ -83,7 +86,7 @@ class Actor(rx.Reactor):
 
 
 class Replay(rx.Reactor):
-    """Keeps the latest transitions and draws each in proportion to its priority, the error that the learner last made."""
+    """Keeps the latest transitions and draws each in proportion to its priority: the learner's last error on it."""
 
     priorities = rx.Input(shape=("size",), dtype=np.float32)
     segments = rx.Input(shape=("steps", 11), dtype=np.float32, width="actors")
@@ -107,7 +110,8 @@ class Replay(rx.Reactor):
         self.added += len(rows)
         filled = min(self.added, len(self.memory))
         cumulated = self.priority[:filled].cumsum()
-        self.drawn = cumulated.searchsorted(self.rng.random(self.size) * cumulated[-1], side="right").clip(0, filled - 1)
+        points = self.rng.random(self.size) * cumulated[-1]
+        self.drawn = cumulated.searchsorted(points, side="right").clip(max=filled - 1)
         batch = self.batch.loan()
         batch[:, :11] = self.memory[self.drawn]
         importance = self.priority[self.drawn] ** -0.4  # half undoes the bias of drawing by priority
@@ -145,7 +149,7 @@ class Learner(rx.Reactor):
         predicted = self.net(batch[:, OBS]).gather(1, batch[:, ACTION].long()[:, None])[:, 0]
         loss = torch.nn.functional.smooth_l1_loss(predicted, target, reduction="none")
         self.optimiser.zero_grad()
-        (batch[:, IMPORTANCE] * loss).mean().backward()
+        (batch[:, IMPORTANCE] * loss).mean().backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
         self.priorities.set((predicted.detach() - target).abs().numpy())
         self.weights.set(parameters_to_vector(self.net.parameters()).detach().numpy())
@@ -175,12 +179,14 @@ class Evaluator(rx.Reactor):
         if score >= self.best:
             self.best, self.best_weights = score, self.weights.value.copy()
         if self.seen % 100 == 0:
-            print(f"update {self.seen:5d} of {self.updates}: mean return {score:6.1f}, best {self.best:6.1f}", flush=True)
+            print(f"update {self.seen} of {self.updates}: mean return {score:.1f}, best {self.best:.1f}", flush=True)
 
 
 class Train(rx.Reactor):
-    def __init__(self, actors: int = 8, lag: str = "4 us", updates: int = 1000, steps: int = 8, size: int = 128) -> None:
-        self.actors = rx.bank(actors, Actor, steps, lambda i: 0.5 * 0.04 ** (i / max(1, actors - 1)))  # from 0.5 to 0.02
+    def __init__(
+        self, actors: int = 8, lag: str = "4 us", updates: int = 1000, steps: int = 8, size: int = 128
+    ) -> None:
+        self.actors = rx.bank(actors, Actor, steps, lambda i: 0.5 * 0.04 ** ((i + 1) / actors))  # epsilon 0.5 to 0.02
         self.replay = Replay(steps, actors, size, capacity=20_000)
         self.learner = Learner(size, updates, lag)
         self.evaluator = Evaluator(updates)
@@ -216,7 +222,9 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     args = options.parse_args()
     train = Train(args.actors, args.lag, args.updates)
-    result = rx.run(train, workers=args.workers, backend=args.backend, fast=True, seed=args.seed)
+    others = max(1, args.workers - 1)  # the learner, the replay and the evaluator have worker 0 for themselves
+    placement = {f"main.actors[{i}]": args.workers - 1 - i % others for i in range(args.actors)}
+    result = rx.run(train, workers=args.workers, backend=args.backend, placement=placement, fast=True, seed=args.seed)
     print(result.summary())
     if train.evaluator.curve:
         scores = returns(Policy(train.evaluator.best_weights), episodes=50, seed=args.seed)

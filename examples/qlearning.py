@@ -4,12 +4,13 @@ The learner broadcasts its table; every rollout plays `horizon` steps with it an
 all of it in. The cycle learner -> rollouts -> learner is cut by one microstep, so the microstep of the tag counts the
 rounds. With the same seed the result is the same bit for bit, whatever `--workers` is: compare the digests.
 
-Run:   python qlearning.py --workers 2
-       python qlearning.py --env Taxi-v4 --workers 2
+Run:   python qlearning.py
+       python qlearning.py --env Taxi-v4 --workers 1
 Needs: pip install 'reactors[rl]'
 """
 
 import argparse
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -105,7 +106,10 @@ class Learner(rx.Reactor):
 class QLearning(rx.Reactor):
     def __init__(self, env_id: str = "FrozenLake-v1", actors: int = 16, horizon: int = 100, rounds: int = 300) -> None:
         env = gym.make(env_id)
-        shape = (int(env.observation_space.n), int(env.action_space.n))
+        states, actions = env.observation_space, env.action_space
+        assert isinstance(states, gym.spaces.Discrete), f"{env_id} has no discrete states"
+        assert isinstance(actions, gym.spaces.Discrete), f"{env_id} has no discrete actions"
+        shape = (int(states.n), int(actions.n))
         self.learner = Learner(shape, horizon, actors, rounds)
         self.rollouts = rx.bank(actors, Rollout, env_id, shape, horizon, rounds)
         rx.connect(self.learner.table, self.rollouts.table, after=0, broadcast=True)
@@ -149,36 +153,46 @@ def plot(curve: list[float], title: str, path: Path) -> Path:
     return path
 
 
+def train(env_id: str, args: argparse.Namespace) -> None:
+    """Runs the program, with pictures before and after, and evaluates what it has learned."""
+
+    def show(tag: rx.Tag, elapsed: float, _: float | None) -> None:
+        print(f"{CLEAR}round {tag.microstep} of {args.rounds}, {elapsed:.1f} s", end="", flush=True)
+
+    program = QLearning(env_id, args.actors, args.horizon, args.rounds)
+    print(f"the graph: {draw(program, args.out / f'{env_id}-graph')}")
+    result = rx.run(
+        program,
+        workers=args.workers,
+        backend=args.backend,
+        fast=True,
+        seed=args.seed,
+        progress=show if CLEAR else None,  # without a terminal the learner's lines will do
+    )
+    print(f"{CLEAR}{result.summary()}")
+    print(f"the learning curve: {plot(program.learner.curve, env_id, args.out / f'{env_id}-curve.png')}")
+    returns = evaluate(env_id, program.learner.q, args.episodes, args.seed + 1)
+    success = f", success rate {(returns > 0).mean():.3f}" if env_id.startswith("FrozenLake") else ""
+    print(f"{env_id}: the greedy policy has mean return {returns.mean():.3f} over {args.episodes:,} episodes{success}")
+    print(f"digest {result.digest}\n")
+
+
 def main() -> None:
+    cores = len(os.sched_getaffinity(0))
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--env", default="FrozenLake-v1", help="any environment with discrete states and actions")
+    options.add_argument("--env", nargs="+", default=["FrozenLake-v1", "Taxi-v4"], help="discrete states and actions")
     options.add_argument("--actors", type=int, default=16)
     options.add_argument("--horizon", type=int, default=100, help="steps of an actor in a round")
     options.add_argument("--rounds", type=int, default=300)
-    options.add_argument("--workers", type=int, default=1)
+    options.add_argument("--workers", type=int, default=min(cores, 16), help="all cores, if left out")
     options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--episodes", type=int, default=1000, help="of the evaluation at the end")
     options.add_argument("--out", type=Path, default=Path("runs"), help="folder for the pictures")
     args = options.parse_args()
-
-    def show(tag: rx.Tag, elapsed: float, _: float | None) -> None:
-        print(f"{CLEAR}round {tag.microstep} of {args.rounds}, {elapsed:.1f} s", end="", flush=True)
-
-    program = QLearning(args.env, args.actors, args.horizon, args.rounds)
     args.out.mkdir(parents=True, exist_ok=True)
-    print(f"the graph: {draw(program, args.out / f'{args.env}-graph')}")
-    progress = show if CLEAR else None  # elsewhere the learner's lines will do
-    result = rx.run(
-        program, workers=args.workers, backend=args.backend, fast=True, seed=args.seed, progress=progress
-    )
-    print(f"{CLEAR}{result.summary()}")
-    print(f"the learning curve: {plot(program.learner.curve, args.env, args.out / f'{args.env}-curve.png')}")
-    returns = evaluate(args.env, program.learner.q, args.episodes, args.seed + 1)
-    print(f"the greedy policy: mean return {returns.mean():.3f} over {args.episodes} episodes")
-    if args.env.startswith("FrozenLake"):
-        print(f"success rate {(returns > 0).mean():.3f}")
-    print(f"digest {result.digest}")
+    for env_id in args.env:
+        train(env_id, args)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ A map of the rooms, from what a user writes down to what runs:
 - reactor, classbody, bank     reactors and rows of them
 - connect                      the wires
 - tree, wiring, ends, levels, check, graph    elaboration: from `main` to a graph of integers, and every error before the run
-- nodes, draw, cli             pictures and the command line
+- nodes, folding, diagram      what there is to see of a program
+- draw, draw_dot, draw_mermaid pictures of it
+- cli, program, doctor         the command line
 - access, run, result          ports that are alive, and running
 """
 
@@ -21,6 +23,7 @@ from reactors.errors import (
     CausalityError,
     ContainmentError,
     DeclarationError,
+    DrawingError,
     DurationError,
     ElaborationError,
     MemoryTooSmall,
@@ -57,6 +60,7 @@ __all__ = [
     "CausalityError",
     "ContainmentError",
     "DeclarationError",
+    "DrawingError",
     "DurationError",
     "ElaborationError",
     "Graph",

@@ -454,6 +454,26 @@ class SeveralWorkers:
         live = self._lives.get(threading.get_ident())
         return live if live is not None else next(iter(self._by_worker.values()))
 
+    @property
+    def value(self) -> Any:
+        return self._live().value
+
+    @property
+    def is_present(self) -> Any:
+        return self._live().is_present
+
+    @property
+    def array(self) -> Any:
+        return self._live().array
+
+    @property
+    def tensor(self) -> Any:
+        return self._live().tensor
+
+    @property
+    def present(self) -> Any:
+        return self._live().present
+
     def set(self, value: Any) -> None:
         self._live().set(value)
 
@@ -462,7 +482,3 @@ class SeveralWorkers:
 
     def schedule(self, value: Any = None, delay: Any = 0) -> Any:
         return self._live().schedule(value, delay)
-
-
-for _name in ("value", "is_present", "array", "tensor", "present"):
-    setattr(SeveralWorkers, _name, property(lambda self, name=_name: getattr(self._live(), name)))

@@ -124,14 +124,15 @@ def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
     from reactors.reactor import Reactor
 
     made = Location.caller()
-    width = checked_length(n, "size", Call("rx.bank", made))
+    call = Call("rx.bank", made)
+    width = checked_length(n, "size", call)
     if isinstance(cls, Reactor):
         raise ContainmentError(
-            f"rx.bank makes its reactors itself: write rx.bank({n}, {spelled(type(cls))}, ...) with the class and its "
+            f"{call} makes its reactors itself: write rx.bank({n}, {spelled(type(cls))}, ...) with the class and its "
             f"arguments, instead of the reactor made at {cls._made_at}"
         )
     if not _is_class(cls):
-        raise ArgumentError(f"rx.bank takes a number and a class of reactors, and was given {cls!r} for the class")
+        raise ArgumentError(f"{call} takes a number and a class of reactors, and is given {cls!r} for the class")
     arguments = [(arg, _takes_index(arg)) for arg in args]
     keywords = {key: (arg, _takes_index(arg)) for key, arg in kwargs.items()}
     members = []

@@ -70,7 +70,7 @@ def settle(reactor: Reactor) -> None:
     Elaboration looked at its `vars`; since then its attributes lie in a dict that shares its keys with others of the class,
     and CPython 3.11 and 3.12 look every attribute up by hash. With keys of its own it is four times faster.
     """
-    reactor.__dict__ = {**reactor.__dict__}
+    reactor.__dict__ = {**reactor.__dict__}  # type: ignore[misc]  # which every class of the user's has
 
 
 class Binding:
@@ -166,7 +166,7 @@ class Binding:
 
     def _revive(self, thing: Any, worker: int, life: type, live: dict[str, Any]) -> None:
         _, rest, at_rest = self._rest.setdefault(id(thing), (thing, thing.__class__, thing.__dict__))
-        twin = object.__new__(live_class(life, rest))
+        twin: Any = object.__new__(live_class(life, rest))
         for name, value in (*at_rest.items(), *live.items()):
             setattr(twin, name, value)
         twins = self._twins.setdefault(id(thing), {})
@@ -196,7 +196,12 @@ def blocks(engine: Engine, elements: list[int]) -> list[tuple[bytes, Any]]:
     if first is None or not first.bytes:
         return []
     for row, source in enumerate(sources):
-        if source is None or source.block != first.block or source.block < 0 or source.data != first.data + row * first.bytes:
+        if (
+            source is None
+            or source.block != first.block
+            or source.block < 0
+            or source.data != first.data + row * first.bytes
+        ):
             return []
     like = engine.image.program.elements[first.element]
     assert like.shape is not None

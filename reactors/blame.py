@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.bank import Bank
 from reactors.declared import Declared
+from reactors.reaction import Reaction
 from reactors.reactor import Reactor
 from reactors.standins import Elsewhere
 
@@ -42,13 +43,17 @@ def culprit(thing: Any, fault: Callable[[Any], Exception | None], depth: int = 0
 
 def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(thing, Reactor | Elsewhere | Declared | Bank):
-        return
+        return  # they travel in a way of their own
     if isinstance(thing, dict):
         yield from ((f"[{key!r}]", value) for key, value in thing.items())
     elif isinstance(thing, list | tuple):
         yield from ((f"[{i}]", value) for i, value in enumerate(thing))
     elif isinstance(thing, set | frozenset):
         yield from (("", value) for value in thing)
+    elif isinstance(thing, type):
+        for name, value in list(vars(thing).items()):
+            functions = (value.body, value.late) if isinstance(value, Reaction) else (value,)
+            yield from ((f".{name}", function) for function in functions if name != "__init__")
     elif isinstance(thing, MethodType):
         yield from (("", thing.__self__), ("", thing.__func__))
     elif isinstance(thing, FunctionType):

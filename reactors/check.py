@@ -52,17 +52,22 @@ def _warn_of_inputs(precedence: Precedence, tree: Tree, wiring: Wiring, declared
             if whole.path in paths[-1:]:
                 continue
             paths.append(whole.path)
-            verb = "is triggered by" if e in reaction.triggers else "reads"
-            lack = "no connection leads there and no reaction sets it; connect it, or remove it there"
-            if isinstance(handle, Output):
-                lack = "no reaction sets it; name it in the effects of one"
-            elif e in wiring.up:
-                lack = f"no reaction sets {elements[wiring.up[e].source].path}, to which it is connected; let one do so"
-            words.setdefault(
-                key, f"({whole.location}): the reaction {reaction.name} ({declared[r].location}) {verb} it, but {lack}"
-            )
+            if key not in words:
+                words[key] = _without_source(tree, wiring, handle, e, reaction, declared[r])
     for which, paths in silent.items():
         _warn(which[0].location, f"{_listed(paths)} {words[which]}")
+
+
+def _without_source(
+    tree: Tree, wiring: Wiring, port: Port[Any], e: int, reaction: Reaction, declared: Declaration[Any]
+) -> str:
+    verb = "is triggered by" if e in reaction.triggers else "reads"
+    lack = "no connection leads there and no reaction sets it; connect it, or remove it there"
+    if isinstance(port, Output):
+        lack = "no reaction sets it; name it in the effects of one"
+    elif e in wiring.up:
+        lack = f"no reaction sets {tree.elements[wiring.up[e].source].path}, to which it is connected; let one do so"
+    return f"({port.location}): the reaction {reaction.name} ({declared.location}) {verb} it, but {lack}"
 
 
 def _warn_of_reactions(precedence: Precedence, tree: Tree, declared: list[Declaration[Any]]) -> None:
@@ -99,6 +104,8 @@ def _warn_of_reactions(precedence: Precedence, tree: Tree, declared: list[Declar
     circle = [r for r in dead if not explained[r]]
     if circle:
         why = "they trigger only one another; let one of them be triggered by rx.startup or a timer"
+        if len(circle) == 1:
+            why = "it triggers only itself; let it be triggered by rx.startup or a timer"
         _warn_dead(tree, declared, reactions, circle, why)
 
 

@@ -59,7 +59,11 @@ class Connection:
         self.location = location
 
     def __repr__(self) -> str:
-        return f"<connection {_spell(self.sources)} -> {_spell(self.targets)} ({self.location})>"
+        return f"<{self.spelled()}>"
+
+    def spelled(self) -> str:
+        """Its ends and where it is made, as errors name it."""
+        return f"connection {_spell(self.sources)} -> {_spell(self.targets)} ({self.location})"
 
 
 def connect(
@@ -114,7 +118,7 @@ def attach(
     targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target", location))
     connection = Connection(sources, targets, delay, physical, broadcast, location)
     if executing.program:
-        raise StructureError(f"{connection!r} drawn while the program runs: connections are drawn in __init__")
+        raise _too_late(connection)
     for port in sources + targets:
         if port._declared is port and port._class is not None:
             raise WiringError(
@@ -122,9 +126,13 @@ def attach(
                 f"reactor: make one (self.x = {spelled(port._class)}(...)) and write self.x.{port.name}"
             )
         if port._owner is not None and port._owner._engine is not None:
-            raise StructureError(f"{connection!r} drawn while the program runs: connections are drawn in __init__")
+            raise _too_late(connection)
         whole = port._whole
         whole._connections = (*whole._connections, connection)
+
+
+def _too_late(connection: Connection) -> StructureError:
+    return StructureError(f"the {connection.spelled()} is drawn while the program runs; draw it in __init__")
 
 
 def _ports(given: object, side: str, location: Location) -> Iterator[Port[Any]]:

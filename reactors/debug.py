@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 class DebugPort(ObjectPort):
     """What costs too much for every day: types are checked, values that a reader changed are found."""
 
-    _seal: bytes | None = None
+    _store: DebugStore
+    _asked: tuple[Any, ...] | None = None
+    _warned = False
 
     @property
     def value(self) -> Any:
@@ -48,7 +50,7 @@ class DebugPort(ObjectPort):
         self._store.seal = _sealed(self._store.value), self._store.value
 
     def _check_seal(self) -> None:
-        seal, value = getattr(self._store, "seal", (None, None))
+        seal, value = self._store.seal
         if seal is not None and _sealed(value) != seal:
             self._store.seal = (None, None)
             raise SharedValueError(
@@ -61,10 +63,10 @@ class DebugPort(ObjectPort):
 
     def _asked_before_reading(self) -> None:
         running = self._engine.running()
-        if running < 0 or getattr(self, "_asked", None) == self._moment():
+        if running < 0 or self._asked == self._moment():
             return
         reaction = self._engine.image.program.reactions[running]
-        if self._element in reaction.triggers or self._element in reaction.effects or getattr(self, "_warned", False):
+        if self._element in reaction.triggers or self._element in reaction.effects or self._warned:
             return
         self._warned = True
         path = f"{self._engine.image.program.reactors[reaction.reactor].path}.{reaction.name}"
@@ -80,6 +82,10 @@ class DebugStore(ObjectStore):
     """Remembers a digest of the value, to find out that somebody changed it."""
 
     __slots__ = ("seal",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seal: tuple[bytes | None, Any] = (None, None)
 
 
 def _sealed(value: Any) -> bytes | None:

@@ -42,7 +42,7 @@ def enlist(tree: Tree) -> tuple[list[Row], list[Reaction[Any]]]:
             )
             row = Row(index, number, reaction.name, 0, triggers, uses, effects)
             if reaction.limit is not None:
-                row.deadline = reaction.deadline_ns(place.reactor)
+                row.deadline = resolved_duration(reaction.limit, "deadline", _of(reaction, place), place.reactor)
             if reaction.stop is not None:
                 row.stop = _stop_offset(reaction, reaction.stop, place)
             if isinstance(reaction.body, Native):
@@ -139,11 +139,16 @@ def _check_method(place: Place, reaction: Reaction[Any]) -> None:
             check_code(reaction, own, own_code(body), f"{place.path}.{body.__name__}")
 
 
+def _of(reaction: Reaction[Any], place: Place) -> Reaction[Any]:
+    """The reaction of this reactor, for messages."""
+    return reaction if reaction._owner is not None else reaction._bind(place.reactor)
+
+
 def _stop_offset(reaction: Reaction[Any], stop: Stop, place: Place) -> tuple[int, int]:
     if stop.delay is None:
         return 0, 1
     given = checked_duration(stop.delay, "delay", "rx.stop.after")
-    ns = resolved_duration(given, "rx.stop.after", reaction, place.reactor)
+    ns = resolved_duration(given, "rx.stop.after", _of(reaction, place), place.reactor)
     return (ns, 0) if ns else (0, 1)
 
 

@@ -129,3 +129,10 @@ class ShippingError(ReactorError):
 
 class MemoryTooSmall(ReactorError, MemoryError):  # noqa: N818 - it is what is wrong
     """The ports of the program need more memory than there is."""
+
+
+# Drawing.
+
+
+class DrawingError(ReactorError):
+    """A picture that cannot be made: the program `dot` is missing, or has failed."""

@@ -7,8 +7,10 @@ plain integers, and for people, the tree of reactors and the graphs of connectio
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from reactors.check import warn_of_the_unlikely
 from reactors.ends import body_of, enlist, late_of, written_by
@@ -20,10 +22,13 @@ from reactors_runtime.program import Program
 from reactors_runtime.program import Reactor as Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import os
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     import networkx as nx
 
+    from reactors.draw import Options
     from reactors.native import Native
     from reactors.reaction import Reaction
     from reactors.reactor import Reactor
@@ -61,6 +66,10 @@ class Graph:
     late: list[Callable[[], object] | None]  # likewise: what runs instead when the deadline is missed
 
     def __init__(self, main: Reactor, *, debug: bool = False) -> None:
+        with _without_collections():
+            self._elaborate(main, debug=debug)
+
+    def _elaborate(self, main: Reactor, *, debug: bool) -> None:
         tree = grow(main)
         wiring = wire(tree)
         rows, declared = enlist(tree)
@@ -151,25 +160,47 @@ class Graph:
             )
         return graph
 
-    def draw(self, file: str | None = None, **options: Any) -> Any:
-        """Draws the program into a file, by its suffix (.svg, .png, .pdf); `reactors.draw` has the options."""
+    def draw(self, file: str | os.PathLike[str], **options: Unpack[Options]) -> Path:
+        """Draws the program into a file, by its suffix: .svg, .png, .pdf, .dot or .mmd; the options are those of `Options`.
+
+        `graph.draw("g.svg", apg=True)` draws the precedence graph, `expand=True` every member of a bank, and `workers=2`
+        colours show where each reactor runs.
+        """
         from reactors import draw
 
         return draw.draw(self, file, **options)
 
-    def dot(self, **options: Any) -> str:
+    @property
+    def dot(self) -> str:
         """The drawing as DOT text."""
         from reactors import draw
 
-        return draw.dot(self, **options)
+        return draw.dot(self)
 
-    def mermaid(self, **options: Any) -> str:
+    def mermaid(self, **options: Unpack[Options]) -> str:
         """The drawing as Mermaid text."""
         from reactors import draw
 
         return draw.mermaid(self, **options)
 
-    def _repr_svg_(self) -> str:
+    def _repr_svg_(self) -> str | None:
         from reactors import draw
 
         return draw.svg(self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
+        from reactors import draw
+
+        return draw.mimebundle(self)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """No garbage collection meanwhile: everything that is made stays, and looking through it again and again takes long."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

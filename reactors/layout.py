@@ -85,9 +85,9 @@ def checked_type(given: object, call: Call) -> type | types.UnionType | None:
     origin = typing.get_origin(given)
     if isinstance(origin, type):
         return origin
+    arrays = "" if "Action" in call.name else f"; for arrays write {call.name}(shape=..., dtype=...)"
     raise ArgumentError(
-        f"{call} is given {given!r}, of type {type(given).__name__}, and takes a type, as in {call.name}(int); for "
-        f"arrays write {call.name}(shape=..., dtype=...)"
+        f"{call} is given {given!r}, of type {type(given).__name__}, and takes a type, as in {call.name}(int){arrays}"
     )
 
 

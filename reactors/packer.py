@@ -11,17 +11,20 @@ from __future__ import annotations
 import io
 import pickle
 import sys
+from functools import partial
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import cloudpickle
 
 from reactors.bank import Bank
 from reactors.declared import Declared
+from reactors.native import Native
 from reactors.ports import Port
 from reactors.reaction import Reaction
 from reactors.reactor import Reactor
-from reactors.standins import Elsewhere
+from reactors.relocating import recipe
+from reactors.standins import Elsewhere, made_already
 from reactors_runtime.imports import installed
 
 if TYPE_CHECKING:
@@ -40,13 +43,20 @@ def kinds_by_value() -> dict[type, str]:
     return dict(_IDS_BY_KIND)
 
 
-class Packer(cloudpickle.Pickler):
+class Sink(Protocol):
+    """What a pickler writes to."""
+
+    def write(self, piece: Any, /) -> Any:
+        """Take a piece of the pickle."""
+
+
+class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
     """What both directions have in common.
 
     It notes the `modules` that unpickling will import, and the `definitions`, by module and name, that go by value.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Sink) -> None:
         super().__init__(file, protocol=5)
         self.modules: dict[str, None] = {}
         self.definitions: dict[tuple[str, str], type | FunctionType] = {}
@@ -56,10 +66,14 @@ class Packer(cloudpickle.Pickler):
         """How to pickle `obj`; asked for everything but the plainest values."""
         if isinstance(obj, Declared) and not isinstance(obj, Reaction) and obj._owner is not None:
             return self.handle(obj)
+        if isinstance(obj, Declared) and obj._class is not None and self._by_reference(obj._class):
+            return getattr, (obj._class, obj.name)
         if isinstance(obj, Reactor | Elsewhere) and (reduced := self.reactor(obj)) is not NotImplemented:
             return reduced
         if isinstance(obj, Bank) and len(obj):
             return Bank, (obj._members,)  # its class is for banks without members, and may not belong here
+        if isinstance(obj, Native):
+            return recipe(obj)
         if isinstance(obj, ModuleType):
             self._note(obj.__name__)
         elif isinstance(obj, type | FunctionType):
@@ -68,10 +82,12 @@ class Packer(cloudpickle.Pickler):
                 self.definitions[obj.__module__, obj.__qualname__] = obj
             if isinstance(obj, FunctionType) and (where := _in_reaction(obj)):
                 return _function_of, where
+            if isinstance(obj, type) and issubclass(obj, Reactor):
+                return self._without_init(super().reducer_override(obj))
         elif isinstance(obj, io.IOBase) and not isinstance(obj, io.BytesIO | io.StringIO):
             if obj not in (sys.stdout, sys.stderr):  # cloudpickle would send what is in the file
                 raise pickle.PicklingError("an open file belongs to one process")
-        elif (torch := sys.modules.get("torch")) and isinstance(obj, torch.Tensor) and obj.is_cuda:
+        elif _on_gpu(obj):
             raise pickle.PicklingError("a tensor on a GPU belongs to one process")
         return super().reducer_override(obj)
 
@@ -91,6 +107,22 @@ class Packer(cloudpickle.Pickler):
                 self._by_value[name] = module
                 cloudpickle.register_pickle_by_value(module)
 
+    def _without_init(self, reduced: Any) -> Any:
+        """A class that goes by value goes without its `__init__`, which has run, and what only that needs."""
+        if isinstance(reduced, tuple) and "__init__" in (names := reduced[2][0]):
+            names["__init__"] = made_already
+        return reduced
+
+    def _by_reference(self, kind: type) -> bool:
+        """Whether a class is found by its name where this will be unpickled."""
+        self._note(kind.__module__)
+        found: Any = None
+        if kind.__module__ != "__main__" and kind.__module__ not in self._by_value:
+            found = sys.modules.get(kind.__module__)
+            for name in kind.__qualname__.split("."):
+                found = getattr(found, name, None)
+        return found is kind
+
     def dump(self, obj: object) -> None:
         """Pickle `obj`."""
         try:
@@ -101,10 +133,10 @@ class Packer(cloudpickle.Pickler):
             self._by_value.clear()
 
 
-class Nowhere(io.RawIOBase):
+class Nowhere:
     """A file for those who want to know whether something can be pickled."""
 
-    def write(self, piece: Any) -> int:
+    def write(self, piece: Any, /) -> int:
         """Forget it."""
         return len(piece)
 
@@ -112,7 +144,7 @@ class Nowhere(io.RawIOBase):
 class Outward(Packer):
     """To worker `worker`, from the caller."""
 
-    def __init__(self, file: BinaryIO, graph: Graph, placement: Sequence[int], worker: int) -> None:
+    def __init__(self, file: Sink, graph: Graph, placement: Sequence[int], worker: int) -> None:
         super().__init__(file)
         self._placement, self._worker = placement, worker
         self._numbers = {id(reactor): number for number, reactor in enumerate(graph.reactors)}
@@ -123,11 +155,16 @@ class Outward(Packer):
                     owner = graph.program.elements[element].reactor
                     if placement[owner] != worker:
                         port: Any = graph.elements[element]
-                        port = getattr(port, "_multiport", None) or port
+                        port = port if getattr(port, "_multiport", None) is None else port._multiport
                         self._used.setdefault(owner, {})[port.name] = port
 
     def handle(self, port: Any) -> Any:
-        """It becomes its own declaration, so that the class of a reactor that lives elsewhere need not come along."""
+        """As it is if its reactor lives there. If not, it becomes its own declaration, so that no class comes along."""
+        number = self._numbers.get(id(port._owner))
+        if number is not None and self._placement[number] == self._worker:
+            state = dict(vars(port))
+            state.pop("_connections", None)
+            return empty, (type(port),), state
         state = {**vars(port._declared), **vars(port), "_declared": port}
         if isinstance(port, Port):
             state["_layout"] = port._carried()
@@ -147,16 +184,24 @@ class Outward(Packer):
 
 
 class Homeward(Packer):
-    """To the caller, from a worker: `numbers` has its reactors by id, `kinds` the classes that came by value."""
+    """To the caller, from a worker.
 
-    def __init__(self, file: BinaryIO, numbers: Mapping[int, int], kinds: Mapping[type, str]) -> None:
+    By id, `numbers` has its reactors, and `memories` the arrays that C functions work on with the numbers of their
+    reactions; `kinds` has the classes that came by value.
+    """
+
+    def __init__(
+        self, file: Sink, numbers: Mapping[int, int], kinds: Mapping[type, str], memories: Mapping[int, int]
+    ) -> None:
         super().__init__(file)
-        self._numbers, self._kinds = numbers, kinds
+        self._numbers, self._kinds, self._memories = numbers, kinds, memories
 
     def reducer_override(self, obj: Any) -> Any:
         """As in both directions, but a class that came from the caller is the caller's."""
         if isinstance(obj, type) and obj in self._kinds:
             return callers_class, (self._kinds[obj],)
+        if id(obj) in self._memories:
+            return callers_memory, (self._memories[id(obj)],)
         return super().reducer_override(obj)
 
     def handle(self, port: Any) -> Any:
@@ -181,6 +226,7 @@ class Homecoming(pickle.Unpickler):
         super().__init__(file)
         self._known: dict[str, Callable[..., Any]] = {
             "callers_class": _KINDS_BY_ID.__getitem__,
+            "callers_memory": partial(memory_of, graph),
             "callers_reactor": graph.reactors.__getitem__,
             "callers_element": graph.elements.__getitem__,
             "callers_port": lambda number, name: vars(graph.reactors[number])[name],
@@ -191,6 +237,12 @@ class Homecoming(pickle.Unpickler):
         return self._known[name] if module == __name__ and name in self._known else super().find_class(module, name)
 
 
+def memory_of(graph: Graph, number: int) -> Any:
+    """The array that a reaction in C works on."""
+    native: Any = graph.declarations[number].body
+    return native.state
+
+
 def empty(kind: type) -> Any:
     """A reactor or port that its maker knows nothing of."""
     return object.__new__(kind)
@@ -199,6 +251,11 @@ def empty(kind: type) -> Any:
 def callers_class(identity: str) -> NoReturn:
     """A reference; `Homecoming` resolves it."""
     raise LookupError(identity)
+
+
+def callers_memory(number: int) -> NoReturn:
+    """Likewise."""
+    raise LookupError(number)
 
 
 def callers_reactor(number: int) -> NoReturn:
@@ -214,6 +271,11 @@ def callers_element(number: int) -> NoReturn:
 def callers_port(number: int, name: str) -> NoReturn:
     """Likewise."""
     raise LookupError(number, name)
+
+
+def _on_gpu(obj: Any) -> bool:
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and isinstance(obj, torch.Tensor) and bool(obj.is_cuda)
 
 
 def _in_reaction(function: FunctionType) -> tuple[type, str, str] | None:

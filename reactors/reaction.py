@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
-from reactors.actions import Action, Timed, Timer, checked_duration, resolved_duration
+from reactors.actions import Action, Timed, Timer, checked_duration
 from reactors.bank import Bank, Ports
 from reactors.declared import Declared
 from reactors.errors import ArgumentError, DeclarationError
@@ -47,30 +46,39 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
+class Ends(NamedTuple):
+    """What a reaction names: its triggers, what else it reads, what it may write, and whether it may stop the program."""
+
+    triggers: tuple[Any, ...]
+    uses: tuple[Any, ...]
+    effects: tuple[Any, ...]
+    stop: Stop | None
+
+    @classmethod
+    def of(cls, triggers: object, uses: object, effects: object, where: object) -> Ends:
+        """The single ports, timers and actions in arguments that may nest them; anything else is refused."""
+        written = list(flattened(effects, "effects", where))
+        stops = [effect for effect in written if isinstance(effect, Stop)]
+        if len(stops) > 1:
+            raise ArgumentError(
+                f"{where}: effects has {stops[0]!r} and {stops[1]!r}; a reaction has one way to stop the program"
+            )
+        return cls(
+            tuple(flattened(triggers, "triggers", where)),
+            tuple(flattened(uses, "uses", where)),
+            tuple(effect for effect in written if not isinstance(effect, Stop)),
+            stops[0] if stops else None,
+        )
+
+
 class Reaction(Declared, Generic[R]):
     """A declared reaction; on an instance, `reactor.name` is the method itself."""
 
     word = "reaction"
 
-    def __init__(
-        self,
-        body: Callable[..., object] | Native,
-        triggers: object,
-        uses: object,
-        effects: object,
-        where: object,
-    ) -> None:
+    def __init__(self, body: Callable[..., object] | Native, ends: Ends) -> None:
         self.body = body
-        self.triggers: tuple[Any, ...] = tuple(flattened(triggers, "triggers", where))
-        self.uses: tuple[Any, ...] = tuple(flattened(uses, "uses", where))
-        writes = tuple(flattened(effects, "effects", where))
-        self.effects = tuple(effect for effect in writes if not isinstance(effect, Stop))
-        stops = [effect for effect in writes if isinstance(effect, Stop)]
-        if len(stops) > 1:
-            raise ArgumentError(
-                f"{where}: effects has {stops[0]!r} and {stops[1]!r}; a reaction has one way to stop the program"
-            )
-        self.stop = stops[0] if stops else None
+        self.triggers, self.uses, self.effects, self.stop = ends
         self.builtins = {end for end in (*self.triggers, *self.uses) if isinstance(end, BuiltinTrigger)}
         self.limit: int | str | None = None  # the deadline
         self.late: Callable[..., object] | None = None
@@ -116,10 +124,6 @@ class Reaction(Declared, Generic[R]):
 
         return declare
 
-    def deadline_ns(self, owner: Any) -> int | None:
-        """The deadline for one reactor."""
-        return None if self.limit is None else resolved_duration(self.limit, "deadline", self, owner)
-
 
 def reaction(
     *triggers: Trigger, uses: Uses = (), effects: Effects = ()
@@ -143,14 +147,12 @@ def reaction(
         raise DeclarationError(
             f"{_spelled(triggers[0])}: @rx.reaction without triggers; write @rx.reaction(trigger, ...)"
         )
-    call = Call("rx.reaction", Location.caller())
-    for group, given in (("triggers", triggers), ("uses", uses), ("effects", effects)):
-        deque(flattened(given, group, call), 0)  # refused here, where the line is
+    ends = Ends.of(triggers, uses, effects, Call("rx.reaction", Location.caller()))
 
     def declare(method: Callable[[R], None] | Native) -> Reaction[R]:
         if not isinstance(method, Native):
             checked_method(method, "the reaction")
-        declared: Reaction[R] = Reaction(method, triggers, uses, effects, call)
+        declared: Reaction[R] = Reaction(method, ends)
         declared._declare(sys._getframe(1))
         return declared
 
@@ -158,7 +160,7 @@ def reaction(
 
 
 def flattened(given: object, what: str, where: object) -> Iterator[Any]:
-    """The single ports, timers and actions in an argument that may nest them; anything else is refused."""
+    """What an argument names, however nested."""
     if isinstance(given, _KINDS[what]):
         yield given
     elif isinstance(given, Ports | list | tuple):

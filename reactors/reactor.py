@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import threading
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from reactors.actions import checked_duration
 from reactors.classbody import complete
@@ -22,7 +22,7 @@ from reactors.declared import Declared, spelled
 from reactors.errors import DeclarationError, OutsideReactionError, StructureError
 from reactors.location import Call, Location
 from reactors.native import Native
-from reactors.reaction import Effects, Reaction, Triggers, Uses, checked_body
+from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,13 +89,14 @@ class Reactor:
         complete(cls, Location.caller())
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: ARG004 - they are for __init__
-        self = object.__new__(cls)
+        """A reactor with its ports, timers and actions, whether or not `__init__` goes on to call this one's."""
+        self = object.__new__(cast("type[Self]", Bare) if cls is Reactor else cls)
         frame = sys._getframe(1)
         self._made_at = Location(frame.f_code.co_filename, frame.f_lineno)
         if executing.program:
             raise StructureError(
-                f"a {spelled(cls)} made at {self._made_at} while the program runs: its graph is fixed by then; make "
-                "all reactors in __init__, and keep those that are to do nothing yet without input"
+                f"a {spelled(cls)} is made at {self._made_at} while the program runs, but its graph is fixed by then; make "
+                f"it in __init__ and let it wait for its first input"
             )
         self._added_reactions = []
         self._bank_index = 0
@@ -146,10 +147,10 @@ class Reactor:
         """
         where = Call(f"{self.path}.add_reaction", Location.caller())
         if executing.program or self._engine is not None:
-            raise StructureError(f"{where} while the program runs: reactions are declared in the class or in __init__")
+            raise StructureError(f"{where} while the program runs; declare reactions in the class or in __init__")
         if (deadline is None) != (late is None):
             raise DeclarationError(f"{where}: deadline and late go together: how long, and what to run instead")
-        declared: Reaction[Any] = Reaction(checked_body(body, where, "body"), triggers, uses, effects, where)
+        declared: Reaction[Any] = Reaction(checked_body(body, where, "body"), Ends.of(triggers, uses, effects, where))
         declared._declare(sys._getframe(1))
         declared._owner, declared.name = self, self._free_name(body)
         if deadline is not None and late is not None:
@@ -214,3 +215,7 @@ class Reactor:
                 "program runs"
             )
         return self._engine
+
+
+class Bare(Reactor):
+    """What `rx.Reactor()` makes: a container without a class of its own, to which attributes can be assigned."""

@@ -113,7 +113,9 @@ def collect(image: Image, memory: Memory, wall_time: float, seed: int, backend: 
             reactions.append(ReactionStatistics(path, worker, count, late, seconds))
         bell = bells[worker]
         workers.append(
-            WorkerStatistics(worker, int(bell["tags"]), int(bell["reactions"]), bell["waited_ns"] / 1e9, int(bell["sleeps"]))
+            WorkerStatistics(
+                worker, int(bell["tags"]), int(bell["reactions"]), bell["waited_ns"] / 1e9, int(bell["sleeps"])
+            )
         )
         now = tables.view(memory, part.offsets["now"], 1, tables.TAG)[0]
         final = max(final, Tag(int(now["time"]), int(now["microstep"])))

@@ -85,7 +85,7 @@ def run(
     graph = main if isinstance(main, Graph) else Graph(whole(main))
     if any(reactor._engine is not None for reactor in graph.reactors):
         raise StructureError(f"{graph.main.path} is running already; wait for its end, or make another one")
-    backend = chosen(backend, workers)
+    way = chosen(backend, workers)
     program = graph.program
     physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
     options = Options(
@@ -93,13 +93,15 @@ def run(
         keepalive=physical if keepalive is None else keepalive,
         timeout=limit,
         spin=100_000 if workers <= len(os.sched_getaffinity(0)) else 0,
-        processes=backend == "process",
+        processes=way == "process",
         max_microsteps=max_microsteps or 0,
         trace=1 << 16 if trace is not None else 0,
     )
     image = Image(program, placed(graph, workers, placement), workers, options)
     try:
-        memory = Memory.reserve(image.size, limit=image.size + (1 << 36 if backend == "process" else 0), shares=image.shares)
+        memory = Memory.reserve(
+            image.size, limit=image.size + (1 << 36 if way == "process" else 0), shares=image.shares
+        )
     except OutOfMemory as error:
         raise MemoryTooSmall(f"{graph.main.path}: {error}") from None
     with memory:
@@ -108,8 +110,8 @@ def run(
             reactor._run_seed, reactor._rng = seed, None
         began = time.perf_counter()
         try:
-            with Progress(progress, image, memory, in_thread=backend == "inline") as line:
-                BACKEND[backend](graph, image, memory, line, debug)
+            with Progress(progress, image, memory, in_thread=way == "inline") as line:
+                BACKEND[way](graph, image, memory, line, debug)
         except ReactionFailed as failed:
             raise failure(graph, failed) from failed.exception
         except Runaway as error:
@@ -120,7 +122,7 @@ def run(
                 from reactors.timeline import write
 
                 write(trace, graph, image, memory)
-        return collect(image, memory, wall_time, seed, backend)
+        return collect(image, memory, wall_time, seed, way)
 
 
 # ---- backends ----
@@ -200,7 +202,9 @@ def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, deb
     parts = [shipping.pack(graph, image, worker, debug=debug) for worker in range(image.workers)]
     binding.attach_caller(image, memory)
     try:
-        reports = workers.run(image, memory, parts, modules=shipping.modules(parts), on_wait=line.look if line.wanted else None)
+        reports = workers.run(
+            image, memory, parts, modules=shipping.modules(parts), on_wait=line.look if line.wanted else None
+        )
     finally:
         binding.detach()
     shipping.unpack(graph, image, reports)
@@ -214,7 +218,9 @@ BACKEND = {"inline": inline, "thread": in_threads, "process": in_processes}
 
 def first(failures: list[BaseException]) -> BaseException:
     """What happened first in logical time; what is no reaction's failure before all others."""
-    return min(failures, key=lambda error: (*error.tag, error.reaction) if isinstance(error, ReactionFailed) else (-1, 0, 0))
+    return min(
+        failures, key=lambda error: (*error.tag, error.reaction) if isinstance(error, ReactionFailed) else (-1, 0, 0)
+    )
 
 
 # ---- arguments and messages ----
@@ -246,9 +252,13 @@ def chosen(backend: str, workers: int) -> str:
 def whole(main: object) -> Reactor:
     """`main`, if it is a reactor that stands by itself."""
     if isinstance(main, type) and issubclass(main, Reactor):
-        raise ContainmentError(f"rx.run takes a reactor, and was given the class {main.__qualname__}; write rx.run({main.__qualname__}())")
+        raise ContainmentError(
+            f"rx.run takes a reactor, and was given the class {main.__qualname__}; write rx.run({main.__qualname__}())"
+        )
     if not isinstance(main, Reactor):
-        raise ArgumentError(f"rx.run takes a reactor or an rx.Graph, and was given {main!r}, of type {type(main).__name__}")
+        raise ArgumentError(
+            f"rx.run takes a reactor or an rx.Graph, and was given {main!r}, of type {type(main).__name__}"
+        )
     return main
 
 
@@ -258,7 +268,9 @@ def placed(graph: Graph, workers: int, placement: Any) -> list[int]:
     if placement == "auto":
         return placements.spread(reactors, workers)
     if isinstance(placement, str):
-        raise PlacementError(f'placement of rx.run is {placement!r}; write "auto", a dict or a function of path -> worker')
+        raise PlacementError(
+            f'placement of rx.run is {placement!r}; write "auto", a dict or a function of path -> worker'
+        )
     try:
         return placements.overridden(reactors, workers, placement)
     except KeyError as error:

@@ -18,11 +18,22 @@ from reactors.blame import culprit
 from reactors.declared import Declared
 from reactors.errors import ShippingError, WorkerDied, WorkerError, WorkerStartError
 from reactors.native import Native
-from reactors.packer import Homecoming, Homeward, Nowhere, Outward, Packer, importable_ahead, kinds_by_value
+from reactors.packer import (
+    Homecoming,
+    Homeward,
+    Nowhere,
+    Outward,
+    Packer,
+    Sink,
+    importable_ahead,
+    kinds_by_value,
+    memory_of,
+)
 from reactors.reactor import Reactor, executing
 from reactors.standins import Elsewhere, Missing
 from reactors.triggers import Startup
 from reactors_runtime import faults
+from reactors_runtime._core import lib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,11 +52,9 @@ _UNCHANGED = (
     *(str, bytes, int, float, bool, complex, type(None)),
 )
 _CHANGED = object()  # is nobody's value
-_KEPT_SLOTS = tuple(  # of what this package keeps about a reactor, what a worker needs to know
-    name
-    for name in Reactor.__slots__
-    if name not in ("__dict__", "__weakref__", "_added_reactions", "_container", "_engine", "_own_rng")
-)
+# Of what this package keeps about a reactor, what a worker does not need, or has its own of.
+_UNSENT = {"__dict__", "__weakref__", "_added_reactions", "_container", "_engine", "_rng"}
+_SENT = [name for name in Reactor.__slots__ if name not in _UNSENT]
 
 
 class Parcel(bytes):
@@ -82,9 +91,11 @@ def unpack(graph: Graph, image: Image, reports: Iterable[Report]) -> None:
             continue
         with report.attributes as file:
             try:
-                changes: dict[int, Change] = Homecoming(file, graph).load()
+                changes, memories = Homecoming(file, graph).load()
             except Exception as error:  # noqa: BLE001 - any code runs when things are unpickled
-                changes = _lost(graph, image, report.worker, error)
+                changes, memories = _lost(graph, image, report.worker, error), {}
+        for number, memory in memories.items():
+            memory_of(graph, number)[...] = memory
         for number, (state, gone) in changes.items():
             reactor = graph.reactors[number]
             for name in gone:
@@ -145,18 +156,22 @@ class Part:
         self.definitions = _definitions(graph, placement)
         self.numbers = [number for number, at in enumerate(placement) if at == worker]
         self.reactors = [graph.reactors[number] for number in self.numbers]
-        self.kept = [{name: getattr(reactor, name) for name in _KEPT_SLOTS} for reactor in self.reactors]
+        self.kept = [{name: getattr(reactor, name) for name in _SENT} for reactor in self.reactors]
         self.states = [attributes(reactor) for reactor in self.reactors]
         self.bodies: list[Any] = []  # of reactions declared in a class, reactor and position there
         self.late: list[Any] = []
+        self.natives: dict[int, tuple[int, Native]] = {}  # with their numbers on the worker
         mine = set(self.numbers)
         elements = {element for element, e in enumerate(program.elements) if e.reactor in mine}
         for number, reaction in enumerate(program.reactions):
             if reaction.reactor in mine:
                 elements.update(reaction.triggers, reaction.uses, reaction.effects)
                 declared, reactor = graph.declarations[number], graph.reactors[reaction.reactor]
+                body: Any
+                late: Any
                 if isinstance(declared.body, Native):
-                    body = late = None  # the engine knows it
+                    self.natives[number] = len(self.bodies), declared.body
+                    body = late = None  # it never comes to Python
                 elif declared._owner is None:
                     body = late = reactor, type(reactor)._reactions.index(declared)
                 else:
@@ -178,7 +193,7 @@ class Part:
         for reactor, kept, state in zip(self.reactors, self.kept, self.states, strict=True):
             for name, value in (*kept.items(), *state.items()):
                 object.__setattr__(reactor, name, value)
-            reactor._added_reactions, reactor._container, reactor._own_rng = [], None, None
+            reactor._added_reactions, reactor._container, reactor._rng = [], None, None
             reactor._engine = context
             settle(reactor)
         self.states.clear()
@@ -186,6 +201,8 @@ class Part:
             [self.handles.get(e) for e in range(len(engine.image.program.elements))], debug=self.debug
         )
         self.binding.attach(engine)
+        for local, native in self.natives.values():
+            lib.rx_set_native(engine.core, local, native.function.address, native.function.state)
         executing.program = True
         return [_body(body, "body") for body in self.bodies], [_body(late, "late") for late in self.late]
 
@@ -199,8 +216,12 @@ class Part:
             now = attributes(reactor)
             state = {name: value for name, value in now.items() if not _same(value, before.get(name, _CHANGED))}
             changes[number] = state, [name for name in before if name not in now]
+        self.memories = {
+            number: native.state for number, (_, native) in self.natives.items() if native.state is not None
+        }
+        memories = {number: memory.copy() for number, memory in self.memories.items()}
         try:
-            self._packer(file).dump(changes)
+            self._packer(file).dump((changes, memories))
         except Exception:  # noqa: BLE001 - any code runs when things are pickled
             file.seek(0)
             file.truncate()
@@ -209,10 +230,11 @@ class Part:
                     error = _fault(self._packer(Nowhere()), value)
                     if error is not None:
                         state[name] = Missing(f"{reactor.path}.{name}", f"{_kind(value)} cannot be sent ({error})")
-            self._packer(file).dump(changes)
+            self._packer(file).dump((changes, memories))
 
-    def _packer(self, file: BinaryIO) -> Homeward:
-        return Homeward(file, {id(r): n for n, r in zip(self.numbers, self.reactors, strict=True)}, self.kinds)
+    def _packer(self, file: Sink) -> Homeward:
+        numbers = {id(reactor): number for number, reactor in zip(self.numbers, self.reactors, strict=True)}
+        return Homeward(file, numbers, self.kinds, {id(memory): number for number, memory in self.memories.items()})
 
 
 def _same(now: Any, before: Any) -> bool:

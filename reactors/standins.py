@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from reactors.errors import ShippingError
+from reactors.errors import ShippingError, StructureError
 
 
 class Elsewhere:
@@ -32,6 +32,14 @@ class Elsewhere:
 
     def __repr__(self) -> str:
         return f"<reactor {self.path} on worker {self._worker}>"
+
+
+def made_already(self: object, *_: object, **__: object) -> NoReturn:
+    """Stands for the `__init__` of a reactor whose class was sent to a worker."""
+    raise StructureError(
+        f"{self}: __init__ has run in the caller, once, and cannot be called in a reaction; move what is to happen again "
+        f"into a method of its own"
+    )
 
 
 class Missing:

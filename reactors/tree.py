@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
-from warnings import warn
+from warnings import warn_explicit
 
 from reactors.actions import Action, PhysicalAction, Timed, Timer
 from reactors.bank import Bank
@@ -45,7 +45,11 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Tree:
-    """All reactors and all elements of a program, each in order of elaboration."""
+    """All reactors and all elements of a program, each in order of elaboration.
+
+    The elements of one reactor are its ports, then its timers and actions, then its startup and shutdown if it has use for
+    these.
+    """
 
     places: list[Place] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)
@@ -86,11 +90,8 @@ def grow(main: Reactor) -> Tree:
     kinds = {type(place.reactor) for place in tree.places}
     for kind, path in classes.items():
         if kind not in kinds:
-            warn(
-                f"{path} is the class {spelled(kind)}, no reactor; to contain one, make it: {kind.__name__}(...)",
-                ReactorWarning,
-                stacklevel=4,
-            )
+            told = f"{path} is the class {spelled(kind)}, no reactor; to contain one, make it: {kind.__name__}(...)"
+            warn_explicit(told, ReactorWarning, main._made_at.file, main._made_at.line)
     return tree
 
 
@@ -98,7 +99,7 @@ def _check_main(main: object) -> None:
     if isinstance(main, type) and issubclass(main, Reactor):
         raise ContainmentError(f"{spelled(main)} is a class of reactors; make one: {main.__name__}(...)")
     if not isinstance(main, Reactor):
-        raise ArgumentError(f"the program is {main!r}, of type {type(main).__name__}; it has to be a rx.Reactor")
+        raise ArgumentError(f"the program is {main!r}, of type {type(main).__name__}; it has to be an rx.Reactor")
     around = main._container
     if around is not None and any(thing is main for _, thing, _ in _contained(around)):
         raise ContainmentError(
@@ -183,7 +184,7 @@ def _child(place: Place, name: str, child: Reactor, bank: tuple[str, int, int] |
     path, around = f"{place.path}.{name}", child._container
     if around is not None and around is not place.reactor and any(thing is child for _, thing, _ in _contained(around)):
         raise ContainmentError(
-            f"{path} (made at {child._made_at}) is contained in {around.path} as well; a reactor is contained once: make "
+            f"{path} (made at {child._made_at}) is contained in {around.path}, a {spelled(type(around))}, as well; a reactor is contained once: make "
             f"two, or refer to it by a property"
         )
     return Place(child, name, path, None if bank is None else (f"{place.path}.{bank[0]}", bank[1], bank[2]))

@@ -35,6 +35,7 @@ class BuiltinTrigger:
         return self.name  # there is one of each, in every process
 
     def __call__(self) -> None:
+        """Refused, for it is easily written."""
         raise ArgumentError(f"rx.{self.name} is a trigger, no function: write @rx.reaction(rx.{self.name})")
 
 
@@ -49,6 +50,7 @@ class Startup(Declared):
     _element: int = -1
 
     def __init__(self, owner: Reactor, element: int) -> None:
+        self._declared, self._location = self, owner._made_at
         self._owner, self._element = owner, element
         self.name = self.word
 

@@ -1,19 +1,20 @@
 """How is a program written down before it has a text?
 
-As a small tree of declarations: classes with ports, timers, actions, contained reactors, wires and reactions. `str` of any of
-them is what a user would write, and the text of a program is what runs: with the reference as `rx`, or with the real thing.
-It is also what a failing test prints.
+As a small tree of declarations: classes with ports, timers, actions, contained reactors, wires and reactions. `str` of
+any of them is what a user would write, and the text of a program is what runs: with the reference as `rx`, or with the
+real thing. It is also what a failing test prints.
 """
 
 from __future__ import annotations
 
 import linecache
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests import reference, traced
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Values:
 
     @property
     def typed(self) -> bool:
-        return "shape" in self.declared
+        return "dtype" in self.declared
 
     @property
     def arrays(self) -> bool:
@@ -37,12 +38,13 @@ OBJECTS = Values("", "dice.thing()")
 LOOSE_ARRAYS = Values("", 'dice.array((2,), "i4")')
 VECTORS = Values('shape=(3,), dtype="f4"', 'dice.array((3,), "f4")')
 MATRICES = Values('shape=(2, 100), dtype="i8"', 'dice.array((2, 100), "i8")')
+SCALARS = Values('dtype="f8"', "dice.float()")
 STRINGS = Values("str", "dice.str()")
 FLOATS = Values("float", "dice.float()")
-VALUES = [INTEGERS, VECTORS, OBJECTS, MATRICES, STRINGS, LOOSE_ARRAYS, FLOATS]
+VALUES = [INTEGERS, VECTORS, OBJECTS, MATRICES, SCALARS, STRINGS, LOOSE_ARRAYS, FLOATS]
 
 
-@dataclass
+@dataclass(eq=False)
 class Port:
     name: str
     direction: str
@@ -50,11 +52,11 @@ class Port:
     width: int | None
 
     def __str__(self) -> str:
-        width = [] if self.width is None else [f"width={self.width}"]
-        return f"rx.{self.direction}({', '.join([self.values.declared][: self.values.declared != ''] + width)})"
+        width = "" if self.width is None else f"width={self.width}"
+        return f"rx.{self.direction}({', '.join(filter(None, [self.values.declared, width]))})"
 
 
-@dataclass
+@dataclass(eq=False)
 class Timer:
     name: str
     offset: int
@@ -64,7 +66,7 @@ class Timer:
         return f"rx.Timer({self.offset}, {self.period})"
 
 
-@dataclass
+@dataclass(eq=False)
 class Action:
     name: str
     min_delay: int
@@ -73,7 +75,7 @@ class Action:
         return f"rx.LogicalAction(min_delay={self.min_delay})"
 
 
-@dataclass
+@dataclass(eq=False)
 class Child:
     name: str
     cls: Class
@@ -83,7 +85,7 @@ class Child:
         return f"{self.cls.name}()" if self.count is None else f"rx.bank({self.count}, {self.cls.name})"
 
 
-@dataclass
+@dataclass(eq=False)
 class Ref:
     """A port of a reactor, or of one it contains; of a whole bank if `child` is one and `member` is None."""
 
@@ -110,7 +112,7 @@ class Ref:
         return members * (1 if self.channel is not None else self.port.width or 1)
 
 
-@dataclass
+@dataclass(eq=False)
 class Wire:
     sources: list[Ref]
     target: Ref
@@ -127,11 +129,12 @@ class Wire:
 Read = Ref | Timer | Action | str  # a str is rx.startup or rx.shutdown
 
 
-@dataclass
+@dataclass(eq=False)
 class Reaction:
     triggers: list[Read]
-    uses: list[Ref]
+    uses: list[Read]
     effects: list[Ref | Action]
+    peeks: list[Ref]  # effects at which it looks before it does anything
     stop: int | None
     body: list[list[str]]  # statements, of one or more lines
 
@@ -152,13 +155,13 @@ class Reaction:
         return ", ".join(written(self.triggers)), group("uses", uses), group("effects", effects)
 
     def method(self, number: int) -> list[str]:
-        reads = [(x.name, str(x) if isinstance(x, Ref) else f"self.{x.name}") for x in [*self.triggers, *self.uses] if not isinstance(x, str)]
-        typed = [x for x in [*self.triggers, *self.uses] if isinstance(x, Ref) and x.many and x.port.values.typed]
-        seen = ", ".join(f'"{name}": {text}' for name, text in reads)
+        reads = [x for x in [*self.triggers, *self.uses, *self.peeks] if not isinstance(x, str)]
+        seen = ", ".join(f'"{x.name}": {x if isinstance(x, Ref) else f"self.{x.name}"}' for x in reads)
+        blocks = [x for x in reads if isinstance(x, Ref) and x.many and x.port.values.typed and x not in self.peeks]
         return [
             f"def r{number}(self) -> None:",
             f"    dice = saw(self, {number}, {{{seen}}}, SALT)",
-            *(f"    stacked({x})" for x in typed),
+            *(f"    stacked({x})" for x in blocks),
             *(f"    {line}" for statement in self.body for line in statement),
         ]
 
@@ -167,7 +170,7 @@ def group(word: str, things: list[str]) -> str:
     return "" if not things else f", {word}={things[0]}" if len(things) == 1 else f", {word}=({', '.join(things)})"
 
 
-@dataclass
+@dataclass(eq=False)
 class Class:
     name: str
     ports: list[Port] = field(default_factory=list)
@@ -201,6 +204,7 @@ class Class:
         if init:
             body += ["", "def __init__(self) -> None:", *(f"    {line}" for line in init)]
         lines = [*body, *methods] or ["pass"]
+        lines = lines[lines[0] == "" :]
         return "\n".join([f"class {self.name}(rx.Reactor):", *(f"    {line}".rstrip() for line in lines)])
 
 
@@ -242,19 +246,27 @@ class Program:
 
     def untangle(self) -> None:
         """Give wires that close a cycle without a delay their spare delay; drop what closes one all the same."""
-        wires = [(cls, wire) for cls in self.classes for wire in cls.wires]
-        reactions = [(cls, reaction) for cls in self.classes for reaction in cls.reactions if reaction.by_call]
-        for cls, _ in wires:
-            cls.wires = []
-        for cls, _ in reactions:
-            cls.reactions = [reaction for reaction in cls.reactions if not reaction.by_call]
-        for cls, wire in wires:
-            cls.wires.append(wire)
-            if self.cyclic:
-                wire.after = wire.spare if wire.after is None else wire.after
-            if self.cyclic:
-                cls.wires.remove(wire)
-        for cls, reaction in reactions:
-            cls.reactions.append(reaction)
-            if self.cyclic:
-                cls.reactions.remove(reaction)
+        wires: list[tuple[list[Any], Any]] = [(cls.wires, wire) for cls in self.classes for wire in cls.wires]
+        reactions = [(cls.reactions, r) for cls in self.classes for r in cls.reactions if r.by_call]
+        for things, thing in wires + reactions:
+            things.remove(thing)
+        self.add(wires + reactions)
+
+    def add(self, some: list[tuple[list[Any], Any]]) -> None:
+        """Put back what closes no cycle, half by half: most of it closes none."""
+        for things, thing in some:
+            things.append(thing)
+        if not self.cyclic:
+            return
+        if len(some) == 1:
+            things, thing = some[0]
+            if isinstance(thing, Wire) and thing.after is None:
+                thing.after = thing.spare
+                if not self.cyclic:
+                    return
+            things.remove(thing)
+            return
+        for things, thing in some:
+            things.remove(thing)
+        self.add(some[: len(some) // 2])
+        self.add(some[len(some) // 2 :])

@@ -7,12 +7,14 @@ Hypothesis, which looks into the corners and shrinks what it finds.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hypothesis import strategies as st
 
 from tests.declarations import VALUES, Action, Child, Class, Port, Program, Reaction, Read, Ref, Timer, Values, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
 
@@ -37,7 +39,9 @@ class Choice:
         return taken
 
 
-def make_class(choose: Choice, name: str, known: list[Class], kinds: list[Values], *, main: bool, periodic: bool) -> Class:
+def make_class(
+    choose: Choice, name: str, known: list[Class], kinds: list[Values], *, main: bool, periodic: bool
+) -> Class:
     """One class, which may contain those that are known."""
     cls = Class(name, in_init=choose.yes(20))
     for direction, most in (("Input", 2), ("Output", 3)):
@@ -45,7 +49,8 @@ def make_class(choose: Choice, name: str, known: list[Class], kinds: list[Values
             port = Port(f"{direction[0].lower()}{k}", direction, choose.one(kinds), choose.one([None, None, 2, 3]))
             cls.ports.append(port)
     for k in range(choose.one([0, 1, 1, 2])):
-        cls.timers.append(Timer(f"t{k}", choose.one([0, 0, 1, 2, 5]), choose.one([None, 3, 1, 2, 7]) if periodic else None))
+        period = choose.one([None, 3, 1, 2, 7]) if periodic else None
+        cls.timers.append(Timer(f"t{k}", choose.one([0, 0, 1, 2, 5]), period))
     for k in range(choose.one([0, 1, 1, 2])):
         cls.actions.append(Action(f"a{k}", choose.one([0, 0, 1, 3])))
     for k in range(choose.one([1, 2, 3, 3, 4, 5] if main else [0, 0, 1, 2, 2]) if known else 0):
@@ -106,30 +111,38 @@ def make_reaction(choose: Choice, cls: Class) -> Reaction:
     """One reaction on what its class has, with a body that perhaps does something to each of its effects."""
     inner = [singled(choose, ref) for ref in of(cls, "Input", "Output")]
     reads: list[Read] = [*inner, *cls.timers, *cls.actions]
-    always: list[Read] = ["rx.startup", "rx.startup", "rx.shutdown"]
-    triggers = choose.some([*reads, choose.one(always)], 1, 3)
-    uses = [x for x in choose.some([x for x in inner if x not in triggers], 0, 2)] if choose.yes(40) else []
+    triggers = choose.some([*reads, choose.one(["rx.startup", "rx.startup", "rx.shutdown"])], 1, 3)
+    uses = choose.some([x for x in reads if x not in triggers], 0, 2) if choose.yes(40) else []
     wired = [(wire.target.port, wire.target.child) for wire in cls.wires]
     free = [ref for ref in of(cls, "Output", "Input") if (ref.port, ref.child) not in wired]
-    effects: list[Ref | Action] = choose.some([*[singled(choose, ref) for ref in free], *cls.actions], 0, 4)
+    effects: list[Ref | Action] = choose.some([*(singled(choose, ref) for ref in free), *cls.actions], 0, 4)
+    peeks = [x for x in effects if isinstance(x, Ref) and choose.yes(20)]
     stop = choose.one([0, 2, 5]) if choose.yes(8) else None
     body = [make_effect(choose, effect) for effect in effects for _ in range(choose.one([1, 1, 1, 2]))]
     if stop is not None:
         body.append([f"if dice({choose.one([100, 10, 30])}):", "    self.request_stop()"])
-    return Reaction(triggers, uses, effects, stop, body)
+    return Reaction(triggers, uses, effects, peeks, stop, body)
 
 
 def make_effect(choose: Choice, effect: Ref | Action) -> list[str]:
     """The lines that set a port or schedule an action, if the dice say so."""
     often = choose.one([100, 60, 30])
     if isinstance(effect, Action):
-        arguments = choose.one(["", f"{choose.one(VALUES).made}, ", "dice.thing(), "])
-        delay = choose.one([0, 1, 2, 5])
-        return [f"if dice({often}):", f"    self.{effect.name}.schedule({arguments}delay={delay})"]
-    values, port = effect.port.values, str(effect)
+        value = choose.one(["", f"{choose.one(VALUES).made}, ", "dice.thing(), "])
+        return [f"if dice({often}):", f"    self.{effect.name}.schedule({value}delay={choose.one([0, 1, 2, 5])})"]
     if effect.many:
-        return [f"for channel in {port}:", *(f"    {line}" for line in make_set(choose, "channel", values, often))]
-    return make_set(choose, port, values, often)
+        each = [f"for channel in {effect}:", *(f"    {x}" for x in make_set(choose, "channel", effect.port.values, often))]
+        return choose.one([each, each, make_whole(choose, effect, often)])
+    return make_set(choose, str(effect), effect.port.values, often)
+
+
+def make_whole(choose: Choice, effect: Ref, often: int) -> list[str]:
+    """The lines that set all channels of a multiport at once."""
+    values, port = effect.port.values, str(effect)
+    ways = [[f"{port}.set([{values.made} for _ in {port}])"]]
+    if values.typed:
+        ways.append([f"block = {port}.loan()", f"block[...] = [{values.made} for _ in {port}]", f"{port}.set(block)"])
+    return [f"if dice({often}):", *(f"    {line}" for line in choose.one(ways))]
 
 
 def make_set(choose: Choice, port: str, values: Values, often: int) -> list[str]:
@@ -154,7 +167,8 @@ def make_program(number: Callable[[int, int], int], *, tangled: bool = False) ->
     main = make_class(choose, "Main", classes, kinds, main=True, periodic=periodic)
     if ending == "stop":
         main.timers.append(Timer("end", choose.one([5, 0, 12, 25]), None))
-        main.reactions.append(Reaction([main.timers[-1]], [], [], choose.one([0, 1, 7]), [["self.request_stop()"]]))
+        end = Reaction([main.timers[-1]], [], [], [], choose.one([0, 1, 7]), [["self.request_stop()"]])
+        main.reactions.append(end)
     program = Program([*classes, main], choose.number(0, 2**16), timeout, timeout is not None and choose.yes(30))
     if not tangled and program.cyclic:
         program.untangle()

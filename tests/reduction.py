@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from tests.declarations import Class, Program
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.declarations import Class, Program
 
 Cut = Callable[[], None]
 
@@ -42,7 +45,7 @@ def cuts_of(program: Program) -> Iterator[Cut]:
             yield from (without(things, k) for k in range(len(things)))
     for cls in program.classes:
         for reaction in cls.reactions:
-            for parts in (reaction.body, reaction.effects, reaction.uses, reaction.triggers):
+            for parts in (reaction.body, reaction.peeks, reaction.effects, reaction.uses, reaction.triggers):
                 yield from (without(parts, k) for k in range(len(parts)))
         yield from simplifications(cls)
     yield lambda: vars(program).update(keepalive=False)

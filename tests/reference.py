@@ -7,15 +7,16 @@ plain attributes. It shares no code with what it judges. It checks nothing, is s
 
 from __future__ import annotations
 
-import copy
 import graphlib
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 CycleError = graphlib.CycleError
 
@@ -25,7 +26,8 @@ class Tag(NamedTuple):
     microstep: int
 
 
-FOREVER = Tag(1 << 62, 0)
+START = Tag(0, 0)
+FOREVER = Tag(1 << 63, 0)
 
 
 def later(tag: Tag, delay: int) -> Tag:
@@ -33,7 +35,7 @@ def later(tag: Tag, delay: int) -> Tag:
     return Tag(tag.time + delay, 0) if delay else Tag(tag.time, tag.microstep + 1)
 
 
-# What a program is made of -------------------------------------------------------------------------------------------
+# ---- what a program is made of ----
 
 
 class Element:
@@ -43,31 +45,43 @@ class Element:
     value: Any = None
     is_present = False
 
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        self = super().__new__(cls)
+        self.twin = lambda: cls(*args, **named)
+        return self
+
 
 class Port(Element):
     def __init__(self, type: Any = None, *, shape: Any = None, dtype: Any = None, width: int | None = None) -> None:
-        self.shape, self.dtype, self.width = shape, dtype, width
+        self.shape = () if shape is None else shape
+        self.dtype, self.width = dtype, width
         self.channels: list[Port] = [self]  # itself, or those of a multiport
         if width is not None:
             self.channels = [self.__class__(type, shape=shape, dtype=dtype) for _ in range(width)]
-        self.source: Port | None = None  # what drives this channel
+        self.source: Any = None  # the port that drives this channel
         self.after: int | None = None  # and with what delay
         self.targets: list[Port] = []  # what this channel drives
 
     def __len__(self) -> int:
-        return len(self.channels)
+        assert self.width is not None
+        return self.width
 
     def __iter__(self) -> Iterator[Port]:
         assert self.width is not None
         return iter(self.channels)
 
     def __getitem__(self, index: int) -> Port:
+        assert self.width is not None
         return self.channels[index]
 
     def loan(self) -> Any:
-        return np.zeros(self.shape, self.dtype)
+        return np.zeros(self.shape if self.width is None else (self.width, *self.shape), self.dtype)
 
     def set(self, value: Any) -> None:
+        if self.width is not None:
+            for channel, row in zip(self, value, strict=True):
+                channel.set(row)
+            return
         if self.dtype is not None or isinstance(value, np.ndarray):
             value = np.array(value, self.dtype)  # a copy: what the writer does to its array later is not seen
             value.flags.writeable = False
@@ -75,13 +89,13 @@ class Port(Element):
 
     @property
     def present(self) -> list[int]:
-        return [k for k, channel in enumerate(self.channels) if channel.is_present]
+        return [k for k, channel in enumerate(self) if channel.is_present]
 
     @property
     def array(self) -> Any:
-        if self.width is None:
-            return self.value
-        return np.array([np.zeros(self.shape, self.dtype) if c.value is None else c.value for c in self.channels])
+        rows = np.array([np.zeros(self.shape, self.dtype) if c.value is None else c.value for c in self])
+        rows.flags.writeable = False
+        return rows
 
 
 class Input(Port):
@@ -102,10 +116,7 @@ class LogicalAction(Element):
         self.min_delay = min_delay
 
     def schedule(self, value: Any = None, delay: int = 0) -> None:
-        self.run.queue.append((later(self.run.tag, self.min_delay + delay), self, value))
-
-
-startup, shutdown = Element(), Element()
+        self.run.events.append((later(self.run.tag, self.min_delay + delay), self, value))
 
 
 @dataclass(frozen=True)
@@ -116,7 +127,7 @@ class Stop:
         return Stop(delay)
 
 
-stop = Stop()
+startup, shutdown, stop = Element(), Element(), Stop()
 
 
 @dataclass(eq=False)
@@ -126,15 +137,8 @@ class Reaction:
     triggers: list[Element]
     uses: list[Element]
     effects: list[Element]
-    stop: list[Stop]
+    stops: list[Stop]
     body: Callable[[], None]
-
-
-def flat(things: Any) -> list[Any]:
-    """The channels, reactors or elements in whatever was given: one, or any nesting of lists of them, in order."""
-    if isinstance(things, list | tuple):
-        return [x for thing in things for x in flat(thing)]
-    return things.channels if isinstance(things, Port) else [things]
 
 
 def reaction(*triggers: Any, uses: Any = (), effects: Any = ()) -> Callable[..., Any]:
@@ -143,6 +147,13 @@ def reaction(*triggers: Any, uses: Any = (), effects: Any = ()) -> Callable[...,
         return body
 
     return declare
+
+
+def flat(things: Any) -> list[Any]:
+    """The channels and other elements in what was given: one, or any nesting of lists of them, in order."""
+    if isinstance(things, list | tuple):
+        return [x for thing in things for x in flat(thing)]
+    return things.channels if isinstance(things, Port) else [things]
 
 
 class Reactor:
@@ -154,14 +165,15 @@ class Reactor:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = super().__new__(cls)
-        self.twins: dict[int, Any] = {}
-        self.reactions: list[Reaction] = []
-        self._startup = self.twins[id(startup)] = Element()
-        self._shutdown = self.twins[id(shutdown)] = Element()
+        self._startup, self._shutdown = Element(), Element()
+        self._twins: dict[int, Any] = {id(startup): self._startup, id(shutdown): self._shutdown}
+        self._reactions: list[Reaction] = []
         declared = [item for base in reversed(cls.__mro__) for item in vars(base).items()]
         for name, item in declared:
             if isinstance(item, Element):
-                setattr(self, name, copy.deepcopy(item, self.twins))
+                twin = item.twin()
+                setattr(self, name, twin)
+                self._twins.update(zip(map(id, flat(item)), flat(twin), strict=True))
         for _, item in declared:
             if hasattr(item, "declared"):
                 triggers, uses, effects = item.declared
@@ -169,16 +181,17 @@ class Reactor:
         return self
 
     def add_reaction(self, triggers: Any, body: Callable[[], None], *, uses: Any = (), effects: Any = ()) -> None:
-        reads, sees, does = ([self.twins.get(id(x), x) for x in flat(things)] for things in (triggers, uses, effects))
-        stops, does = [x for x in does if isinstance(x, Stop)], [x for x in does if not isinstance(x, Stop)]
-        self.reactions.append(Reaction(self, len(self.reactions), reads, sees, does, stops, body))
+        mine = [[self._twins.get(id(x), x) for x in flat(things)] for things in (triggers, uses, effects)]
+        stops = [x for x in mine[2] if isinstance(x, Stop)]
+        does = [x for x in mine[2] if isinstance(x, Element)]
+        self._reactions.append(Reaction(self, len(self._reactions), mine[0], mine[1], does, stops, body))
 
     @property
     def tag(self) -> Tag:
         return self.run.tag
 
     def request_stop(self) -> None:
-        self.run.stop = min(self.run.stop, *(later(self.tag, s.delay) for s in self.run.current.stop))
+        self.run.stop = min(self.run.stop, *(later(self.tag, s.delay) for s in self.run.current.stops))
 
 
 class Bank(list[Any]):
@@ -187,9 +200,10 @@ class Bank(list[Any]):
 
 
 def bank(n: int, cls: Any, *args: Any) -> Bank:
-    members = Bank(cls(*args) for _ in range(n))
+    members = Bank(cls.__new__(cls) for _ in range(n))
     for k, member in enumerate(members):
-        member.bank_index = k
+        member.bank_index = k  # its __init__ may ask for it
+        member.__init__(*args)
     return members
 
 
@@ -200,17 +214,17 @@ def connect(src: Any, dst: Any, *, after: int | None = None, broadcast: bool = F
         target.source, target.after = source, after
 
 
-# What it means -------------------------------------------------------------------------------------------------------
+# ---- what it means ----
 
 
 def reactors(reactor: Reactor, path: str = "main") -> Iterator[Reactor]:
-    """This reactor and all it contains, in the order of assignment, each named by its path."""
+    """This reactor and all that it contains, in the order of assignment, each named by its path."""
     reactor.path = path
     yield reactor
     for name, item in vars(reactor).copy().items():
         for k, child in enumerate(item if isinstance(item, list) else [item]):
             if isinstance(child, Reactor):
-                yield from reactors(child, f"{path}.{name}" + (f"[{k}]" if isinstance(item, list) else ""))
+                yield from reactors(child, f"{path}.{name}[{k}]" if isinstance(item, list) else f"{path}.{name}")
 
 
 def elements(everybody: list[Reactor]) -> list[Element]:
@@ -220,29 +234,32 @@ def elements(everybody: list[Reactor]) -> list[Element]:
 def elaborate(main: Reactor) -> tuple[list[Reactor], list[Reaction]]:
     """All reactors, and the reactions in an order that every tag may follow; raises CycleError where there is none."""
     everybody = list(reactors(main))
-    reactions = [r for reactor in everybody for r in reactor.reactions]
-    writers: dict[Element, list[Reaction]] = {}
-    for r in reactions:
-        for effect in r.effects:
-            writers.setdefault(effect, []).append(r)
-    before: dict[Any, list[Any]] = {r: [*r.reactor.reactions[: r.number], *r.triggers, *r.uses] for r in reactions}
-    for x in elements(everybody):
-        if isinstance(x, Port):
-            before[x] = writers.get(x, []) + ([x.source] if x.source and x.after is None else [])
-    order = list(graphlib.TopologicalSorter(before).static_order())
-    # A circle of connections alone carries nothing, whatever its delays: no reaction writes into it.
-    graphlib.TopologicalSorter({x: [x.source] for x in order if isinstance(x, Port) and x.source}).prepare()
-    return everybody, [x for x in order if isinstance(x, Reaction)]
+    before: dict[Any, list[Any]] = {}
+    for reactor in everybody:
+        for r in reactor._reactions:
+            before[r] = [*reactor._reactions[: r.number], *r.triggers, *r.uses]
+            for effect in r.effects:
+                if isinstance(effect, Port):
+                    before.setdefault(effect, []).append(r)
+    driven = {x: x.source for x in elements(everybody) if isinstance(x, Port) and x.source is not None}
+    for port, source in driven.items():
+        before[port] = [source] if port.after is None else []
+    order = graphlib.TopologicalSorter(before).static_order()
+    reactions = [x for x in order if isinstance(x, Reaction)]
+    # A circle of connections alone is refused, whatever its delays: no reaction writes into it.
+    graphlib.TopologicalSorter({port: [source] for port, source in driven.items()}).prepare()
+    return everybody, reactions
 
 
-def upstream(reactions: list[Reaction]) -> Iterator[Element]:
-    """What reactions can see, and all that drives it: events of other ports and timers are as good as none."""
-    for r in reactions:
-        for element in r.triggers + r.uses:
-            yield element
-            while isinstance(element, Port) and element.source:
-                element = element.source
-                yield element
+def visible(reactions: list[Reaction]) -> set[Element]:
+    """What reactions see, and what drives it. Events of other ports and timers are as good as none."""
+    found = {element for r in reactions for element in r.triggers + r.uses}
+    for element in list(found):
+        source = element.source if isinstance(element, Port) else None
+        while source is not None:
+            found.add(source)
+            source = source.source
+    return found
 
 
 @dataclass
@@ -252,82 +269,80 @@ class Result:
     reactions: int
 
 
-@dataclass
 class Run:
-    """One run: an event is (tag, element, value), and `queue` holds them in the order in which they were made."""
+    """One run. An event is (tag, element, value); `events` holds those to come, in the order in which they were made."""
 
-    main: Reactor
-    stop: Tag
-    keepalive: bool
-    tag: Tag = Tag(0, 0)
-    queue: list[tuple[Tag, Element, Any]] = field(default_factory=list)
-    present: list[Element] = field(default_factory=list)
-    hashes: dict[str, int] = field(default_factory=dict)
-    tags: int = 0
-    count: int = 0
+    def __init__(self, main: Reactor, stop: Tag, *, keepalive: bool, most: int) -> None:
+        self.reactors, self.order = elaborate(main)
+        self.elements = elements(self.reactors)
+        self.visible = visible(self.order)
+        self.stop, self.keepalive, self.most = stop, keepalive, most
+        self.tag = START
+        self.events: list[tuple[Tag, Element, Any]] = [(START, reactor._startup, None) for reactor in self.reactors]
+        for x in self.elements:
+            if isinstance(x, Timer) and x in self.visible:
+                self.events.append((Tag(x.offset, 0), x, None))
+        self.current: Reaction
+        self.hashes = dict.fromkeys((reactor.path for reactor in self.reactors), 0)
+        self.tags = self.reactions = 0
+        for thing in [*self.reactors, *self.elements]:
+            thing.run = self
+
+    def go(self) -> Result:
+        while True:
+            self.execute()
+            if self.tag == self.stop:
+                return Result(self.digest(), self.tags, self.reactions)
+            if not self.events and not self.keepalive:
+                self.stop = min(self.stop, later(self.tag, 0))
+            self.tag = min([self.stop, *(event[0] for event in self.events)])
+            if self.tags == self.most:
+                raise RecursionError(f"no end after {self.most} tags")
+
+    def execute(self) -> None:
+        """Everything that happens at the present tag."""
+        due = [event for event in self.events if event[0] == self.tag]
+        self.events = [event for event in self.events if event[0] != self.tag]
+        if self.tag == self.stop:
+            due += [(self.tag, reactor._shutdown, None) for reactor in self.reactors]
+        for _, element, value in due:
+            if element.is_present:  # a second event of one element moves on by a microstep
+                self.events.append((later(self.tag, 0), element, value))
+            else:
+                self.put(element, value)
+            if isinstance(element, Timer) and element.period:
+                self.events.append((later(self.tag, element.period), element, None))
+        for reaction in self.order:
+            if any(trigger.is_present for trigger in reaction.triggers):
+                self.current = reaction
+                reaction.body()
+                self.note(reaction)
+        for x in self.elements:  # what was set and travels with a delay; of several values the last
+            if isinstance(x, Port) and x in self.visible and x.after is not None and x.source.is_present:
+                self.events.append((later(self.tag, x.after), x, x.source.value))
+        for x in self.elements:
+            x.value, x.is_present = None, False
+        self.tags += 1
 
     def put(self, element: Element, value: Any) -> None:
         """Make an element present, and at once all that it drives without a delay; the last value put stays."""
         element.value, element.is_present = value, True
-        self.present.append(element)
-        for target in element.targets if isinstance(element, Port) else ():
+        for target in element.targets if isinstance(element, Port) else []:
             if target.after is None:
                 self.put(target, value)
 
-    def go(self) -> Result:
-        everybody, order = elaborate(self.main)
-        everything = elements(everybody)
-        seen = set(upstream(order))
-        for thing in [*everybody, *everything]:
-            thing.run = self
-        self.hashes = dict.fromkeys((reactor.path for reactor in everybody), 0)
-        self.queue = [(Tag(0, 0), reactor._startup, None) for reactor in everybody]
-        self.queue += [(Tag(x.offset, 0), x, None) for x in everything if isinstance(x, Timer) and x in seen]
-        while True:
-            self.take_events()
-            if self.tag == self.stop:
-                for reactor in everybody:
-                    self.put(reactor._shutdown, None)
-            for reaction in order:
-                if any(trigger.is_present for trigger in reaction.triggers):
-                    self.current = reaction
-                    reaction.body()
-                    self.note(reaction)
-            for x in everything:
-                if x in seen and isinstance(x, Port) and x.after is not None and x.source and x.source.is_present:
-                    self.queue.append((later(self.tag, x.after), x, x.source.value))
-            for element in self.present:
-                element.value, element.is_present = None, False
-            self.tags += 1
-            if self.tag == self.stop:
-                return Result(self.digest(), self.tags, self.count)
-            if not self.queue and not self.keepalive:
-                self.stop = min(self.stop, later(self.tag, 0))
-            self.tag = min([self.stop, *(event[0] for event in self.queue)])
-
-    def take_events(self) -> None:
-        """What was scheduled for this tag happens; a second event of one element moves on by a microstep."""
-        due = [event for event in self.queue if event[0] == self.tag]
-        self.queue = [event for event in self.queue if event[0] != self.tag]
-        for _, element, value in due:
-            if element.is_present:
-                self.queue.append((later(self.tag, 0), element, value))
-            else:
-                self.put(element, value)
-            if isinstance(element, Timer) and element.period:
-                self.queue.append((later(self.tag, element.period), element, None))
-
-    # The digest, as the contract words it: a hash chain for every reactor over what its reactions saw and set.
+    # The digest: a hash chain for every reactor over what its reactions saw and set.
 
     def note(self, reaction: Reaction) -> None:
+        ports = [effect for effect in reaction.effects if isinstance(effect, Port)]
         seen = 0
-        for k, element in enumerate(reaction.triggers + reaction.uses + [x for x in reaction.effects if isinstance(x, Port)]):
+        for k, element in enumerate(reaction.triggers + reaction.uses + ports):
             if element.is_present:
                 seen = seen * 0x100000001B3 + k + 1
         event = mix(mix(0, self.tag.time), self.tag.microstep) + (reaction.number + 1) * 0x9E3779B97F4A7C15 + seen
         path = reaction.reactor.path
         self.hashes[path] = mix(self.hashes[path], event)
-        self.count += 1
+        self.reactions += 1
 
     def digest(self) -> str:
         total = hashlib.blake2b(digest_size=16)
@@ -341,6 +356,6 @@ def mix(h: int, x: int) -> int:
     return y ^ y >> 32
 
 
-def run(main: Reactor, *, timeout: int | None = None, keepalive: bool = False, **_: Any) -> Result:
-    """Run to the end; workers, backend and the like make no difference to what a program means."""
-    return Run(main, FOREVER if timeout is None else Tag(timeout, 0), keepalive).go()
+def run(main: Reactor, *, timeout: int | None = None, keepalive: bool = False, most: int = 10_000) -> Result:
+    """Run to the end, which has to come within so many tags."""
+    return Run(main, FOREVER if timeout is None else Tag(timeout, 0), keepalive=keepalive, most=most).go()

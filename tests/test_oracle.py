@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import traceback
 import warnings
 from dataclasses import dataclass
@@ -20,24 +19,7 @@ from tests import reference
 from tests.declarations import Program
 from tests.random_programs import make_program, programs, random_program
 from tests.reduction import reduced
-
-Log = list[tuple[Any, int, list[tuple[str, Any]]]]
-
-
-@dataclass(frozen=True)
-class Way:
-    """A way to run a program: where, and with reactors placed by a throw of dice or by rule."""
-
-    backend: str = "inline"
-    workers: int = 1
-    fast: bool = True
-    placed: int | None = None
-
-    def placement(self, paths: list[str]) -> dict[str, int] | str:
-        if self.placed is None:
-            return "auto"
-        return {path: hashlib.blake2b(f"{self.placed}{path}".encode()).digest()[0] % self.workers for path in paths}
-
+from tests.ways import Trace, Way, logs_of, paths_of
 
 SHARED = [Way(backend, workers) for workers in (2, 3, 8, 1) for backend in ("thread", "process")]
 
@@ -46,7 +28,7 @@ def ways(number: int) -> list[Way]:
     """Inline, two ways of threads and one of processes; taken in turn, so that all ways get many programs."""
     threads, processes = SHARED[::2], SHARED[1::2]
     some = [threads[number % 4], threads[(number + 1) % 4], processes[number // 4 % 4]]
-    placed = [number if (number + k) % 2 else None for k in range(3)]
+    placed: list[int | str] = [number if (number + k) % 2 else "auto" for k in range(3)]
     return [Way(), *(Way(w.backend, w.workers, number % 3 != 0, p) for w, p in zip(some, placed, strict=True))]
 
 
@@ -56,7 +38,7 @@ class Outcome:
 
     digest: str
     reactions: int
-    logs: dict[str, Log]
+    logs: Trace
 
 
 class InvalidError(Exception):
@@ -69,25 +51,15 @@ def judged(program: Program) -> Outcome:
         result = reference.run(main, timeout=program.timeout, keepalive=program.keepalive)
     except Exception as error:
         raise InvalidError from error
-    logs = {reactor.path: getattr(reactor, "log", []) for reactor in reference.reactors(main)}
-    return Outcome(result.digest, result.reactions, logs)
+    return Outcome(result.digest, result.reactions, logs_of(main, paths_of(main)))
 
 
 def done(program: Program, way: Way, paths: list[str]) -> Outcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rx.ReactorWarning)  # random programs leave inputs open
         main = program.main(rx)
-        result = rx.run(
-            main,
-            workers=way.workers,
-            backend=way.backend,
-            fast=way.fast,
-            timeout=program.timeout,
-            keepalive=program.keepalive,
-            placement=way.placement(paths),
-        )
-    logs = {path: getattr(eval(path, {"main": main}), "log", []) for path in paths}
-    return Outcome(result.digest, result.reactions, logs)
+        result = way.run(main, paths, timeout=program.timeout, keepalive=program.keepalive)
+    return Outcome(result.digest, result.reactions, logs_of(main, paths))
 
 
 @dataclass

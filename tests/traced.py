@@ -35,21 +35,30 @@ class Dice:
         return self.random.choice([0.0, -0.5, self.random.random()])
 
     def str(self) -> str:
-        return self.random.choice(["", "x", "ä" * 3, hex(self.random.randrange(2**32))])
+        return self.random.choice(["", "x", "ä" * 3, hex(self.random.randrange(2**32)), "long" * self.random.randrange(2**10)])
 
     def array(self, shape: tuple[int, ...], dtype: str) -> Any:
         return np.array([self.random.randrange(100) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
 
     def thing(self) -> Any:
-        kinds = [self.int, self.str, self.float, lambda: None, lambda: (self.int(), self.str()), lambda: self.array((2,), "i4"), lambda: {"k": [self.int()]}]
+        kinds = [
+            self.int,
+            self.str,
+            self.float,
+            lambda: None,
+            lambda: (self.int(), self.str()),
+            lambda: {"k": [self.int()]},
+            lambda: self.array((2,), "i4"),
+        ]
         return self.random.choice(kinds)()
 
 
 def plain(value: Any) -> Any:
-    """A value as it can be compared, hashed by its repr and kept: arrays with their type, shape and contents."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, value.tolist()
-    return value
+    """A value as it can be kept, compared and hashed by its repr: arrays with dtype, shape and contents; the long shortened."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.dtype.str, value.shape, value.tolist()
+    text = repr(value)
+    return value if len(text) < 100 else f"{text[:20]}... {hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
 
 
 def saw(reactor: Any, number: int, inputs: dict[str, Any], salt: int = 0) -> Dice:
@@ -57,10 +66,11 @@ def saw(reactor: Any, number: int, inputs: dict[str, Any], salt: int = 0) -> Dic
     seen: list[tuple[str, Any]] = []
     for name, element in inputs.items():
         if name.endswith("[]"):
-            seen += [(f"{name[:-1]}{k}]", plain(channel.value)) for k, channel in enumerate(element) if channel.is_present]
-            assert list(element.present) == [k for k, channel in enumerate(element) if channel.is_present]
+            present = [k for k, channel in enumerate(element) if channel.is_present]
+            assert list(element.present) == present
+            seen += [(f"{name[:-1]}{k}]", plain(element[k].value)) for k in present]
         elif element.is_present:
-            seen.append((name, plain(getattr(element, "value", None))))
+            seen.append((name, plain(getattr(element, "value", None))))  # a timer has none
         else:
             assert getattr(element, "value", None) is None
     tag = tuple(reactor.tag)

@@ -77,6 +77,7 @@ def trace(program: Callable[[Any], Any], **options: Any) -> Trace:
             warnings.simplefilter("ignore", rx.ReactorWarning)
             real = program(rx)
             result = way.run(real, paths, **options)
-        assert (way, logs_of(real, paths)) == (way, logs)
-        assert (way, result.digest) == (way, expected.digest)
+        found = logs_of(real, paths)
+        assert found == logs, f"{way}:\n  {found}\nand on the reference\n  {logs}"
+        assert result.digest == expected.digest, f"{way}: the digest differs, though the logs agree"
     return {path: log for path, log in logs.items() if log}

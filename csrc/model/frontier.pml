@@ -47,7 +47,7 @@
 #define TAG(time, micro)  ((time) * 4 + (micro))
 #define AT(time, micro)   (1 << TAG(time, micro))
 #define LAST      TAG(2, 3)
-#define SENDABLE(g)       ((g) < LAST && (g) % 4 <= 1)       /* beyond, the program sends nothing */
+#define SENDABLE(g)       ((g) < LAST && (g) % 4 <= 1 && (g) <= stop)     /* beyond, the program sends nothing */
 #define LATER(g, delay)   ((g) >= FOREVER || (delay) >= NO_PATH -> FOREVER : \
                            ((delay) >= 4 -> (g) / 4 * 4 + (delay) : (g) + (delay)))
 #define MARK(g, rank)     ((g) * 4 + (rank))    /* all of the tags before g that were begun, and of g the ranks before */
@@ -250,12 +250,12 @@ inline look_at_lines()
 {
 	calm = calm | ME;
 	view[0] = HEAD(0); view[1] = HEAD(1); view[2] = HEAD(2);
-	seen[0] = passed[0]; seen[1] = passed[1]; seen[2] = passed[2];
 	x = 0
 }
 
 #define FROM(i, j)  LATER(view[i], D[(i) * WORKERS + (j)])
 #define EARLIEST(p) MIN(MIN(FROM(0, p), FROM(1, p)), FROM(2, p))
+#define FORGET(p)   may[p] = (LATER(may[p], AFTER(1)) > g -> may[p] : 0)
 #ifdef BOUND_WITHOUT_ME
 #define TO_ME(i)    (i == me -> FOREVER : FROM(i, me))
 #else
@@ -271,10 +271,10 @@ inline conclude()
 	t = TO_ME(0); s = MIN(s, t);
 	t = TO_ME(1); s = MIN(s, t);
 	t = TO_ME(2); s = MIN(s, t);
-	still = view[0] == FOREVER && view[1] == FOREVER && view[2] == FOREVER;
+	still = !running && view[0] == FOREVER && view[1] == FOREVER && view[2] == FOREVER;
 	bound = MAX(bound, s);
 	KEEP(0); KEEP(1); KEEP(2);
-	near = FOREVER;
+	near = (running -> 0 : FOREVER);
 #ifndef NO_MATES
 	if :: MATE(0) -> near = MIN(near, view[0]) :: else fi;
 	if :: MATE(1) -> near = MIN(near, view[1]) :: else fi;
@@ -283,13 +283,12 @@ inline conclude()
 	s = 0; t = 0;
 	view[0] = 0; view[1] = 0; view[2] = 0;
 	calm = calm & ~ME;
-	looked = true
+	looked = running
 }
 
 /* The messages to itself are not in it: those it takes afterwards. */
-inline snapshot()
+inline look_at_rings()
 {
-	d_step { look_at_lines() };
 	do
 	:: d_step { !STILL && OTHER(x) < RINGS -> look_at_lines() }
 	:: d_step { STILL && OTHER(x) < RINGS ->
@@ -309,45 +308,29 @@ inline snapshot()
 	od
 }
 
-/* Is the channel complete at g? Nothing arrives at g at all; or its producer has passed the last reaction that could
- * have sent it; or nothing can make the producer act early enough. */
-#define PASSED_AT(c) (delay[c] < AFTER(1) -> seen[writer[c]] > MARK(g - delay[c], write_rank[c]) : \
-                      seen[writer[c]] >= MARK(g - delay[c] + 4, 0))
+/* Is the channel complete at g? Nothing arrives at g at all, or nothing can make its producer act early enough (KNOWN,
+ * from the last snapshot); or the producer has passed the last reaction that could have sent it. */
 #ifdef KEPT_MICROSTEP
-#define COVERED(c) (seen[writer[c]] > MARK(g - delay[c], write_rank[c]) || LATER(may[writer[c]], delay[c]) > g)
+#define PASSED(c) (passed[writer[c]] > MARK(g - delay[c], write_rank[c]))
 #else
-#define COVERED(c) ((delay[c] < AFTER(1) -> g % 4 < delay[c] : g % 4 != 0 || g < delay[c]) || \
-                    PASSED_AT(c) || LATER(may[writer[c]], delay[c]) > g)
+#define PASSED(c) (delay[c] < AFTER(1) -> passed[writer[c]] > MARK(g - delay[c], write_rank[c]) : \
+                   passed[writer[c]] >= MARK(g - delay[c] + 4, 0))
 #endif
+#define NEVER(c)  (delay[c] < AFTER(1) -> g % 4 < delay[c] : g % 4 != 0 || g < delay[c])
+#define KNOWN(c)  (NEVER(c) || LATER(may[writer[c]], delay[c]) > g)
 
 inline progress(mark) { if :: passed[me] < mark -> passed[me] = mark; tell() :: else fi }
-
-inline checkpoint()
-{
-	do
-	:: atomic { COVERED(READ(c)) -> break }
-	:: d_step { !COVERED(READ(c)) -> quiet = quiet | ME; seen[writer[READ(c)]] = passed[writer[READ(c)]]; looked = true };
-		if
-		:: atomic { COVERED(READ(c)) -> break }
-		:: d_step { !COVERED(READ(c)) -> progress(MARK(g, rank)) }
-		fi;
-		snapshot();
-		near = 0; still = false;
-		if
-		:: atomic { COVERED(READ(c)) -> break }
-		:: !COVERED(READ(c)) -> drain(); !(quiet & ME)
-		fi
-	od
-}
 
 inline begin_tag()
 {
 	assert(MARK(g, 0) >= reached[me]);          /* in increasing order */
-	reached[me] = MARK(g, 0);
 	printf("%d begins (%d, %d)\n", me, g / 4, g % 4);
+	reached[me] = MARK(g, 0);
+	running = true;
 	visiting = !((me == 0 || may[0] > g) && (me == 1 || may[1] > g) && (me == 2 || may[2] > g));
-	running = true; still = false;
-	near = 0; own = 0;
+	bound = (bound > g -> bound : 0);           /* forget what is of no use any more, for fewer states */
+	FORGET(0); FORGET(1); FORGET(2);
+	near = 0; own = 0; still = false;
 	here = ((ticks >> g) & 1) << 7;
 	ticks = ticks & ~(1 << g);
 	do
@@ -363,169 +346,187 @@ inline begin_tag()
 	if :: head[me] != g -> publish(g) :: else -> tell() fi
 }
 
-/* Rank r is reached: what does it see, and does it run? */
-inline reach()
+/* The reaction of this rank is reached: what does it see, does it run, and to which channels does it write then? */
+inline react()
 {
-	fires = (here >> 7) && rank == 0;
+	quiet = quiet & ~ME;
+	reached[me] = MARK(g, rank + 1);
+	runs = (here >> 7) && rank == 0;
 	do
 	:: c < CHANNELS ->
 		if
 		:: reader[c] == me && read_rank[c] == rank ->
-			assert(((here >> c) & 1) == ((unseen[c] >> g) & 1));    /* EXACT */
+			assert(((here >> c) & 1) == ((unseen[c] >> g) & 1));                    /* EXACT */
 			unseen[c] = unseen[c] & ~(1 << g);
-			fires = fires || ((here >> c) & 1)
+			runs = runs || ((here >> c) & 1)
 		:: else
 		fi;
 		c++
-	:: else -> break
+	:: else -> c = 0; break
+	od;
+	do
+	:: runs && WRITE(c) < CHANNELS && SENDABLE(LATER(g, delay[WRITE(c)])) -> writes = writes | (1 << WRITE(c)); c = WRITE(c) + 1
+	:: WRITE(c) < CHANNELS -> c = WRITE(c) + 1
+	:: WRITE(c) == CHANNELS -> break
 	od;
 	c = 0;
-	reached[me] = MARK(g, rank + 1)
+	do
+	:: c < CHANNELS && !((writes >> c) & 1) -> c++
+	:: else -> break
+	od
 }
 
 inline send()
 {
-	t = LATER(g, delay[ch]);
-	assert(MARK(t, read_rank[ch]) >= reached[reader[ch]]);                  /* PASSED BY */
+	t = LATER(g, delay[c]);
+	assert(MARK(t, read_rank[c]) >= reached[reader[c]]);                            /* PASSED BY */
 	do
-	:: (unseen[ch] >> t) & 1 -> t++
+	:: (unseen[c] >> t) & 1 -> t++
 	:: else -> break
 	od;
-	unseen[ch] = unseen[ch] | (1 << t);
-	ring[ring_of[ch]]!g, ch;
-	printf("%d at (%d, %d): channel %d, for (%d, %d) to %d\n", me, g / 4, g % 4, ch, t / 4, t % 4, reader[ch]);
-	t = 0; ch = 0
+	printf("%d at (%d, %d): channel %d, for (%d, %d) to %d\n", me, g / 4, g % 4, c, t / 4, t % 4, reader[c]);
+	unseen[c] = unseen[c] | (1 << t);
+	t = 0;
+	quiet = quiet & ~ME;
+	ring[ring_of[c]]!g, c;
+	do
+	:: c++; if :: c == CHANNELS || ((writes >> c) & 1) -> break :: else fi
+	od
 }
 
-#define WANTS  (WRITE(c) < CHANNELS && fires && SENDABLE(LATER(g, delay[WRITE(c)])) && \
-                (stop == FOREVER || LATER(g, delay[WRITE(c)]) <= stop))
-#define BEGINS (g < FOREVER && MARK(g, 0) >= reached[me] && g <= bound)
-#define STILL_EVERYWHERE (still && g == FOREVER && stop == FOREVER)
-#define NOTHING_FOR_ME (IN(0) == RINGS || len(ring[IN(0)]) == 0 && (IN(IN(0) + 1) == RINGS || len(ring[IN(IN(0) + 1)]) == 0))
+#ifdef STOP             /* starvation ends with a stop tag, at which every worker has an event; without, it is the end */
+#define KNOWS      (stop < FOREVER || starved == FOREVER)
+inline learn_of_stop()
+{
+	if
+	:: !KNOWS ->
+		stop = starved;
+		ticks = ticks | (1 << stop);
+		own = MIN(own, stop);
+		publish(own);
+#ifndef STARVED_CACHE
+		bound = MIN(bound, stop);
+		may[0] = MIN(may[0], stop); may[1] = MIN(may[1], stop); may[2] = MIN(may[2], stop)
+#endif
+	:: else
+	fi
+}
+inline starve()
+{
+	starved = MAX(MAX(passed[0], passed[1]), passed[2]);
+	starved = starved / 4 + 1;
+	printf("%d: nothing left, stop at (%d, %d)\n", me, starved / 4, starved % 4);
+	tell();
+	quiet = quiet & ~ME
+}
+#endif
+
+#define BEGINS     (g < FOREVER && MARK(g, 0) >= reached[me] && g <= bound)
+#define STARVES    (still && g == FOREVER && stop == FOREVER && starved == FOREVER && \
+                    (IN(0) == RINGS || len(ring[IN(0)]) == 0 && (IN(IN(0) + 1) == RINGS || len(ring[IN(IN(0) + 1)]) == 0)))
+#define NEXT_READ  (visiting && READ(c) < CHANNELS)
 
 proctype worker(byte me)
 {
 	short due[CHANNELS];            /* bits of tags: what has arrived of a channel */
 	short ticks;                    /* its own events */
 	byte here;                      /* bits of channels: present at this tag; the eighth is its own event */
-	byte view[WORKERS], may[WORKERS], seen[WORKERS];
+	byte writes;                    /* bits of channels: written by the reaction that runs */
+	byte view[WORKERS], may[WORKERS];
 	byte own, g, bound, near, rank, c, x, s, t, ch;
 	byte stop = FOREVER;
-	bool running, visiting, fires, looked, took, still;
+	bool running, visiting, runs, looked, took, still;
 
 	d_step { ticks = timer[me]; own = head[me]; quiet = quiet | ME };
 
 idle:	drain();
+#ifdef STOP
+	atomic { learn_of_stop() };
+#endif
+	if
+	:: atomic { !HAS_MATE && own <= bound && own < FOREVER -> took = false; g = own; goto found }
+	:: d_step { HAS_MATE || bound < own || own == FOREVER -> took = false; near = FOREVER; look_at_lines() }
+	fi;
+	look_at_rings();
 	atomic {
-		took = false;
-		if
-		:: starved < FOREVER && stop == FOREVER ->
-			stop = starved;
-			ticks = ticks | (1 << stop);
-			own = MIN(own, stop);
-#ifndef STARVED_CACHE
-			bound = MIN(bound, stop);
-			may[0] = MIN(may[0], stop); may[1] = MIN(may[1], stop); may[2] = MIN(may[2], stop)
+		g = MIN(own, near);
+		near = 0;
+#if defined(STOP) && !defined(STARVED_READ_ONCE)
+		if :: !KNOWS -> g = 0; still = false; goto idle :: else fi;
 #endif
-		:: else
-		fi;
-		if :: head[me] != own -> publish(own) :: else fi;
-		near = FOREVER
+		if :: !BEGINS -> goto wait :: else fi
 	};
-	if
-	:: HAS_MATE || bound < own || own == FOREVER -> snapshot()
-	:: else
-	fi;
-	atomic { g = MIN(own, near); near = 0 };
-	if
-	:: BEGINS ->
+found:
 #ifndef DRAINED_BEFORE_ONLY
-		drain();
-#endif
-		if
-		:: took -> took = false; goto idle
-		:: else
-		fi
-	:: !BEGINS ->
-		if
-		:: d_step { STILL_EVERYWHERE ->
-				if
-				:: starved == FOREVER && NOTHING_FOR_ME ->
-					t = MAX(MAX(seen[0], seen[1]), seen[2]);
-					starved = t / 4 + 1;
-					printf("%d: nothing left, stop at (%d, %d)\n", me, starved / 4, starved % 4);
-					t = 0;
-					tell();
-					quiet = quiet & ~ME
-				:: !(starved == FOREVER && NOTHING_FOR_ME)
-				fi;
-				still = false }
-		:: !STILL_EVERYWHERE
-		fi;
-		atomic { !(quiet & ME) -> quiet = quiet | ME; g = 0; goto idle }
-	fi;
-
-	atomic { begin_tag() };
 	drain();
-	do
-	:: do
-		:: visiting && READ(c) < CHANNELS -> checkpoint(); c = READ(c) + 1
-		:: !visiting || READ(c) == CHANNELS -> c = 0; break
-		od;
-		if
-#ifndef COVERED_UNDRAINED
-		:: looked -> drain()
 #endif
-		:: else
-		fi;
-		atomic {
-			quiet = quiet & ~ME;
-			reach();
+	if
+	:: atomic { took -> took = false; g = 0; still = false; goto idle }
+	:: d_step { !took -> begin_tag() }
+	fi;
+	drain();
+
+	do
+	:: atomic { NEXT_READ && KNOWN(READ(c)) -> c = READ(c) + 1 }
+	:: atomic { NEXT_READ && !KNOWN(READ(c)) && PASSED(READ(c)) -> looked = true; c = READ(c) + 1 }
+	:: d_step { NEXT_READ && !KNOWN(READ(c)) && !PASSED(READ(c)) -> quiet = quiet | ME; progress(MARK(g, rank)); look_at_lines() };
+		look_at_rings();
+		if
+		:: atomic { KNOWN(READ(c)) -> c = READ(c) + 1 }
+		:: atomic { !KNOWN(READ(c)) -> skip }; drain(); !(quiet & ME)
+		fi
+	:: atomic { !NEXT_READ -> c = 0; if :: !looked -> goto body :: else fi };
+#ifndef COVERED_UNDRAINED
+		drain();
+#else
+		looked = false;
+#endif
+body:		atomic {
+			react();
 #ifdef PASSED_EARLY
-			if :: fires && WRITE(0) < CHANNELS -> progress(MARK(g, rank + 1)) :: else fi;
+			if :: runs && WRITE(0) < CHANNELS -> progress(MARK(g, rank + 1)) :: else fi;
 #endif
 #ifdef HEAD_RAISED_EARLY
 			if :: rank + 1 == ranks[me] -> find_own(); publish(own); own = 0 :: else fi;
 #endif
 		};
 		do
-		:: WANTS ->
-			do
-			:: atomic { len(ring[ring_of[WRITE(c)]]) < CAPACITY -> ch = WRITE(c); c = ch + 1; send(); quiet = quiet & ~ME; break }
-			:: d_step { len(ring[ring_of[WRITE(c)]]) == CAPACITY -> tell(); quiet = quiet | ME };
+		:: atomic { c < CHANNELS && len(ring[ring_of[c]]) < CAPACITY -> send() }
+		:: d_step { c < CHANNELS && len(ring[ring_of[c]]) == CAPACITY -> tell(); quiet = quiet | ME };
 #ifndef FULL_UNDRAINED
-				drain();
+			drain();
 #endif
-				!(quiet & ME)
-			od
-		:: WRITE(c) < CHANNELS -> c = WRITE(c) + 1
-		:: atomic { WRITE(c) == CHANNELS ->
-			c = 0;
-			if :: fires && WRITE(0) < CHANNELS -> progress(MARK(g, rank + 1)) :: else fi;
-			fires = false;
+			!(quiet & ME)
+		:: atomic { c == CHANNELS ->
+			c = 0; writes = 0;
+			if :: runs && WRITE(0) < CHANNELS -> progress(MARK(g, rank + 1)) :: else fi;
+			runs = false;
 			rank++;
-			break }
-		od;
-		if
-		:: rank < ranks[me]
-		:: rank == ranks[me] -> break
-		fi
+			if :: rank == ranks[me] -> goto over :: else -> break fi }
+		od
 	od;
-	atomic {
+
+over:	atomic {
 		running = false; visiting = false; rank = 0; here = 0;
 		find_own();
 		reached[me] = MARK(g + 1, 0);
-		if
-		:: g == stop -> passed[me] = MARK(FOREVER, END); own = FOREVER
-		:: else -> passed[me] = MARK(g, END)
-		fi;
+		passed[me] = (g == stop -> MARK(FOREVER, END) : MARK(g, END));
+		own = (g == stop -> FOREVER : own);
 		publish(own);
-		quiet = quiet | ME
+		quiet = quiet | ME;
+		if :: g == stop -> goto end :: else -> g = 0; goto idle fi
 	};
-	if
-	:: g == stop
-	:: g != stop -> g = 0; goto idle
-	fi
+
+wait:	if
+#ifdef STOP
+	:: d_step { STARVES -> starve(); still = false; g = 0 }
+#else
+	:: atomic { STARVES -> goto end }
+#endif
+	:: atomic { !STARVES -> still = false; g = 0 }
+	fi;
+	atomic { !(quiet & ME) -> quiet = quiet | ME; goto idle };
+end:	skip
 }
 
 /* ---- the tables, and the end ---- */

@@ -191,6 +191,8 @@ class Engine:
         if self.core != ffi.NULL:
             lib.rx_close(self.core)
             self.core = ffi.NULL
+        self.stores.close()
+        del self.base, self.doors, self.where, self.low, self.batch, self.current, self._now
 
 
 # ---- seen from outside ----

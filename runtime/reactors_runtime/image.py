@@ -9,6 +9,7 @@ slots for values, and the delays. Offsets, never pointers: every process maps th
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,9 @@ class Source:
     number: int  # among the worker's sources
     cell: int
     writers: list[int] = field(default_factory=list)  # local reactions
-    taps: dict[int, dict[tuple[Offset, bool], int]] = field(default_factory=dict)  # worker -> (offset, physical) -> cell
+    taps: dict[int, dict[tuple[Offset, bool], int]] = field(
+        default_factory=dict
+    )  # worker -> (offset, physical) -> cell
     mode: int = lib.RX_PLAIN
     slots: int = 1
     data: int = 0
@@ -95,7 +98,8 @@ class Image:
         self.stops: list[tuple[Source, Offset]] = []
         self.shares: list[tuple[str, int]] = []
         self._top = 0
-        self._cell_of: list[dict[Any, int]] = [{} for _ in range(workers)]
+        self._cell_of: list[dict[int, int]] = [{} for _ in range(workers)]
+        self._stop_cells: dict[tuple[int, int], int] = {}  # worker, local reaction
         self._rows: list[dict[str, Any]] = [defaultdict(list) for _ in range(workers)]
         self._share_out()
         self._find_sources()
@@ -121,16 +125,20 @@ class Image:
                     if elements[element].kind == Kind.PORT:
                         source = self.sources.get(element)
                         if source is None:
-                            source = self.sources[element] = Source(element, worker, len(part.sources), self._new_cell(worker))
+                            source = self.sources[element] = Source(
+                                element, worker, len(part.sources), self._new_cell(worker)
+                            )
                             part.sources.append(source)
                             self._cell_of[worker][element] = source.cell
                         source.writers.append(local)
-                if reactions[number].stop is not None:
+                offset = reactions[number].stop
+                if offset is not None:
                     stop = Source(-1, worker, len(part.sources), self._new_cell(worker), [local])
                     part.sources.append(stop)
                     for other in range(self.workers):
-                        stop.taps[other] = {(reactions[number].stop, False): STOP}
-                    self.stops.append((stop, reactions[number].stop))
+                        stop.taps[other] = {(offset, False): STOP}
+                    self.stops.append((stop, offset))
+                    self._stop_cells[worker, local] = stop.cell
 
     def _new_cell(self, worker: int) -> int:
         part = self.parts[worker]
@@ -199,7 +207,7 @@ class Image:
                 if reaction.stop is not None:
                     part.stop_doors[local] = len(part.door_cells)
                     lists.append(len(part.door_cells))
-                    part.door_cells.append(next(s.cell for s in part.sources if s.element < 0 and s.writers == [local]))
+                    part.door_cells.append(self._stop_cells[worker, local])
                     flags |= lib.RX_STOPS
                 n_ports = len(lists) - writes
                 lists += [self._door(worker, element) for element in actions]
@@ -224,7 +232,7 @@ class Image:
             e = elements[source.element]
             crosses = any(worker != source.worker for worker in source.taps)
             if e.dtype is not None:
-                source.bytes = int(e.dtype.itemsize * np.prod(e.shape, dtype=np.int64))
+                source.bytes = e.dtype.itemsize * math.prod(e.shape or ())
                 source.mode = lib.RX_SLOTS if source.taps else lib.RX_PLAIN
             elif source.taps:
                 source.mode = lib.RX_SLOTS if crosses and options.processes else lib.RX_SEQUENCE
@@ -235,25 +243,22 @@ class Image:
             key=lambda m: all(elements[e].source == e for e in self.program.multiports[m]),
         )
         for multiport in inputs_first:
-            rows = [self.sources.get(elements[e].source) for e in self.program.multiports[multiport]]
-            if len(rows) > 1 and self._may_share_block(rows):
-                slots = max(source.slots for source in rows if source)
-                for source in rows:
-                    assert source is not None
-                    source.block = multiport
+            channels = self.program.multiports[multiport]
+            rows = [self.sources[at] for c in channels if (at := elements[c].source) in self.sources]
+            if len(channels) > 1 and len(rows) == len(channels) and self._may_share_block(rows):
+                slots = max(row.slots for row in rows)
+                for row in rows:
+                    row.block = multiport
                     if slots > 1:
-                        source.mode, source.slots = lib.RX_SLOTS, slots
+                        row.mode, row.slots = lib.RX_SLOTS, slots
 
-    def _may_share_block(self, rows: list[Source | None]) -> bool:
-        first = rows[0]
-        if first is None or first.bytes == 0 or len({id(source) for source in rows}) < len(rows):
+    def _may_share_block(self, rows: list[Source]) -> bool:
+        like = self.program.elements[rows[0].element]
+        if rows[0].bytes == 0 or len({row.element for row in rows}) < len(rows):
             return False
-        like = self.program.elements[first.element]
-        for source in rows:
-            if source is None or source.block >= 0:
-                return False
-            e = self.program.elements[source.element]
-            if e.dtype != like.dtype or e.shape != like.shape:
+        for row in rows:
+            e = self.program.elements[row.element]
+            if row.block >= 0 or e.dtype != like.dtype or e.shape != like.shape:
                 return False
         return True
 
@@ -261,7 +266,9 @@ class Image:
     def _slots(source: Source, size: int) -> int:
         """Enough for producers to run ahead; receivers hold back at most half of them for long."""
         soon = all(
-            not physical and offset[0] == 0 and offset[1] <= 1 for taps in source.taps.values() for offset, physical in taps
+            not physical and offset[0] == 0 and offset[1] <= 1
+            for taps in source.taps.values()
+            for offset, physical in taps
         )
         if soon:
             return 8 if size <= 1 << 16 else 4 if size <= 1 << 20 else 2
@@ -400,14 +407,14 @@ class Image:
         blocks: dict[int, list[Source]] = defaultdict(list)
         elements = self.program.elements
         for multiport, channels in enumerate(self.program.multiports):
-            rows = [self.sources.get(elements[e].source) for e in channels]
-            if rows and rows[0] is not None and rows[0].block == multiport:
-                blocks[multiport] = [source for source in rows if source is not None]
+            rows = [self.sources[at] for c in channels if (at := elements[c].source) in self.sources]
+            if rows and rows[0].block == multiport:
+                blocks[multiport] = rows
         for rows in blocks.values():
-            size = sum(source.bytes for source in rows)
+            size = sum(row.bytes for row in rows)
             start = self._take(size * rows[0].slots)
-            for row, source in enumerate(rows):
-                source.data, source.stride = start + row * source.bytes, size
+            for i, row in enumerate(rows):
+                row.data, row.stride = start + i * row.bytes, size
             self._note(rows[0], size * rows[0].slots)
         for source in self.sources.values():
             if source.mode == lib.RX_SLOTS:
@@ -417,7 +424,9 @@ class Image:
                 source.data = self._take(source.stride * source.slots)
                 self._note(source, source.stride * source.slots)
         self.released = {
-            number: self._take(8, 8) for number, (source, _, _) in enumerate(self.subs) if source.mode == lib.RX_SEQUENCE
+            number: self._take(8, 8)
+            for number, (source, _, _) in enumerate(self.subs)
+            if source.mode == lib.RX_SEQUENCE
         }
 
     def _note(self, source: Source, size: int) -> None:
@@ -470,7 +479,7 @@ class Image:
     def _write_worker(self, memory: Memory, worker: int, part: Worker) -> None:
         rows, at, elements = self._rows[worker], part.offsets, self.program.elements
         cells = [[0, 0, 0, 0, NONE, NONE, NONE, 0, 0] for _ in range(part.cells)]
-        fans = []
+        fans: list[tuple[int, int, int]] = []
         for cell, words in rows["fans_of"].items():
             cells[cell][2:4] = len(fans), len(words)
             fans += [(mask, word, 0) for word, mask in words.items()]
@@ -528,4 +537,6 @@ class Image:
 
     def __getstate__(self) -> dict[str, Any]:
         """A worker needs the plan, not the notes that were made for writing it down."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("_rows", "_cell_of", "sub_lists", "subs")}
+        return {
+            k: v for k, v in self.__dict__.items() if k not in ("_rows", "_cell_of", "_stop_cells", "sub_lists", "subs")
+        }

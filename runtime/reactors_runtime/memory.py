@@ -8,10 +8,11 @@ the descriptor, through a socket, maps the same bytes.
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
+
+from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +43,11 @@ class Memory:
 
     def __init__(self, descriptor: int, size: int, limit: int) -> None:
         self.descriptor, self.size, self.limit = descriptor, size, limit
-        self.map = mmap.mmap(descriptor, limit)
+        base = lib.rx_map(descriptor, limit)
+        if base == ffi.NULL:
+            raise OSError(ffi.errno, os.strerror(ffi.errno))
+        # A buffer that NumPy and memoryview understand; the mapping goes with the last of them.
+        self.map: Any = ffi.buffer(ffi.gc(base, lambda at: lib.rx_unmap(at, limit)), limit)
 
     @classmethod
     def reserve(cls, size: int, *, limit: int | None = None, shares: Iterable[Share] = ()) -> Self:
@@ -70,8 +75,7 @@ class Memory:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
-        with contextlib.suppress(BufferError):
-            self.map.close()
+        self.map = None
 
     def __enter__(self) -> Self:
         return self
@@ -103,8 +107,8 @@ def _group_limits() -> Iterable[int]:
                 break
             with contextlib.suppress(OSError, ValueError):  # absent at the root, or the word "max"
                 # Cached files count as used though the kernel drops them when it must.
-                cached = dict(row.split() for row in (group / "memory.stat").read_text().splitlines())
-                droppable = int(cached.get("total_inactive_file") or cached.get("inactive_file", 0))
+                cached: dict[str, str] = dict(row.split() for row in (group / "memory.stat").read_text().splitlines())
+                droppable = int(cached.get("total_inactive_file") or cached.get("inactive_file") or "0")
                 yield int((group / limit).read_text()) - int((group / used).read_text()) + droppable
 
 

@@ -34,9 +34,7 @@ def spread(reactors: list[Reactor], workers: int) -> list[int]:
     return placed
 
 
-def overridden(
-    reactors: list[Reactor], workers: int, choice: Mapping[str, int] | Callable[[str], int | None]
-) -> list[int]:
+def overridden(reactors: list[Reactor], workers: int, choice: Mapping[str, int] | Callable[[str], object]) -> list[int]:
     """A worker for each reactor, by a mapping or function of its path.
 
     What it leaves open (no entry, or None) goes where its container is, or is spread as usual. Raises `ValueError` for a
@@ -49,7 +47,7 @@ def overridden(
             raise KeyError(unknown[0])
     chosen: dict[str, int] = {}
     for i, reactor in enumerate(reactors):
-        worker = choice(reactor.path) if callable(choice) else choice.get(reactor.path)
+        worker: object = choice(reactor.path) if callable(choice) else choice.get(reactor.path)
         container = reactor.path.rpartition(".")[0]
         if worker is None and container in chosen:
             worker = chosen[container]

@@ -56,7 +56,8 @@ class _Server:
         if word == "import":
             self.wire.send("imported", self.load(*rest))
         elif word == "fork":
-            self.fork(*rest, descriptors)
+            number, setting = rest
+            self.fork(number, setting, descriptors)
         elif word == "kill":
             (numbers,) = rest
             for number, pid in self.workers.values():

@@ -110,7 +110,7 @@ class Server:
             self.wire.close()
             os.close(self._log)
             if isinstance(error, OSError):
-                raise ServerDied(f"{sys.executable}, which workers are to run in, does not start: {error}") from error
+                raise ServerDied(f"{key.interpreter}, which workers are to run in, does not start: {error}") from error
             raise
         finally:
             theirs.close()
@@ -140,16 +140,16 @@ class Server:
         """Wait until it has imported what it was to."""
         patience = time.monotonic() + _PATIENCE
         while self._awaited:
-            ready = {*select.select([self.wire, self, interrupts], [], [], 1.0)[0]}
-            if interrupts in ready and interrupts.heard():
+            ready = select.select([self.wire.fileno(), self.fileno(), interrupts.fileno()], [], [], 1.0)[0]
+            if interrupts.fileno() in ready and interrupts.heard():
                 raise KeyboardInterrupt
-            if self.wire in ready:
+            if self.wire.fileno() in ready:
                 try:
                     (_, self.unfit), _ = self.wire.receive()
                 except EOFError:
                     raise self.died() from None
                 self._awaited, self.proven, self.loading = False, True, []
-            elif self in ready:
+            elif self.fileno() in ready:
                 raise self.died()
             elif time.monotonic() > patience:
                 raise ServerDied(f"importing {', '.join(self.loading[:5])} takes over {_PATIENCE:.0f} s")
@@ -162,7 +162,7 @@ class Server:
         how = "does not answer" if code is None else ending(code)
         with contextlib.suppress(ValueError), mapped(os.dup(self._log)) as log:  # ValueError: it is empty
             how += "; it printed:\n" + log[-4000:].decode(errors="replace")
-        return ServerDied(f"the process that workers are forked from ({sys.executable}, pid {self.pid}) {how}")
+        return ServerDied(f"the process that workers are forked from ({self.key.interpreter}, pid {self.pid}) {how}")
 
     def close(self) -> None:
         """End it, and with it its workers."""
@@ -270,7 +270,9 @@ def lent(modules: Iterable[str], changes: Mapping[str, str] | None, interrupts: 
 
 def prepare(server: Server, modules: Iterable[str]) -> None:
     """Have a server whose run is over import what its workers did, for the next run."""
-    server.load(_fit(server.key, modules))
+    names = [name for name in _fit(server.key, modules) if name not in server.asked]
+    if names:
+        server.load(names)
 
 
 def _prepared(key: Key, modules: Iterable[str], interrupts: Interrupts) -> Server:

@@ -25,7 +25,11 @@ def _dtype(name: str) -> np.dtype[Any]:
     names, formats, offsets = [], [], []
     for field, info in struct.fields:
         names.append(field)
-        formats.append(np.dtype((_NUMPY[info.type.item.cname], info.type.length)) if info.type.kind == "array" else _dtype(info.type.cname))
+        formats.append(
+            np.dtype((_NUMPY[info.type.item.cname], info.type.length))
+            if info.type.kind == "array"
+            else _dtype(info.type.cname)
+        )
         offsets.append(info.offset)
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": ffi.sizeof(name)})
 

@@ -31,6 +31,12 @@ class Stores:
         self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value
         self._by_source: dict[tuple[int, bool], Store] = {}
 
+    def close(self) -> None:
+        """Let go of the engine and all values."""
+        self.actions.clear()
+        self._by_source.clear()
+        del self.engine
+
     def of(self, element: int) -> Store | None:
         """The store in which this worker finds, or puts, the values of a port; None if nothing drives it."""
         e = self.engine.image.program.elements[element]
@@ -194,7 +200,7 @@ def dumps(value: Any) -> bytes:
     head = np.array([len(raw), len(body), *(len(view) for view in raw)], np.uint64).tobytes()
     if not raw:
         return head + body
-    pieces = [head, body]
+    pieces: list[bytes | memoryview] = [head, body]
     length = len(head) + len(body)
     for view in raw:
         pad = -length % 64

@@ -14,6 +14,7 @@ import os
 import pickle
 import sys
 import traceback
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
@@ -118,6 +119,8 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
         with mapped(part_at) as pickled:
             part: Part = pickle.loads(pickled)
         bodies, late = part.attach(engine)
+        gc.freeze()  # all of this lives to the end; the server had collection off, so loading it was fast
+        gc.enable()
         when = "run"
         try:
             engine.run(bodies, late)
@@ -135,7 +138,8 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
 
 def _settle(setting: Setting, standard_output: int, standard_error: int) -> None:
     """Make this process a place like the caller's."""
-    gc.enable()
+    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        finalizer.atexit = False  # what it would finalize is the server's
     os.environ.clear()
     os.environ.update(setting.environment)
     os.chdir(setting.directory)

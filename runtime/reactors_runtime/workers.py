@@ -7,6 +7,8 @@ it returns, or raises, no worker is left.
 from __future__ import annotations
 
 import contextlib
+import copyreg
+import io
 import math
 import os
 import pickle
@@ -21,6 +23,7 @@ from reactors_runtime import engine, faults, servers
 from reactors_runtime.faults import WorkerDied, WorkerNotStarted
 from reactors_runtime.interrupts import Interrupts
 from reactors_runtime.output import Output
+from reactors_runtime.program import NativeFunction
 from reactors_runtime.servers import close_server, idle_server, threads, warm_up
 from reactors_runtime.wire import mapped, spill
 from reactors_runtime.worker import Setting
@@ -68,12 +71,24 @@ def run(
     """
     with Interrupts() as interrupts, Output() as output:
         try:
+            modules = [*modules]
+            servers.warm_up(modules, environment)  # it gets ready while we pickle
+            plan = _pickled(image)
             with servers.lent(modules, environment, interrupts) as server:
-                return _Run(image, memory, server, interrupts, output, on_wait).through(parts, environment)
+                return _Run(image, memory, server, interrupts, output, on_wait).through(plan, parts, environment)
         except servers.ServerDied as error:  # while it started
             return [Report(worker, error=WorkerNotStarted(str(error))) for worker in range(len(parts))]
         except WorkerDied as error:  # all of them, with the server
             return [Report(worker, error=error) for worker in range(len(parts))]
+
+
+def _pickled(image: Image) -> bytes:
+    """The image without the addresses of C functions, which hold in this process alone; parts bring their own."""
+    file = io.BytesIO()
+    pickler = pickle.Pickler(file, protocol=5)
+    pickler.dispatch_table = copyreg.dispatch_table | {NativeFunction: lambda _: (NativeFunction, (0, 0))}
+    pickler.dump(image)
+    return file.getvalue()
 
 
 def first_error(reports: Iterable[Report]) -> BaseException | None:
@@ -105,13 +120,13 @@ class _Run:
         self.stopping = False
         self.notice_at = math.inf
         self.poll = select.poll()
-        for source in (server, server.wire, interrupts, *output.sources()):
+        for source in (server.fileno(), server.wire.fileno(), interrupts.fileno(), *output.sources()):
             self.poll.register(source, select.POLLIN)
 
-    def through(self, parts: Sequence[bytes], environment: Mapping[str, str] | None) -> list[Report]:
+    def through(self, plan: bytes, parts: Sequence[bytes], environment: Mapping[str, str] | None) -> list[Report]:
         """Start a worker for each part and see all to their end."""
         try:
-            self.start(parts, environment)
+            self.start(plan, parts, environment)
             while self.alive:
                 self.look()
         except BaseException:  # from a signal handler of the user or `on_wait`, or the server is dead
@@ -132,11 +147,11 @@ class _Run:
                 report.error.__cause__ = cause
         return self.reports
 
-    def start(self, parts: Sequence[bytes], environment: Mapping[str, str] | None) -> None:
+    def start(self, plan: bytes, parts: Sequence[bytes], environment: Mapping[str, str] | None) -> None:
         setting = Setting(
             servers.environment(environment), servers.search_path(), sys.argv, str(Path.cwd()), *self.output.encoding
         )
-        image = spill([pickle.dumps(self.image, protocol=5)])
+        image = spill([plan])
         try:
             for worker, pickled in enumerate(parts):
                 self.reports.append(Report(worker))

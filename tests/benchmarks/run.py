@@ -20,7 +20,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO, Any, Self
 
-from row import CORES, Row
+from capacity import capacity
+from row import CORES, ONE, Row
 
 HERE = Path(__file__).resolve().parent
 ROWS = (
@@ -131,12 +132,17 @@ class Bench:
             if self.options.variants and not any(part.lower() in variant.lower() for part in self.options.variants):
                 continue
             taking_part = [(peer.name, peer.group) for peer in peers if variant in peer.variants]
+            before = capacity()
             figures = self.variant(module, row, variant, taking_part)
+            ceiling = (before + capacity()) / 2
             verdicts = self.judge(row, variant, figures)
             self.show(row, variant, figures, verdicts)
+            if any(verdict.ours != ONE for verdict in verdicts):
+                print(f"  ({CORES} processes did {ceiling:.2f} times the work of one on this machine meanwhile)")
+            sys.stdout.flush()
             results.append(
                 {
-                    "row": module, "variant": variant, "unit": row.unit,
+                    "row": module, "variant": variant, "unit": row.unit, "capacity": round(ceiling, 2),
                     "figures": {name: asdict(figure) for name, figure in figures.items()},
                     "bars": [asdict(verdict) | {"met": verdict.met} for verdict in verdicts],
                 }
@@ -223,7 +229,6 @@ class Bench:
             print(f"  -> {verdict.ours} against {against}: {ratio}, at least {verdict.at_least:g}x: {word}")
         if row.note:
             print(f"  ({row.note})")
-        sys.stdout.flush()
 
 
 def machine() -> dict[str, Any]:

@@ -121,7 +121,7 @@ def test_ctrl_c_twice_kills_a_worker_in_an_endless_loop() -> None:
 
 def test_ctrl_c_from_the_terminal_reaches_the_caller_alone() -> None:
     with program("orderly") as process:
-        for pid in family(process.pid):  # as a terminal does, to the whole foreground group
+        for pid in sorted(family(process.pid), reverse=True):  # as a terminal does, to the whole foreground group
             os.kill(pid, signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
         assert printed.count("closed") == 2

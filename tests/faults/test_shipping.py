@@ -27,6 +27,10 @@ class Holder(rx.Reactor):
             self.deed(self)
 
 
+class Quiet(rx.Reactor):
+    """Fills the first worker."""
+
+
 class Reader(rx.Reactor):
     inp = rx.Input()
 
@@ -84,7 +88,7 @@ def test_a_body_that_uses_what_cannot_be_sent_is_refused() -> None:
 
     class Outer(rx.Reactor):
         def __init__(self) -> None:
-            self.bystander = Reader()
+            self.bystander = Quiet()
             self.actor = Inner()
 
     with pytest.raises(rx.ShippingError, match=r"the body of main\.actor\..*, which uses lock cannot be sent"):
@@ -96,7 +100,7 @@ def test_a_tensor_on_a_gpu_is_refused() -> None:
         is_cuda = True
 
     OnGpu.__module__ = "torch"
-    with pytest.raises(rx.ShippingError, match=r"main\.actor\.weights\[0\] cannot be sent .*CUDA"):
+    with pytest.raises(rx.ShippingError, match=r"main\.actor\.weights\[0\] cannot be sent .*GPU"):
         one(weights=[torch.zeros(1).as_subclass(OnGpu)])
 
 
@@ -130,6 +134,9 @@ def test_what_is_one_object_stays_one_object() -> None:
             super().__init__()
             self.layer = torch.nn.Linear(2, 1)
 
+        def forward(self, x: Any) -> Any:
+            return self.layer(x)
+
     def train(holder: Any) -> None:
         holder.net(torch.ones(1, 2)).sum().backward()
         holder.optimizer.step()
@@ -146,6 +153,8 @@ def test_a_class_made_in_a_function_comes_back_as_itself_and_unchanged() -> None
     calls: list[int] = []
 
     class Local:
+        number = 0
+
         def call(self) -> None:
             calls.append(1)
 
@@ -199,14 +208,17 @@ def test_a_second_run_goes_on_from_what_the_first_left() -> None:
     def count(holder: Any) -> None:
         holder.number += 1
 
-    main = Main(count, number=0)
+    main: Any = Main(count, number=0)
     for _ in range(3):
         run(main)
     assert main.actor.number == 3
 
 
 def test_attributes_in_slots_travel_too() -> None:
-    class Slotted(rx.Reactor):
+    class Plain(rx.Reactor):
+        pass
+
+    class Slotted(Plain):
         __slots__ = ("inside",)
 
         def __init__(self) -> None:
@@ -218,7 +230,7 @@ def test_attributes_in_slots_travel_too() -> None:
 
     class Outer(rx.Reactor):
         def __init__(self) -> None:
-            self.bystander = Reader()
+            self.bystander = Quiet()
             self.actor = Slotted()
 
     main = Outer()
@@ -239,7 +251,7 @@ def test_much_data_comes_back() -> None:
 def test_the_state_of_a_reactor_on_another_worker_cannot_be_read() -> None:
     class Outer(rx.Reactor):
         def __init__(self) -> None:
-            self.bystander = Reader()
+            self.bystander = Quiet()
             self.actor = Holder(secret=1)
 
         @rx.reaction(rx.startup)
@@ -255,7 +267,7 @@ def test_the_state_of_a_reactor_on_another_worker_cannot_be_read() -> None:
 def test_the_ports_of_a_contained_reactor_on_another_worker_can_be_used() -> None:
     class Outer(rx.Reactor):
         def __init__(self) -> None:
-            self.bystander = Reader()
+            self.bystander = Quiet()
             self.actor = Holder(lambda holder: holder.out.set(5))
             self.seen: list[Any] = []
             self.add_reaction(self.actor.out, self.look)
@@ -294,9 +306,61 @@ def test_a_bound_reaction_can_be_kept_and_called() -> None:
 
     class Outer(rx.Reactor):
         def __init__(self) -> None:
-            self.bystander = Reader()
+            self.bystander = Quiet()
             self.actor = Repeating()
 
     main = Outer()
     run(main)
     assert main.actor.count == 3
+
+
+# Reactions in C.
+
+
+def test_a_c_function_of_a_library_runs_in_a_worker_and_its_state_comes_back() -> None:
+    numba = pytest.importorskip("numba")
+    signature = numba.types.void(*[numba.types.CPointer(numba.types.voidptr)] * 1, *[numba.types.voidptr] * 2)
+
+    @numba.cfunc(signature)  # type: ignore[untyped-decorator]
+    def count(data: Any, present: Any, state: Any) -> None:
+        numba.carray(state, 1, np.int64)[0] += 1
+
+    class Counter(rx.Reactor):
+        tick = rx.Timer(period="1 ms")
+
+        def __init__(self) -> None:
+            self.counts = np.zeros(1, np.int64)
+            self.add_reaction(self.tick, rx.native(count, self.counts))
+
+    class Outer(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander = Quiet()
+            self.actor = Counter()
+
+    main = Outer()
+    counts = main.actor.counts
+    for n in (1, 2):
+        run(main, timeout="9 ms", fast=True)
+        assert main.actor.counts is counts
+        assert counts[0] == 10 * n
+
+
+def test_a_c_function_that_only_this_process_has_is_refused() -> None:
+    import cffi
+
+    ffi = cffi.FFI()
+
+    @ffi.callback("void(void **, unsigned char *, void *)")  # type: ignore[untyped-decorator]
+    def nothing(data: object, present: object, state: object) -> None: ...
+
+    class Native(rx.Reactor):
+        def __init__(self) -> None:
+            self.add_reaction(rx.startup, rx.native(nothing))
+
+    class Outer(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander = Quiet()
+            self.actor = Native()
+
+    with pytest.raises(rx.ShippingError, match=r"the body of main\.actor\..* cannot be sent .*in no library"):
+        run(Outer())

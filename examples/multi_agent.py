@@ -1,0 +1,247 @@
+"""Multi-agent inference: one shared environment, one policy per agent, all agents of a step in parallel.
+
+The environment is any PettingZoo parallel environment: the traffic junction next door, or pistonball from PettingZoo's
+registry. Agents that are not there (yet, or any more) have no observation at that tag, so their policies do not run and
+their actions are absent. This is workload E of arXiv 2312.04704; the policies are untrained networks.
+
+With `--serve` the simulation runs at 200 steps a second, and meanwhile a client asks the same policies about
+observations of its own, through a physical action. The answers come through a socket, whichever process gives them.
+
+Run:   python multi_agent.py --agents 10
+       python multi_agent.py --env pistonball --agents 10 --workers 2
+       python multi_agent.py --serve --workers 2
+Needs: pip install 'reactors[rl]'
+"""
+
+import argparse
+import socket
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pettingzoo
+import torch
+from numpy.typing import NDArray
+from traffic_junction import TrafficJunction
+
+import reactors as rx
+
+ANSWER = "ii"  # number of the request, action
+
+
+def environment(name: str, agents: int) -> Any:
+    """A PettingZoo parallel environment with `agents` agents and discrete actions."""
+    if name == "junction":
+        return TrafficJunction(agents)
+    return pettingzoo.make("parallel", "butterfly/pistonball_v6", n_pistons=agents, continuous=False)
+
+
+def features(obs: NDArray[Any]) -> NDArray[np.float32]:
+    """A vector as it is, a picture coarser and in grey."""
+    return obs if obs.ndim == 1 else (obs[::12, ::12].mean(2).ravel() / 255).astype(np.float32)
+
+
+class World(rx.Reactor):
+    """The shared environment. Channel i of its ports belongs to agent i, and is absent where that agent is."""
+
+    actions = rx.Input(int, width="agents")
+    observation = rx.Output(shape="obs_size", dtype=np.float32, width="agents")
+
+    def __init__(self, env: str, agents: int, obs_size: int, steps: int) -> None:
+        self.name, self.agents, self.obs_size, self.steps = env, agents, obs_size, steps
+        self.episodes = self.decisions = 0
+        self.reward = 0.0
+
+    @rx.reaction(rx.startup, effects=observation)
+    def begin(self) -> None:
+        self.env = environment(self.name, self.agents)
+        self.show(self.env.reset(seed=self.seed % 2**32)[0])
+
+    @rx.reaction(actions, effects=(observation, rx.stop))
+    def step(self) -> None:
+        names = self.env.possible_agents
+        observations, rewards, *_ = self.env.step({names[i]: self.actions[i].value for i in self.actions.present})
+        self.decisions += len(self.actions.present)
+        self.reward += float(sum(rewards.values()))
+        self.steps -= 1
+        if not self.steps:
+            self.request_stop()
+        elif self.env.agents:
+            self.show(observations)
+        else:
+            self.episodes += 1
+            self.show(self.env.reset()[0])
+
+    def show(self, observations: Mapping[str, NDArray[Any]]) -> None:
+        for i, name in enumerate(self.env.possible_agents):
+            if name in self.env.agents:
+                self.observation[i].set(features(observations[name]))
+
+    @rx.reaction(rx.shutdown)
+    def close(self) -> None:
+        self.env.close()
+
+
+class Agent(rx.Reactor):
+    """One policy."""
+
+    observation = rx.Input(shape="obs_size", dtype=np.float32)
+    action = rx.Output(int)
+
+    def __init__(self, obs_size: int, n_actions: int) -> None:
+        self.obs_size, self.n_actions = obs_size, n_actions
+
+    @rx.reaction(rx.startup)
+    def load(self) -> None:
+        first, last = torch.nn.Linear(self.obs_size, 64), torch.nn.Linear(64, self.n_actions)
+        self.policy = torch.nn.Sequential(first, torch.nn.ReLU(), last)
+        generator = torch.Generator().manual_seed(self.seed)  # torch's own is shared by all threads of the process
+        for parameter in self.policy.parameters():
+            torch.nn.init.normal_(parameter, std=0.3, generator=generator)
+
+    @rx.reaction(observation, effects=action)
+    def act(self) -> None:
+        logits = self.logits(self.observation.tensor)  # shares memory with the world's output
+        self.action.set(int((logits + self.rng.gumbel(size=self.n_actions)).argmax()))  # a sample of the softmax
+
+    def logits(self, observation: torch.Tensor) -> NDArray[np.float32]:
+        with torch.inference_mode():
+            logits: NDArray[np.float32] = self.policy(observation).numpy()
+        return logits
+
+
+class MultiAgent(rx.Reactor):
+    """The world and its agents. Actions reach the world `after` the observation: a microstep later, or in real time."""
+
+    kind: type[Agent] = Agent
+
+    def __init__(self, env: str = "junction", agents: int = 4, steps: int = 1000, after: str | int = 0) -> None:
+        probe = environment(env, agents)
+        name = probe.possible_agents[0]
+        obs_size = features(probe.observation_space(name).sample()).size
+        self.world = World(env, agents, obs_size, steps)
+        self.agents = rx.bank(agents, self.kind, obs_size, int(probe.action_space(name).n))
+        rx.connect(self.world.observation, self.agents.observation)
+        rx.connect(self.agents.action, self.world.actions, after=after)
+
+
+class ServingAgent(Agent):
+    """The same policy, which also answers questions from outside: with the likeliest action."""
+
+    question = rx.Input(shape="obs_size", dtype=np.float32)
+    answer = rx.Output(int)
+
+    @rx.reaction(question, effects=answer)
+    def reply(self) -> None:
+        self.answer.set(int(self.logits(self.question.tensor).argmax()))
+
+
+class Desk(rx.Reactor):
+    """Where requests (number, agent, observation) come in, and from where answers leave by datagram."""
+
+    request = rx.PhysicalAction(tuple)
+    question = rx.Output(shape="obs_size", dtype=np.float32, width="agents")
+    answer = rx.Input(int, width="agents")
+
+    def __init__(self, agents: int, obs_size: int, client: str) -> None:
+        self.agents, self.obs_size, self.client = agents, obs_size, client
+
+    @rx.reaction(rx.startup)
+    def open(self) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+    @rx.reaction(request, effects=question)
+    def ask(self) -> None:
+        self.number, agent, observation = self.request.value
+        self.question[agent].set(observation)
+
+    @rx.reaction(answer)
+    def tell(self) -> None:
+        for agent in self.answer.present:
+            self.socket.sendto(struct.pack(ANSWER, self.number, self.answer[agent].value), self.client)
+
+    @rx.reaction(rx.shutdown)
+    def close(self) -> None:
+        self.socket.close()
+
+
+class Serving(MultiAgent):
+    """The simulation at 200 steps a second, and a desk beside it."""
+
+    kind = ServingAgent
+
+    def __init__(self, env: str, agents: int, steps: int, client: str) -> None:
+        super().__init__(env, agents, steps, after="5 ms")
+        self.desk = Desk(agents, self.world.obs_size, client)
+        rx.connect(self.desk.question, self.agents.question)
+        rx.connect(self.agents.answer, self.desk.answer)
+
+
+def ask(desk: Desk, client: socket.socket, over: threading.Event, latencies: list[float]) -> None:
+    """The client: asks one agent after the other about a random observation, as fast as the answers come."""
+    random = np.random.default_rng(0)
+    while not over.is_set():
+        number, asked = len(latencies), time.perf_counter()
+        request = (number, number % desk.agents, random.random(desk.obs_size, np.float32))
+        if not desk.request.schedule(request):  # not started yet, or over
+            time.sleep(0.001)
+            continue
+        try:
+            answered, _action = struct.unpack(ANSWER, client.recv(8))
+        except TimeoutError:  # the program ended before it came to this request
+            continue
+        assert answered == number
+        latencies.append(time.perf_counter() - asked)
+
+
+def simulate(args: argparse.Namespace) -> tuple[MultiAgent, rx.Result]:
+    """Runs the simulation as fast as it can."""
+    program = MultiAgent(args.env, args.agents, args.steps)
+    return program, rx.run(program, workers=args.workers, backend=args.backend, fast=True, seed=args.seed)
+
+
+def serve(args: argparse.Namespace) -> tuple[MultiAgent, rx.Result]:
+    """Runs the simulation with a client beside it."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+        address = str(Path(folder) / "client")
+        client.bind(address)
+        client.settimeout(1)
+        program = Serving(args.env, args.agents, args.steps, address)
+        latencies: list[float] = []
+        over = threading.Event()
+        thread = threading.Thread(target=ask, args=(program.desk, client, over, latencies), daemon=True)
+        thread.start()
+        result = rx.run(program, workers=args.workers, backend=args.backend, seed=args.seed)
+        over.set()
+        thread.join()
+    if latencies:
+        print(f"{len(latencies)} requests answered, the median after {np.median(latencies) * 1e3:.2f} ms")
+    return program, result
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--env", default="junction", choices=("junction", "pistonball"))
+    options.add_argument("--agents", type=int, default=4)
+    options.add_argument("--steps", type=int, default=1000)
+    options.add_argument("--serve", action="store_true", help="answer a client's requests meanwhile")
+    options.add_argument("--workers", type=int, default=1)
+    options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))
+    options.add_argument("--seed", type=int, default=0)
+    args = options.parse_args()
+    program, result = serve(args) if args.serve else simulate(args)
+    print(result.summary())
+    world = program.world
+    print(
+        f"{args.steps} steps ({args.steps / result.wall_time:,.0f} a second), {world.episodes} episodes over, "
+        f"{world.decisions / args.steps:.2f} of {args.agents} agents there on average, reward {world.reward:.1f}"
+    )
+
+
+if __name__ == "__main__":
+    main()

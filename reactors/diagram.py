@@ -1,0 +1,108 @@
+"""What is there to see in a picture of a program?
+
+Boxes, symbols in them, and wires between these, in the order in which the program declares them: what DOT and Mermaid
+texts are written from. What anything looks like is not said here, but for the colours of workers, which both share.
+"""
+
+from __future__ import annotations
+
+import colorsys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SymbolKind = Literal["input", "output", "reaction", "timer", "logical action", "physical action", "startup", "shutdown"]
+WireKind = Literal["connection", "trigger", "use", "effect", "order"]
+
+
+@dataclass(slots=True)
+class Symbol:
+    """A port, reaction, timer, action, startup or shutdown."""
+
+    id: str  # its path; in a bank that is drawn once, without the index
+    kind: SymbolKind
+    name: str
+    notes: list[str] = field(default_factory=list)  # what there is to say below the name
+    number: int = 0  # of a reaction
+    detail: str = ""  # for whoever points at it
+    workers: dict[int, int] = field(default_factory=dict)  # worker: how many of what it stands for are there
+
+
+@dataclass(slots=True)
+class Box:
+    """A reactor, several that are alike, or a level of the precedence graph."""
+
+    id: str
+    name: str
+    kind: str = ""  # its class
+    count: int | None = None  # how many members of a bank it stands for
+    workers: dict[int, int] = field(default_factory=dict)
+    symbols: list[Symbol] = field(default_factory=list)
+    boxes: list[Box] = field(default_factory=list)
+    in_order: bool = True  # whether its reactions are executed in their order
+
+    def all_symbols(self) -> Iterator[Symbol]:
+        """Its own, then those of the boxes in it."""
+        yield from self.symbols
+        for box in self.boxes:
+            yield from box.all_symbols()
+
+
+@dataclass(slots=True)
+class Wire:
+    """What leads from one symbol to another, on so many channels."""
+
+    source: str
+    target: str
+    kind: WireKind
+    note: str = ""
+    delayed: bool = False
+    physical: bool = False
+    channels: int = 1
+
+
+@dataclass(slots=True)
+class Diagram:
+    """A whole picture."""
+
+    boxes: list[Box]
+    wires: list[Wire]
+    workers: int = 0  # how many the placement that is shown has; 0: none is shown
+
+    def symbols(self) -> Iterator[Symbol]:
+        """All of them, as they come from left to right and top to bottom in the text."""
+        for box in self.boxes:
+            yield from box.all_symbols()
+
+
+def in_order(wires: Iterable[Wire], symbols: Iterable[Symbol]) -> list[Wire]:
+    """The wires in the order of the symbols that they come from and lead to, so that a text does not change by itself."""
+    position = {symbol.id: n for n, symbol in enumerate(symbols)}
+    return sorted(wires, key=lambda wire: (position[wire.source], position[wire.target], wire.note))
+
+
+def colour(worker: int) -> str:
+    """A light colour for each worker; those of neighbours are far apart.
+
+    >>> colour(0), colour(1)
+    ('#d6e8ff', '#ffe5d6')
+    """
+    red, green, blue = colorsys.hsv_to_rgb((0.594 + worker * 0.382) % 1.0, 0.16, 1.0)
+    return "#" + "".join(f"{round(part * 255):02x}" for part in (red, green, blue))
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Ascending numbers in few characters.
+
+    >>> spans([0, 1, 2, 3, 7, 9, 10])
+    '0-3, 7, 9, 10'
+    """
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(f"{a}" if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}" for a, b in runs)

@@ -1,0 +1,239 @@
+"""Which reactors of a program are drawn, and which are drawn once for many?
+
+The members of a bank that are alike, down to the reactors they contain, become one box with their number on it, and what
+leads to any of them leads to that box. Members that differ get a box for each kind. With `expand`, all are drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from reactors.diagram import Box, Diagram, Symbol, Wire, in_order, spans
+from reactors.time import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from reactors.diagram import SymbolKind, WireKind
+    from reactors.graph import Graph
+    from reactors.nodes import ActionNode, PortNode, ReactionNode, ReactorNode, TimerNode
+
+
+def reactors(graph: Graph, *, expand: bool = False, placed: Sequence[int] | None = None) -> Diagram:
+    """The reactors of a program, nested as they are; `placed` has the worker of each.
+
+    >>> import reactors as rx
+    >>> class Cell(rx.Reactor):
+    ...     inp, out = rx.Input(int), rx.Output(int)
+    >>> class Row(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.cells = rx.bank(3, Cell)
+    ...         rx.connect(self.cells[0].out, self.cells[1].inp, after="1 ms")
+    >>> diagram = reactors(rx.Graph(Row()))
+    >>> [(box.name, box.count) for box in diagram.boxes[0].boxes]
+    [('cells', 3)]
+    >>> [(wire.source, wire.target, wire.note) for wire in diagram.wires]
+    [('main.cells.out', 'main.cells.inp', 'after 1 ms')]
+    """
+    folding = _Folding(graph, expand=expand, placed=placed)
+    box = folding.box_of["main"]
+    return Diagram([box], in_order(folding.wires(), box.all_symbols()), folding.workers)
+
+
+def precedence(graph: Graph, *, expand: bool = False, placed: Sequence[int] | None = None) -> Diagram:
+    """The precedence graph: a box for each level, with reactions that cannot affect one another at a tag."""
+    folding = _Folding(graph, expand=expand, placed=placed)
+    levels: list[Box] = []
+    drawn: dict[str, Symbol] = {}
+    symbol_of: dict[str, Symbol] = {}
+    counts: dict[str, int] = {}
+    for name, row in zip(graph.names, graph.program.reactions, strict=True):
+        box, symbol = folding.box_of[graph.program.reactors[row.reactor].path], folding.symbol_of[name]
+        while row.level >= len(levels):
+            levels.append(Box(f"level {len(levels)}", f"level {len(levels)}", in_order=False))
+        identity = f"{symbol.id}, level {row.level}"
+        if identity not in drawn:
+            drawn[identity] = Symbol(identity, "reaction", symbol.name, [box.id], symbol.number, symbol.detail)
+            levels[row.level].symbols.append(drawn[identity])
+        symbol_of[name] = drawn[identity]
+        _add(counts, identity)
+        if placed is not None:
+            _add(drawn[identity].workers, placed[row.reactor])
+    for identity, count in counts.items():
+        drawn[identity].notes[0] += f" ×{count}" if count > 1 else ""
+    wires: dict[tuple[str, str], Wire] = {}
+    for before, after, ports in graph.apg.edges(data="ports"):
+        ends = symbol_of[before].id, symbol_of[after].id
+        wire = wires.setdefault(ends, Wire(*ends, kind="order", channels=0))
+        wire.kind = "connection" if ports else wire.kind
+        wire.channels += 1
+    return Diagram(levels, in_order(wires.values(), drawn.values()), folding.workers)
+
+
+class _Folding:
+    """The boxes and symbols that stand for each reactor, port, timer, action and reaction, by path."""
+
+    def __init__(self, graph: Graph, *, expand: bool, placed: Sequence[int] | None) -> None:
+        self.box_of: dict[str, Box] = {}
+        self.symbol_of: dict[str, Symbol] = {}
+        self.workers = 0 if placed is None else max(placed) + 1
+        self._expand = expand
+        self._drawn: list[ReactorNode] = []  # the reactors that are not folded away
+        self._shapes: dict[Hashable, int] = {}
+        self._draw(graph.root, "main", "main", None)
+        for reactor, worker in zip(graph.program.reactors, placed or (), strict=False):
+            _add(self.box_of[reactor.path].workers, worker)
+
+    def _draw(self, node: ReactorNode, identity: str, name: str, count: int | None) -> Box:
+        box = self.box_of[node.path] = Box(identity, name, node.class_name, count)
+        self._drawn.append(node)
+        for path, symbol in _symbols(node, identity):
+            box.symbols.append(symbol)
+            self.symbol_of[path] = symbol
+        for members, called, number in self._groups(node):
+            first, *others = members
+            box.boxes.append(self._draw(first, f"{identity}.{called}", called, number))
+            for other in others:
+                self._join(other, first)
+        return box
+
+    def _join(self, node: ReactorNode, drawn: ReactorNode) -> None:
+        """Let what is drawn of one reactor stand for another of the same shape."""
+        self.box_of[node.path] = self.box_of[drawn.path]
+        for one, other in zip(_parts(node), _parts(drawn), strict=True):
+            self.symbol_of[one.path] = self.symbol_of[other.path]
+        for child, drawn_child in zip(node.children, drawn.children, strict=True):
+            self._join(child, drawn_child)
+
+    def _groups(self, node: ReactorNode) -> Iterator[tuple[list[ReactorNode], str, int | None]]:
+        """What the reactor contains: reactors that are drawn as one, their name, and their number if they are a bank."""
+        banks: dict[str, list[ReactorNode]] = {}
+        for child in node.children:
+            banks.setdefault(child.path if child.bank is None or self._expand else child.bank[0], []).append(child)
+        for path, members in banks.items():
+            if members[0].bank is None or self._expand:
+                yield members, members[0].name, None
+                continue
+            name = path.removeprefix(f"{node.path}.")
+            alike: dict[int, list[ReactorNode]] = {}
+            for member in members:
+                alike.setdefault(self._shape(member), []).append(member)
+            for some in alike.values():
+                which = f"[{spans(member.bank[1] for member in some if member.bank)}]" if len(alike) > 1 else ""
+                yield some, name + which, len(some)
+
+    def _shape(self, node: ReactorNode) -> int:
+        """A number that is the same for reactors that look the same inside."""
+        at = len(node.path)
+        key = (
+            node.class_name,
+            tuple((port.direction, port.name, port.width, port.type) for port in (*node.inputs, *node.outputs)),
+            tuple((timer.name, timer.offset, timer.period) for timer in node.timers),
+            tuple((action.name, action.physical, action.min_delay) for action in node.actions),
+            tuple(
+                (r.name, r.stops, r.deadline, r.native, *(tuple(end[at:] for end in _ends(node, r, ends)) for ends in _ENDS))
+                for r in node.reactions
+            ),
+            tuple((child.name, self._shape(child)) for child in node.children),
+            tuple((c.source[at:], c.target[at:], c.delay, c.physical) for c in node.connections),
+        )
+        return self._shapes.setdefault(key, len(self._shapes))
+
+    def wires(self) -> Iterator[Wire]:
+        """All that leads from one symbol to another, each once."""
+        found: dict[tuple[str, str, str], Wire] = {}
+        for node in self._drawn:
+            for wire in self._of(node):
+                same = found.setdefault((wire.source, wire.target, f"{wire.kind} {wire.note}"), wire)
+                same.channels += same is not wire
+        return iter(found.values())
+
+    def _of(self, node: ReactorNode) -> Iterator[Wire]:
+        for reaction in node.reactions:
+            identity = self.symbol_of[reaction.path].id
+            groups: tuple[tuple[str, WireKind], ...] = (("triggers", "trigger"), ("uses", "use"))
+            for group, kind in groups:
+                for end in _ends(node, reaction, group):
+                    symbol = self._symbol(end)
+                    yield Wire(symbol.id, identity, kind, delayed=symbol.kind.endswith("action"))
+            for end in _ends(node, reaction, "effects"):
+                yield Wire(identity, self._symbol(end).id, "effect")
+        for c in node.connections:
+            note = ", ".join(filter(None, (_after(c.delay), "physical" if c.physical else "")))
+            ends = self._symbol(c.source).id, self._symbol(c.target).id
+            yield Wire(*ends, "connection", note, delayed=c.delay != (0, 0) or c.physical, physical=c.physical)
+
+    def _symbol(self, path: str) -> Symbol:
+        return self.symbol_of.get(path) or self.symbol_of[path[: path.rindex("[")]]  # a channel of a multiport
+
+
+K = TypeVar("K")
+
+_ENDS = ("triggers", "uses", "effects")
+_BUILTIN: dict[str, SymbolKind] = {"startup": "startup", "shutdown": "shutdown"}
+
+
+def _ends(node: ReactorNode, reaction: ReactionNode, group: str) -> list[str]:
+    """The paths of what a reaction names; startup and shutdown have none in the program, and get one here."""
+    ends: list[str] = getattr(reaction, group)
+    return [f"{node.path}|{end}" if end in _BUILTIN else end for end in ends]
+
+
+def _parts(node: ReactorNode) -> Iterator[PortNode | TimerNode | ActionNode | ReactionNode]:
+    yield from (*node.inputs, *node.timers, *node.actions, *node.reactions, *node.outputs)
+
+
+def _symbols(node: ReactorNode, identity: str) -> Iterator[tuple[str, Symbol]]:
+    """The symbols of one reactor by path, in the order in which values go through it."""
+    named = {end for reaction in node.reactions for end in reaction.triggers}
+
+    def symbol(part: PortNode | TimerNode | ActionNode | ReactionNode, kind: SymbolKind, *notes: str) -> tuple[str, Symbol]:
+        made = Symbol(f"{identity}.{part.name}", kind, part.name, [note for note in notes if note])
+        made.detail = made.id
+        return part.path, made
+
+    def builtin(kind: SymbolKind) -> tuple[str, Symbol]:
+        return f"{node.path}|{kind}", Symbol(f"{identity}|{kind}", kind, kind, detail=f"{kind} of {identity}")
+
+    def port(part: PortNode, kind: SymbolKind) -> tuple[str, Symbol]:
+        path, made = symbol(part, kind)
+        made.name = part.name if part.width is None else f"{part.name}[{part.width}]"
+        made.detail += f": {part.type}" if part.type else ""
+        return path, made
+
+    if "startup" in named:
+        yield builtin("startup")
+    for port_node in node.inputs:
+        yield port(port_node, "input")
+    for timer in node.timers:
+        yield symbol(timer, "timer", _when(timer))
+    for action in node.actions:
+        kind: SymbolKind = "physical action" if action.physical else "logical action"
+        yield symbol(action, kind, f"after {spell(action.min_delay)}" if action.min_delay else "")
+    for reaction in node.reactions:
+        deadline = "" if reaction.deadline is None else f"deadline {spell(reaction.deadline)}"
+        path, made = symbol(reaction, "reaction", deadline, "stop" if reaction.stops else "", "C" if reaction.native else "")
+        made.number = reaction.number
+        yield path, made
+    if "shutdown" in named:
+        yield builtin("shutdown")
+    for port_node in node.outputs:
+        yield port(port_node, "output")
+
+
+def _when(timer: TimerNode) -> str:
+    if timer.period is None:
+        return f"once at {spell(timer.offset)}"
+    every = f"every {spell(timer.period)}"
+    return f"{every} from {spell(timer.offset)}" if timer.offset else every
+
+
+def _after(delay: tuple[int, int]) -> str:
+    ns, microsteps = delay
+    if ns:
+        return f"after {spell(ns)}"
+    return f"{microsteps} microstep{'s' * (microsteps > 1)}" if microsteps else ""
+
+
+def _add(counts: dict[K, int], what: K) -> None:
+    counts[what] = counts.get(what, 0) + 1

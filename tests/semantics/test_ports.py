@@ -1,0 +1,425 @@
+"""Ports and connections: what is seen where (catalogue, section 6)."""
+
+from typing import Any
+
+import numpy as np
+
+from tests.ways import note, trace
+
+
+def sources(rx: Any) -> Any:
+    """A reactor that sends what it is given, one value a tag; None sends nothing."""
+
+    class Source(rx.Reactor):
+        out = rx.Output()
+
+        def __init__(self, *values: Any, period: int = 10) -> None:
+            self.values = list(values)
+            self.tick = rx.Timer(0, period)
+            self.add_reaction(self.tick, self.send, effects=self.out)
+
+        def send(self) -> None:
+            value = self.values.pop(0) if self.values else None
+            if value is not None:
+                self.out.set(value)
+
+    return Source
+
+
+def sinks(rx: Any) -> Any:
+    class Sink(rx.Reactor):
+        value = rx.Input()
+
+        @rx.reaction(value)
+        def see(self) -> None:
+            note(self, self.value.value)
+
+    return Sink
+
+
+def test_a_value_crosses_any_depth_of_hierarchy_within_its_tag() -> None:
+    def program(rx: Any) -> Any:
+        class Box(rx.Reactor):
+            out = rx.Output()
+
+            def __init__(self, inner: Any) -> None:
+                self.inner = inner
+                rx.connect(self.inner.out, self.out)
+
+        class Tray(rx.Reactor):
+            value = rx.Input()
+
+            def __init__(self, inner: Any) -> None:
+                self.inner = inner
+                rx.connect(self.value, self.inner.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.box = Box(Box(sources(rx)(1, 2)))
+                self.tray = Tray(Tray(sinks(rx)()))
+                rx.connect(self.box.out, self.tray.value)
+
+        return Main()
+
+    assert trace(program, timeout=10) == {"main.tray.inner.inner": [(0, 0, 1), (10, 0, 2)]}
+
+
+def test_one_output_feeds_any_number_of_inputs() -> None:
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.one, self.two = sources(rx)("x"), sinks(rx)(), sinks(rx)()
+                rx.connect(self.source.out, self.one.value)
+                rx.connect(self.source.out, self.two.value)
+
+        return Main()
+
+    assert trace(program, timeout=0) == {"main.one": [(0, 0, "x")], "main.two": [(0, 0, "x")]}
+
+
+def test_a_port_set_more_than_once_carries_the_last_value() -> None:
+    """From one reaction or several: who reads it sees one event, here or later."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output(int)
+
+            @rx.reaction(rx.startup, effects=out)
+            def first(self) -> None:
+                self.out.set(1)
+                self.out.set(2)
+
+            @rx.reaction(rx.startup, effects=out)
+            def second(self) -> None:
+                self.out.set(3)
+
+            @rx.reaction(rx.startup, effects=out)
+            def silent(self) -> None:
+                pass
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.now, self.soon, self.late = Source(), sinks(rx)(), sinks(rx)(), sinks(rx)()
+                rx.connect(self.source.out, self.now.value)
+                rx.connect(self.source.out, self.soon.value, after=0)
+                rx.connect(self.source.out, self.late.value, after=9)
+
+        return Main()
+
+    assert trace(program) == {"main.now": [(0, 0, 3)], "main.soon": [(0, 1, 3)], "main.late": [(9, 0, 3)]}
+
+
+def test_a_reaction_sees_what_was_set_on_its_own_output_before() -> None:
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            out = rx.Output(int)
+            tick = rx.Timer(0, 1)
+
+            @rx.reaction(rx.startup, effects=out)
+            def first(self) -> None:
+                note(self, "first", self.out.is_present, self.out.value)
+                self.out.set(1)
+                note(self, "first", self.out.is_present, self.out.value)
+
+            @rx.reaction(tick, effects=out)
+            def second(self) -> None:
+                note(self, "second", self.out.is_present, self.out.value)
+
+        return Main()
+
+    assert trace(program, timeout=1) == {
+        "main": [
+            (0, 0, "first", False, None),
+            (0, 0, "first", True, 1),
+            (0, 0, "second", True, 1),
+            (1, 0, "second", False, None),
+        ]
+    }
+
+
+def test_nobody_is_triggered_by_what_is_not_set() -> None:
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = sources(rx)("a", None, "b"), sinks(rx)()
+                rx.connect(self.source.out, self.sink.value)
+
+        return Main()
+
+    assert trace(program, timeout=50) == {"main.sink": [(0, 0, "a"), (20, 0, "b")]}
+
+
+def test_falsy_values_are_values() -> None:
+    values: list[Any] = [0, "", False, (), 0.0, {}]
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = sources(rx)(*values), sinks(rx)()
+                rx.connect(self.source.out, self.sink.value)
+
+        return Main()
+
+    assert trace(program, timeout=50) == {"main.sink": [(10 * k, 0, value) for k, value in enumerate(values)]}
+
+
+def test_none_is_a_value_that_is_present() -> None:
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output()
+
+            @rx.reaction(rx.startup, effects=out)
+            def send(self) -> None:
+                self.out.set(None)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.now, self.late = Source(), sinks(rx)(), sinks(rx)()
+                rx.connect(self.source.out, self.now.value)
+                rx.connect(self.source.out, self.late.value, after=5)
+
+        return Main()
+
+    assert trace(program) == {"main.now": [(0, 0, None)], "main.late": [(5, 0, None)]}
+
+
+def test_an_input_without_a_source_is_absent_and_an_output_without_a_reader_does_no_harm() -> None:
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.lonely, self.deaf = Lonely(), sources(rx)(1)
+
+        class Lonely(rx.Reactor):
+            value = rx.Input(int)
+            tick = rx.Timer()
+
+            @rx.reaction(tick, value)
+            def look(self) -> None:
+                note(self, self.value.is_present, self.value.value)
+
+        return Main()
+
+    assert trace(program, timeout=0) == {"main.lonely": [(0, 0, False, None)]}
+
+
+def test_an_input_may_go_to_a_contained_reactor_and_to_a_reaction() -> None:
+    def program(rx: Any) -> Any:
+        class Both(rx.Reactor):
+            value = rx.Input()
+            out = rx.Output()
+
+            def __init__(self) -> None:
+                self.inner = sinks(rx)()
+                rx.connect(self.value, self.inner.value)
+                rx.connect(self.value, self.out)
+
+            @rx.reaction(value)
+            def see(self) -> None:
+                note(self, self.value.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.both, self.sink = sources(rx)("x"), Both(), sinks(rx)()
+                rx.connect(self.source.out, self.both.value)
+                rx.connect(self.both.out, self.sink.value)
+
+        return Main()
+
+    assert trace(program, timeout=0) == {
+        "main.both": [(0, 0, "x")],
+        "main.both.inner": [(0, 0, "x")],
+        "main.sink": [(0, 0, "x")],
+    }
+
+
+def test_an_array_is_passed_as_it_was_when_it_was_set() -> None:
+    """Typed or not: what the writer does to its own array afterwards is not seen, and nobody can write into what he gets."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            typed = rx.Output(shape=(2,), dtype="f8")
+            loose = rx.Output()
+
+            @rx.reaction(rx.startup, effects=(typed, loose))
+            def send(self) -> None:
+                for port in (self.typed, self.loose):
+                    array = np.array([1.0, 2.0])
+                    port.set(array)
+                    array[:] = -1.0
+
+        class Sink(rx.Reactor):
+            typed = rx.Input(shape=(2,), dtype="f8")
+            loose = rx.Input()
+
+            @rx.reaction(typed, loose)
+            def see(self) -> None:
+                for port in (self.typed, self.loose):
+                    note(self, port.value.tolist(), port.value.flags.writeable)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink, self.late = Source(), Sink(), Sink()
+                rx.connect(self.source.typed, self.sink.typed)
+                rx.connect(self.source.loose, self.sink.loose)
+                rx.connect(self.source.typed, self.late.typed, after=3)
+                rx.connect(self.source.loose, self.late.loose, after=3)
+
+        return Main()
+
+    assert trace(program) == {
+        "main.sink": [(0, 0, [1.0, 2.0], False), (0, 0, [1.0, 2.0], False)],
+        "main.late": [(3, 0, [1.0, 2.0], False), (3, 0, [1.0, 2.0], False)],
+    }
+
+
+def test_a_loan_counts_only_once_it_is_set() -> None:
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output(shape=(2,), dtype="i4")
+            tick = rx.Timer(0, 1)
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                slot = self.out.loan()
+                slot[:] = self.tag.time
+                if self.tag.time % 2:
+                    self.out.set(slot)
+
+        class Sink(rx.Reactor):
+            value = rx.Input(shape=(2,), dtype="i4")
+
+            @rx.reaction(value)
+            def see(self) -> None:
+                note(self, self.value.value.tolist())
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.value)
+
+        return Main()
+
+    assert trace(program, timeout=4) == {"main.sink": [(1, 0, [1, 1]), (3, 0, [3, 3])]}
+
+
+def test_a_delayed_connection_delivers_so_much_later() -> None:
+    """Any number of messages may be on their way."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = sources(rx)("a", "b", "c", "d"), sinks(rx)()
+                rx.connect(self.source.out, self.sink.value, after=25)
+
+        return Main()
+
+    assert trace(program, timeout=60) == {
+        "main.sink": [(25, 0, "a"), (35, 0, "b"), (45, 0, "c"), (55, 0, "d")],
+    }
+
+
+def test_delays_along_the_hierarchy_add_up() -> None:
+    """10 + 30 + 15 = 55; and a delay of zero behind others is one more microstep."""
+
+    def program(rx: Any) -> Any:
+        class Box(rx.Reactor):
+            out = rx.Output()
+
+            def __init__(self) -> None:
+                self.source = sources(rx)("x", period=1000)
+                rx.connect(self.source.out, self.out, after=10)
+
+        class Tray(rx.Reactor):
+            value = rx.Input()
+
+            def __init__(self, after: int) -> None:
+                self.sink = sinks(rx)()
+                rx.connect(self.value, self.sink.value, after=after)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.box, self.tray, self.step = Box(), Tray(15), Tray(0)
+                rx.connect(self.box.out, self.tray.value, after=30)
+                rx.connect(self.box.out, self.step.value, after=0)
+
+        return Main()
+
+    assert trace(program, timeout=100) == {"main.tray.sink": [(55, 0, "x")], "main.step.sink": [(10, 2, "x")]}
+
+
+def test_a_delay_drops_the_microsteps_and_keeps_what_was_sent_in_them() -> None:
+    """Values of one connection that would arrive at the same tag arrive a microstep apart, in the order of sending."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output(int)
+            again = rx.LogicalAction()
+
+            @rx.reaction(rx.startup, again, effects=(out, again))
+            def send(self) -> None:
+                self.out.set(self.tag.microstep)
+                if self.tag.microstep < 3:
+                    self.again.schedule()
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.late, self.soon = Source(), sinks(rx)(), sinks(rx)()
+                rx.connect(self.source.out, self.late.value, after=7)
+                rx.connect(self.source.out, self.soon.value, after=0)
+
+        return Main()
+
+    assert trace(program) == {
+        "main.late": [(7, 0, 0), (7, 1, 1), (7, 2, 2), (7, 3, 3)],
+        "main.soon": [(0, 1, 0), (0, 2, 1), (0, 3, 2), (0, 4, 3)],
+    }
+
+
+def test_a_delay_makes_a_cycle_legal() -> None:
+    """Also a delay of zero: a ball goes round in microsteps, and another in time."""
+
+    def program(rx: Any) -> Any:
+        class Player(rx.Reactor):
+            ball = rx.Input(int)
+            out = rx.Output(int)
+
+            @rx.reaction(ball, effects=out)
+            def hit(self) -> None:
+                note(self, self.ball.value)
+                if self.ball.value:
+                    self.out.set(self.ball.value - 1)
+
+        class Server(Player):
+            @rx.reaction(rx.startup, effects=Player.out)
+            def serve(self) -> None:
+                self.out.set(3)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.ping, self.pong = Server(), Player()
+                rx.connect(self.ping.out, self.pong.ball)
+                rx.connect(self.pong.out, self.ping.ball, after=0)
+                self.slow, self.quick = Server(), Player()
+                rx.connect(self.slow.out, self.quick.ball)
+                rx.connect(self.quick.out, self.slow.ball, after=8)
+
+        return Main()
+
+    assert trace(program) == {
+        "main.pong": [(0, 0, 3), (0, 1, 1)],
+        "main.ping": [(0, 1, 2), (0, 2, 0)],
+        "main.quick": [(0, 0, 3), (8, 0, 1)],
+        "main.slow": [(8, 0, 2), (16, 0, 0)],
+    }
+
+
+def test_what_would_arrive_beyond_the_end_is_lost() -> None:
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = sources(rx)("a", "b", "c"), sinks(rx)()
+                rx.connect(self.source.out, self.sink.value, after=5)
+
+        return Main()
+
+    assert trace(program, timeout=15) == {"main.sink": [(5, 0, "a"), (15, 0, "b")]}

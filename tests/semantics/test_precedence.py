@@ -1,0 +1,236 @@
+"""Which reaction runs before which (catalogue, section 8)."""
+
+from typing import Any
+
+import pytest
+
+import reactors as real
+from tests import reference
+from tests.ways import note, trace
+
+
+def test_the_reactions_of_a_reactor_run_in_the_order_of_their_declaration() -> None:
+    """Those of a base class first, and those added by call last."""
+
+    def program(rx: Any) -> Any:
+        class Base(rx.Reactor):
+            @rx.reaction(rx.startup)
+            def z(self) -> None:
+                note(self, "base")
+
+        class Main(Base):
+            def __init__(self) -> None:
+                self.add_reaction(rx.startup, self.b)
+                self.add_reaction(rx.startup, self.a)
+
+            def a(self) -> None:
+                note(self, "second added")
+
+            def b(self) -> None:
+                note(self, "first added")
+
+            @rx.reaction(rx.startup)
+            def y(self) -> None:
+                note(self, "first")
+
+            @rx.reaction(rx.startup)
+            def x(self) -> None:
+                note(self, "second")
+
+        return Main()
+
+    order = ["base", "first", "second", "first added", "second added"]
+    assert trace(program) == {"main": [(0, 0, name) for name in order]}
+
+
+def test_what_is_only_used_can_be_read_and_triggers_nothing() -> None:
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output(int)
+
+            def __init__(self, period: int) -> None:
+                self.tick = rx.Timer(0, period)
+                self.add_reaction(self.tick, self.send, effects=self.out)
+
+            def send(self) -> None:
+                self.out.set(self.tag.time)
+
+        class Sink(rx.Reactor):
+            a, b = rx.Input(int), rx.Input(int)
+
+            @rx.reaction(a, uses=b)
+            def see(self) -> None:
+                note(self, self.a.value, self.b.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.sink, self.two, self.three = Sink(), Source(2), Source(3)
+                rx.connect(self.two.out, self.sink.a)
+                rx.connect(self.three.out, self.sink.b)
+
+        return Main()
+
+    assert trace(program, timeout=6) == {"main.sink": [(0, 0, 0, 0), (2, 0, 2, None), (4, 0, 4, None), (6, 0, 6, 6)]}
+
+
+def test_a_reader_waits_for_the_last_of_a_diamond() -> None:
+    """All inputs that come of one event are there at once, however long the ways."""
+
+    def program(rx: Any) -> Any:
+        class Step(rx.Reactor):
+            value = rx.Input(int)
+            out = rx.Output(int)
+
+            @rx.reaction(value, effects=out)
+            def add(self) -> None:
+                self.out.set(self.value.value + 1)
+
+        class Main(rx.Reactor):
+            tick = rx.Timer(0, 5)
+
+            def __init__(self) -> None:
+                self.steps = rx.bank(6, Step)
+                for k in range(5):
+                    rx.connect(self.steps[k].out, self.steps[k + 1].value)
+                self.add_reaction(self.tick, self.send, effects=self.steps[0].value)
+                self.add_reaction((self.steps[0].out, self.steps[5].out), self.see, uses=self.steps[3].out)
+
+            def send(self) -> None:
+                self.steps[0].value.set(self.tag.time)
+
+            def see(self) -> None:
+                note(self, *(self.steps[k].out.value for k in (0, 3, 5)))
+
+        return Main()
+
+    assert trace(program, timeout=10) == {"main": [(0, 0, 1, 4, 6), (5, 0, 6, 9, 11), (10, 0, 11, 14, 16)]}
+
+
+def test_a_container_may_compute_with_what_it_contains_within_a_tag() -> None:
+    """Its reactions are ordered with those inside by ports alone: one before the contained reactor, one after."""
+
+    def program(rx: Any) -> Any:
+        class Gain(rx.Reactor):
+            value = rx.Input(int)
+            out = rx.Output(int)
+
+            @rx.reaction(value, effects=out)
+            def scale(self) -> None:
+                note(self)
+                self.out.set(self.value.value * 2)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.gain = Gain()
+                self.add_reaction(rx.startup, self.ask, effects=self.gain.value)
+                self.add_reaction(self.gain.out, self.answer)
+
+            def ask(self) -> None:
+                self.gain.value.set(42)
+
+            def answer(self) -> None:
+                note(self, self.gain.out.value)
+
+        return Main()
+
+    assert trace(program) == {"main.gain": [(0, 0)], "main": [(0, 0, 84)]}
+
+
+def test_feedback_is_legal_where_the_reader_is_declared_after_the_writer() -> None:
+    """And it arrives within the tag."""
+
+    def program(rx: Any) -> Any:
+        class Loop(rx.Reactor):
+            value = rx.Input(int)
+            out = rx.Output(int)
+
+            @rx.reaction(rx.startup, effects=out)
+            def send(self) -> None:
+                self.out.set(1)
+
+            @rx.reaction(value)
+            def see(self) -> None:
+                note(self, self.value.value)
+
+        class Pass(rx.Reactor):
+            value = rx.Input(int)
+            out = rx.Output(int)
+
+            @rx.reaction(value, effects=out)
+            def add(self) -> None:
+                self.out.set(self.value.value + 1)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.short, self.long, self.other = Loop(), Loop(), Pass()
+                rx.connect(self.short.out, self.short.value)
+                rx.connect(self.long.out, self.other.value)
+                rx.connect(self.other.out, self.long.value)
+
+        return Main()
+
+    assert trace(program) == {"main.short": [(0, 0, 1)], "main.long": [(0, 0, 2)]}
+
+
+def feedback(rx: Any) -> Any:
+    """The reader of the feedback is declared before its writer."""
+
+    class Loop(rx.Reactor):
+        value = rx.Input(int)
+        out = rx.Output(int)
+
+        @rx.reaction(value)
+        def see(self) -> None:
+            pass
+
+        @rx.reaction(rx.startup, effects=out)
+        def send(self) -> None:
+            pass
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.loop = Loop()
+            rx.connect(self.loop.out, self.loop.value)
+
+    return Main()
+
+
+def test_a_cycle_without_a_delay_is_refused_even_if_nobody_would_write() -> None:
+    """Declared effects count, whatever the body does."""
+    with pytest.raises(reference.CycleError):
+        reference.run(feedback(reference))
+    with pytest.raises(real.CausalityError, match="main.loop"):
+        real.Graph(feedback(real))
+
+
+def test_reactors_that_do_not_depend_on_each_other_do_the_same_in_any_order() -> None:
+    """Two chains of different length, each with its own state, and one that counts both."""
+
+    def program(rx: Any) -> Any:
+        class Counter(rx.Reactor):
+            out = rx.Output(int)
+
+            def __init__(self, period: int) -> None:
+                self.n = 0
+                self.tick = rx.Timer(0, period)
+                self.add_reaction(self.tick, self.count, effects=self.out)
+
+            def count(self) -> None:
+                self.n += 1
+                self.out.set(self.n)
+
+        class Sum(rx.Reactor):
+            value = rx.Input(int, width=2)
+
+            @rx.reaction(value)
+            def add(self) -> None:
+                note(self, sum(self.value[k].value for k in self.value.present))
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.quick, self.slow, self.sum = Counter(1), Counter(2), Sum()
+                rx.connect([self.quick.out, self.slow.out], self.sum.value)
+
+        return Main()
+
+    assert trace(program, timeout=4) == {"main.sum": [(0, 0, 2), (1, 0, 2), (2, 0, 5), (3, 0, 4), (4, 0, 8)]}
