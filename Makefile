@@ -16,7 +16,7 @@ core := CMakeLists.txt csrc $(wildcard csrc/*.c csrc/*.h csrc/*.inc csrc/*.py cs
 apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 
 demo: build dot
-	python examples/qlearning.py
+	python examples/qlearning.py --workers 2
 
 test: lint types ctest pytest
 

@@ -22,9 +22,11 @@ uint64_t rx_spill(void *base, int fd, uint64_t bytes)
 {
     rx_image *image = rx__image(base);
     uint64_t size = (bytes + 4095) & ~4095ull;
-    uint64_t offset = rx__add(&image->spill, size);
+    uint64_t offset = rx__get(&image->spill);
     int error;
-    if (offset + size > image->limit) return 0;
+    do {
+        if (size > image->limit - offset) return 0;
+    } while (!rx__swap_if(&image->spill, &offset, offset + size));
     do error = posix_fallocate(fd, (off_t)offset, (off_t)size); while (error == EINTR);
     return error ? 0 : offset;
 }

@@ -17,7 +17,7 @@ typedef struct { rx_tag sent; uint64_t payload; uint32_t sub, pad; } message;
 struct rx__ring {             /* each index on a line of its own */
     uint64_t head, pad1[15];  /* the consumer's */
     uint64_t tail, pad2[15];  /* the producer's */
-    uint32_t capacity, closed;
+    uint32_t capacity, pad;
     uint64_t pad3[7];
     message messages[];
 };
@@ -34,12 +34,6 @@ int rx__ring_first(rx__ring *ring, rx_tag *sent)
         /* a producer writes over a message only after the consumer has moved on: then what was read may be torn */
         if (rx__get(&ring->head) == head) return 1;
     }
-}
-
-void rx__rings_close(rx_worker *w)
-{
-    for (uint32_t i = 0; i < w->workers; i++)
-        if (w->in[i]) rx__put32(&w->in[i]->closed, 1);
 }
 
 /* ---- values --------------------------------------------------------------------------------------------- */
@@ -146,7 +140,7 @@ static void arrive(rx_worker *w, uint32_t number, rx_tag sent, uint64_t payload)
 static int has_room(rx_worker *w)
 {
     rx__ring *ring = w->out[w->wants_room];
-    if (rx__get32(&ring->closed) || ring->tail - rx__get(&ring->head) < ring->capacity) return 1;
+    if (ring->tail - rx__get(&ring->head) < ring->capacity) return 1;
     rx__drain(w);             /* a cycle of full rings empties itself */
     return 0;
 }
@@ -160,10 +154,6 @@ static void send(rx_worker *w, uint32_t number, uint64_t payload)
         w->wants = 0;
         rx__wake(w);
         if (rx__wait(w, has_room) < 0) return;
-    }
-    if (rx__get32(&ring->closed)) {
-        if (sub->mode == RX_SLOTS) rx__add32(refs_of(w, sub->refs, payload), UINT32_MAX);
-        return;
     }
     message *m = &ring->messages[ring->tail & (ring->capacity - 1)];
     rx__put_tag(&m->sent, w->tag);

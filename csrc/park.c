@@ -38,6 +38,7 @@ static int concerns(const rx_worker *w, uint32_t sleeper)
     uint32_t wants = rx__get32(&bell->wants), n = w->workers;
     if (!wants || w->sent_to >> sleeper & 1) return 1;
     rx_tag want = rx__get_tag(&bell->want);
+    if (wants == 1 && w->mate[sleeper] && rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), w->head)) return 1;
     if (wants == 1) return !rx__less(rx__plus(w->head, w->delays[w->index * n + sleeper]), want);
     if (wants - 2 != w->index) return rx__less(want, rx__plus(w->head, w->delays[w->index * n + wants - 2]));
     return rx__less(want, w->line->passed) || rx__less(want, w->head) ||
@@ -62,23 +63,34 @@ void rx_abort(void *base, uint32_t code)
     for (uint32_t i = 0; i < image->workers; i++) rx__ring_bell(base, i);
 }
 
+/* What would wake it is published before the last look; what that look wants may differ, and then it looks again. */
+static int last_look(rx_worker *w, int (*done)(rx_worker *))
+{
+    for (;;) {
+        uint32_t wants = w->wants;
+        rx_tag want = w->want;
+        uint64_t rank = w->want_rank;
+        rx__put32(&w->bell->wants, wants);
+        rx__put_tag(&w->bell->want, want);
+        rx__put(&w->bell->want_rank, rank);
+        atomic_fetch_or_explicit((_Atomic uint64_t *)&w->image->sleepers, 1ull << w->index, memory_order_seq_cst);
+        w->until = INT64_MAX;
+        int result = done(w);
+        if (result || (wants == w->wants && rx__equal(want, w->want) && rank == w->want_rank)) return result;
+    }
+}
+
 static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
 {
-    uint64_t bit = 1ull << w->index;
     uint32_t bell = rx__get32(&w->bell->bell);
-    int error = 0;
-    rx__put32(&w->bell->wants, w->wants);
-    rx__put_tag(&w->bell->want, w->want);
-    rx__put(&w->bell->want_rank, w->want_rank);
-    atomic_fetch_or_explicit((_Atomic uint64_t *)&w->image->sleepers, bit, memory_order_seq_cst);
-    int result = done(w);
+    int error = 0, result = last_look(w, done);
     if (!result && !rx__get32(&w->image->abort)) {
         int64_t ns = w->until == INT64_MAX ? LONGEST_SLEEP_NS : w->until - rx__clock();
         if (ns > LONGEST_SLEEP_NS) ns = LONGEST_SLEEP_NS;
         w->bell->sleeps++;
         if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
     }
-    atomic_fetch_and_explicit((_Atomic uint64_t *)&w->image->sleepers, ~bit, memory_order_seq_cst);
+    atomic_fetch_and_explicit((_Atomic uint64_t *)&w->image->sleepers, ~(1ull << w->index), memory_order_seq_cst);
     return result ? result : error == EINTR && w->solo ? RX_INTERRUPTED : 0;
 }
 
@@ -91,6 +103,7 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
     w->bell->waits++;
     for (;;) {
         if (rx__get32(&w->image->abort)) { result = RX_ABORTED; break; }
+        w->until = INT64_MAX;
         if (!w->solo && now - began < w->image->spin_ns) {
             for (int i = 0; i < 8; i++) rx__pause();
             result = done(w);

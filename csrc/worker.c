@@ -224,7 +224,8 @@ static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
 
 static void queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
 {
-    if (rx__less(w->stop, tag)) {                    /* beyond the stop tag nothing happens */
+    if (rx__less(w->stop, tag)) {                    /* beyond the stop tag nothing happens, but it was to */
+        w->beyond = 1;
         if (given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
         return;
     }
@@ -309,7 +310,10 @@ int64_t rx_schedule(rx_worker *w, uint32_t number, int64_t delay, int has_value)
     const rx_action *a = &w->actions[number];
     if (!(w->doors[a->door] & RX_WRITABLE)) return RX_REFUSED;
     int64_t total = rx__add_ns(a->min_delay, delay);
-    if (w->failed || rx__less(w->stop, rx__plus(w->tag, rx__tag(total, total == 0)))) return RX_BEYOND_STOP;
+    if (w->failed || rx__less(w->stop, rx__plus(w->tag, rx__tag(total, total == 0)))) {
+        w->beyond = 1;
+        return RX_BEYOND_STOP;
+    }
     uint64_t payload = 0;
     if (has_value) {
         if (!w->n_free) {
@@ -453,6 +457,7 @@ static void run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
         call->present[n + k] = cell->stamp == w->stamp;
         call->data[n + k] = w->base + s->data + (s->mode == RX_SLOTS ? s->slot : 0) * s->stride;
     }
+    *w->current = index;
     call->function(call->data, call->present, call->state);
     for (uint32_t k = 0; k < r->n_writes; k++) {
         if (!call->present[n + k]) continue;
@@ -540,16 +545,30 @@ static inline int must_be_alone(rx_worker *w, uint32_t index)
     return w->heavy[index] || w->t->trace || (w->reactions[index].flags & RX_ALONE);
 }
 
+/* A worker that is done takes what still comes, all of it beyond the stop tag, so that nobody waits for room. */
+static int others_done(rx_worker *w)
+{
+    rx__drain(w);
+    for (uint32_t i = 0; i < w->workers; i++) {
+        if (i == w->index) continue;
+        rx__look_at(w, i);
+        if (!rx__is_forever(w->passed[i])) return 0;
+    }
+    return 1;
+}
+
 static int64_t stopped(rx_worker *w)
 {
     rx__inbox_state(w, 0);
+    *w->current = -1;
     if (!w->solo) {
+        w->in_tag = 0;
         rx__publish(w, rx__forever(), rx__forever(), UINT64_MAX);
-        rx__rings_close(w);
-        rx__wake(w);
+        w->wants = 1;
+        w->want = rx__forever();
+        rx__wait(w, others_done);
     }
     rx__put(&w->bell->finished, 1);
-    *w->current = -1;
     return RX_DONE;
 }
 
@@ -564,7 +583,7 @@ static int runaway(rx_worker *w)
  * to its timeout while there is nothing else to do. */
 static inline int need_not_wait(const rx_worker *w)
 {
-    return w->image->fast && !(w->image->keepalive && rx__nothing_left(w));
+    return w->image->fast && !(w->image->keepalive && rx__idle(w));
 }
 
 /* ---- alone ---- */
@@ -573,7 +592,7 @@ static int solo_due(rx_worker *w)
 {
     rx__drain(w);
     rx_tag g = rx__own_next(w);
-    if (rx__nothing_left(w) && !w->image->keepalive)
+    if (rx__idle(w) && !w->image->keepalive)
         g = w->stop = rx__least(w->stop, rx__next_microstep(w->tag));        /* starvation */
     if (rx__is_forever(g)) return 0;
     if (need_not_wait(w)) return 1;
@@ -591,7 +610,7 @@ static inline int64_t next_solo(rx_worker *w)
             if (w->finished) return stopped(w);
             if (w->error) return w->error;
             rx_tag g = rx__own_next(w);
-            if (!w->image->fast || w->t->physical || rx__nothing_left(w)) {
+            if (!w->image->fast || w->t->physical || rx__idle(w)) {
                 int c = rx__wait(w, solo_due);
                 if (c < 0) return c;
                 g = rx__own_next(w);
@@ -659,7 +678,7 @@ static void starve(rx_worker *w)
         rx_tag last = rx__tag(0, 0);
         for (uint32_t i = 0; i < w->workers; i++) last = rx__greatest(last, w->passed[i]);
         image->starved_at = rx__least(w->stop, rx__next_microstep(last));
-        rx__put32(&image->starved, 2);
+        rx__put32_fenced(&image->starved, 2);
         rx__wake(w);
     }
 }
@@ -680,57 +699,74 @@ static void wants_passed(rx_worker *w, const rx_wait *wait, rx_tag g)
     w->want_rank = wait->writer;
 }
 
+/* A worker that hears from outside lets others go on as the clock does, and publishes nothing: look again when the
+ * clock has come far enough. */
+static void wait_for_clock(rx_worker *w, rx_tag g)
+{
+    const rx_tables *tables = RX_AT(rx_tables, w->base, w->image->tables);
+    for (uint32_t m = 0; m < w->workers; m++) {
+        rx_tag delay = w->delays[m * w->workers + w->index];
+        if (m == w->index || !tables[m].physical || !rx__less(rx__plus(w->own[m], delay), g)) continue;
+        int64_t due = rx__add_ns(w->image->start_ns, rx__minus(g, delay).time + 1);
+        if (due < w->until) w->until = due;
+    }
+}
+
+/* Whether a tag may begin, which then is `tag_to_begin`; 0: not yet. */
 static int may_begin(rx_worker *w)
 {
-    rx__drain(w);
-    if (!w->knows_starved && rx__get32(&w->image->starved) == 2) learn_of_starvation(w);
-    rx_tag own = rx__own_next(w);
-    int idle = rx__nothing_left(w) && !w->knows_starved && !w->image->keepalive;
-    if (!rx__equal(own, w->head) || w->line->idle != (uint64_t)rx__nothing_left(w))
-        rx__publish(w, own, w->line->passed, w->line->rank);
-    rx_tag g = own;
-    int looked = 0;
-    w->wants = 1;
-    w->want = own;
-    if (w->n_mates || rx__less(w->bound, own) || rx__is_forever(own) || idle) {
-        rx__snapshot(w);
-        looked = 1;
-        for (uint32_t i = 0; i < w->workers; i++)
-            if (w->mate[i]) g = rx__least(g, w->own[i]);
-        if (idle && w->idle_everywhere) {
-            starve(w);
-            return 0;                                /* and learn of it */
+    for (;;) {
+        rx__drain(w);
+        if (!w->knows_starved && rx__get32(&w->image->starved) == 2) learn_of_starvation(w);
+        rx_tag own = rx__own_next(w), g = own;
+        int idle = rx__idle(w) && !w->knows_starved && !w->image->keepalive, looked = 0;
+        if (!rx__equal(own, w->head) || w->line->idle != (uint64_t)rx__idle(w))
+            rx__publish(w, own, w->line->passed, w->line->rank);
+        w->wants = 1;
+        w->want = own;
+        if (w->n_mates || rx__less(w->bound, own) || rx__is_forever(own) || idle) {
+            rx__snapshot(w);
+            looked = 1;
+            if (!w->knows_starved && rx__get32(&w->image->starved) == 2) continue;   /* heads may be of the stop tag */
+            for (uint32_t i = 0; i < w->workers; i++)
+                if (w->mate[i]) g = rx__least(g, w->own[i]);
+            if (idle && w->idle_everywhere) {
+                starve(w);
+                continue;                            /* and learn of it */
+            }
+            if (rx__is_forever(g)) return 0;
+            g = rx__least(g, w->stop);
+            w->want = g;
+            if (idle && rx__equal(g, w->stop) && !w->stop_is_certain) return 0;
+            if (!rx__less(w->tag, g)) return 0;      /* a mate's head, which it has yet to move */
+            if (rx__less(w->bound, g)) {
+                wait_for_clock(w, g);
+                return 0;
+            }
         }
-        if (rx__is_forever(g)) return 0;
-        g = rx__least(g, w->stop);
-        w->want = g;
-        if (idle && rx__equal(g, w->stop) && !w->stop_is_certain) return 0;
-        if (!rx__less(w->tag, g)) return 0;          /* a mate's head, which it has yet to move */
-        if (rx__less(w->bound, g)) return 0;
-    }
-    for (uint32_t i = 0; i < w->t->n_stop_waits; i++) {
-        const rx_wait *wait = &w->stop_waits[i];
-        if (rx__covered(w, wait, g)) continue;
-        rx__look_at(w, wait->producer);
-        if (rx__covered(w, wait, g)) continue;
-        if (!looked) rx__snapshot(w);
-        looked = 1;
-        if (!rx__covered(w, wait, g)) {
+        for (uint32_t i = 0; i < w->t->n_stop_waits; i++) {
+            const rx_wait *wait = &w->stop_waits[i];
+            if (rx__covered(w, wait, g)) continue;
+            rx__look_at(w, wait->producer);
+            if (rx__covered(w, wait, g)) continue;
+            if (!looked) rx__snapshot(w);
+            looked = 1;
+            if (rx__covered(w, wait, g)) continue;
             wants_passed(w, wait, g);
             return 0;
         }
-    }
-    if (rx__drain(w)) return 0;                      /* look again: what came may be earlier, or a stop */
-    if (!need_not_wait(w)) {
-        int64_t due = w->image->start_ns + g.time;
-        if (w->clock < due) w->clock = rx__clock();
-        if (w->clock < due) {
-            w->until = due;
-            return 0;
+        if (rx__drain(w)) continue;                  /* what came may be earlier, or a stop */
+        if (!need_not_wait(w)) {
+            int64_t due = w->image->start_ns + g.time;
+            if (w->clock < due) w->clock = rx__clock();
+            if (w->clock < due) {
+                if (due < w->until) w->until = due;
+                return 0;
+            }
         }
+        w->tag_to_begin = g;
+        return 1;
     }
-    w->tag_to_begin = g;
-    return 1;
 }
 
 static int complete(rx_worker *w)
@@ -789,6 +825,7 @@ static int64_t next_shared(rx_worker *w)
         if (!w->in_tag) {
             if (w->finished) return stopped(w);
             if (w->error) return w->error;
+            if (rx__get32(&w->image->abort)) return RX_ABORTED;
             int c = rx__wait(w, may_begin);
             if (c < 0) return c;
             begin_shared(w);
@@ -901,7 +938,7 @@ int rx_start(rx_worker *w)
     start_events(w);
     if (rx__add32(&image->ready, 1) + 1 == image->workers) {
         image->start_ns = rx__clock();
-        rx__put32(&image->started, 1);
+        rx__put32_fenced(&image->started, 1);
         rx__wake(w);
     }
     w->until = INT64_MAX;

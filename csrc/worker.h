@@ -56,6 +56,7 @@ struct rx_worker {
     rx_soons soon, soon_next; /* the next microstep of `tag` */
     uint64_t order;
     rx_tag stop;              /* the stop tag as far as known; only falls */
+    int beyond;               /* something was to happen after it */
     rx__hold *holds;          /* values in use at this tag, given back at its end */
     uint32_t n_holds, holds_capacity;
     uint32_t *unsent;         /* sources with several writers, written, not sent yet */
@@ -98,15 +99,12 @@ struct rx_worker {
     uint64_t runaway;         /* microstep at which to complain next */
 };
 
+/* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
+static inline int rx__idle(const rx_worker *w) { return !w->heap.n && !w->soon.n && !w->beyond; }
+
 /* worker.c */
 void rx__deliver(rx_worker *w, uint32_t cell, rx_tag nominal, uint64_t payload);
 rx_tag rx__own_next(const rx_worker *w);
-
-/* No event at or before the stop tag: one for later, queued before the stop was known, keeps nothing alive. */
-static inline int rx__nothing_left(const rx_worker *w)
-{
-    return !w->soon.n && (!w->heap.n || rx__less(w->stop, w->heap.items[0].tag));
-}
 
 /* channel.c */
 uint64_t rx__copy(const void *from, uint64_t bytes);          /* payload of a copy outside the ring; 0: no memory */
@@ -116,7 +114,6 @@ void rx__release(rx_worker *w, uint32_t tap, uint64_t payload);
 int rx__room(rx_worker *w, rx_source *s);                     /* 1: the next value has a slot */
 void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap);
 int rx__ring_first(rx__ring *ring, rx_tag *sent);             /* 0: nothing unread */
-void rx__rings_close(rx_worker *w);
 
 /* frontier.c */
 void rx__publish(rx_worker *w, rx_tag head, rx_tag passed, uint64_t rank);

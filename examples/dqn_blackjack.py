@@ -169,14 +169,9 @@ def evaluate(net: torch.nn.Module, hands: int, seed: int) -> NDArray[np.float64]
     return returns
 
 
-def draw(program: Blackjack, path: Path) -> Path:
-    """The dataflow graph: as SVG, or as Mermaid text where graphviz's `dot` is not installed."""
-    graph = rx.Graph(program)
-    if shutil.which("dot"):
-        graph.draw(path.with_suffix(".svg"))
-        return path.with_suffix(".svg")
-    path.with_suffix(".mmd").write_text(graph.mermaid())
-    return path.with_suffix(".mmd")
+def draw(program: Blackjack, path: Path, workers: int) -> Path:
+    """The dataflow graph, coloured by worker: as SVG, or as Mermaid text where graphviz's `dot` is not installed."""
+    return rx.Graph(program).draw(path.with_suffix(".svg" if shutil.which("dot") else ".mmd"), workers=workers)
 
 
 def plot(curve: list[float], title: str, path: Path) -> Path:
@@ -211,7 +206,7 @@ def main() -> None:
 
     program = Blackjack(args.batch, args.rounds, args.actors, args.horizon)
     args.out.mkdir(parents=True, exist_ok=True)
-    print(f"the graph: {draw(program, args.out / 'Blackjack-v1-graph')}")
+    print(f"the graph: {draw(program, args.out / 'Blackjack-v1-graph', args.workers)}")
     progress = show if CLEAR else None  # elsewhere the learner's lines will do
     result = rx.run(program, workers=args.workers, backend=args.backend, fast=True, seed=args.seed, progress=progress)
     print(f"{CLEAR}{result.summary()}")

@@ -68,10 +68,11 @@ class Learner(rx.Reactor):
     trajectories = rx.Input(shape=("horizon", 6), dtype=np.float32, width="actors")
     table = rx.Output(shape="table_shape", dtype=np.float32)
 
-    alpha, gamma = 0.1, 0.99
+    gamma = 0.99
 
-    def __init__(self, table_shape: tuple[int, int], horizon: int, actors: int, rounds: int) -> None:
-        self.table_shape, self.horizon, self.actors, self.rounds = table_shape, horizon, actors, rounds
+    def __init__(self, table_shape: tuple[int, int], horizon: int, actors: int, rounds: int, alpha: float) -> None:
+        self.table_shape, self.horizon, self.actors = table_shape, horizon, actors
+        self.rounds, self.alpha = rounds, alpha
         self.q = np.zeros(table_shape, np.float32)
         self.curve: list[float] = []
 
@@ -104,13 +105,20 @@ class Learner(rx.Reactor):
 
 
 class QLearning(rx.Reactor):
-    def __init__(self, env_id: str = "FrozenLake-v1", actors: int = 16, horizon: int = 100, rounds: int = 300) -> None:
+    def __init__(
+        self,
+        env_id: str = "FrozenLake-v1",
+        actors: int = 16,
+        horizon: int = 100,
+        rounds: int = 300,
+        alpha: float = 0.1,
+    ) -> None:
         env = gym.make(env_id)
         states, actions = env.observation_space, env.action_space
         assert isinstance(states, gym.spaces.Discrete), f"{env_id} has no discrete states"
         assert isinstance(actions, gym.spaces.Discrete), f"{env_id} has no discrete actions"
         shape = (int(states.n), int(actions.n))
-        self.learner = Learner(shape, horizon, actors, rounds)
+        self.learner = Learner(shape, horizon, actors, rounds, alpha)
         self.rollouts = rx.bank(actors, Rollout, env_id, shape, horizon, rounds)
         rx.connect(self.learner.table, self.rollouts.table, after=0, broadcast=True)
         rx.connect(self.rollouts.trajectory, self.learner.trajectories)
@@ -132,14 +140,9 @@ def evaluate(env_id: str, q: NDArray[np.float32], episodes: int, seed: int) -> N
     return returns
 
 
-def draw(program: QLearning, path: Path) -> Path:
-    """The dataflow graph: as SVG, or as Mermaid text where graphviz's `dot` is not installed."""
-    graph = rx.Graph(program)
-    if shutil.which("dot"):
-        graph.draw(path.with_suffix(".svg"))
-        return path.with_suffix(".svg")
-    path.with_suffix(".mmd").write_text(graph.mermaid())
-    return path.with_suffix(".mmd")
+def draw(program: QLearning, path: Path, workers: int) -> Path:
+    """The dataflow graph, coloured by worker: as SVG, or as Mermaid text where graphviz's `dot` is not installed."""
+    return rx.Graph(program).draw(path.with_suffix(".svg" if shutil.which("dot") else ".mmd"), workers=workers)
 
 
 def plot(curve: list[float], title: str, path: Path) -> Path:
@@ -159,8 +162,8 @@ def train(env_id: str, args: argparse.Namespace) -> None:
     def show(tag: rx.Tag, elapsed: float, _: float | None) -> None:
         print(f"{CLEAR}round {tag.microstep} of {args.rounds}, {elapsed:.1f} s", end="", flush=True)
 
-    program = QLearning(env_id, args.actors, args.horizon, args.rounds)
-    print(f"the graph: {draw(program, args.out / f'{env_id}-graph')}")
+    program = QLearning(env_id, args.actors, args.horizon, args.rounds, args.alpha)
+    print(f"the graph: {draw(program, args.out / f'{env_id}-graph', args.workers)}")
     result = rx.run(
         program,
         workers=args.workers,
@@ -184,6 +187,7 @@ def main() -> None:
     options.add_argument("--actors", type=int, default=16)
     options.add_argument("--horizon", type=int, default=100, help="steps of an actor in a round")
     options.add_argument("--rounds", type=int, default=300)
+    options.add_argument("--alpha", type=float, default=0.1, help="step size: small where the environment is random")
     options.add_argument("--workers", type=int, default=min(cores, 16), help="all cores, if left out")
     options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))
     options.add_argument("--seed", type=int, default=0)

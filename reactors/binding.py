@@ -149,10 +149,12 @@ class Binding:
 
     def _rows(self, multiport: Any, engine: Engine) -> dict[str, Any]:
         """What a multiport knows of its channels: their twins, doors and the blocks that they are rows of."""
-        channels = [self._twins.get(id(c), {}).get(engine.worker, c) for c in multiport._channels]
+        _, _, at_rest = self._rest.get(id(multiport), (None, None, multiport.__dict__))  # another worker may have been here
+        channels = [self._twins.get(id(c), {}).get(engine.worker, c) for c in at_rest["_channels"]]
         doors = [engine.part.doors.get(channel._element, -1) for channel in channels]
         together = bool(doors) and doors[0] >= 0 and doors == list(range(doors[0], doors[0] + len(doors)))
-        writing = together and all(channel._element in engine.image.sources for channel in channels)
+        sources = [engine.image.sources.get(channel._element) for channel in channels]
+        writing = all(source is not None and source.worker == engine.worker for source in sources)
         found = blocks(engine, [channel._element for channel in channels]) if together else []
         return {
             "_engine": engine,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.bank import Bank
 from reactors.declared import Declared
+from reactors.native import Native
 from reactors.reaction import Reaction
 from reactors.reactor import Reactor
 from reactors.standins import Elsewhere
@@ -26,9 +27,9 @@ def culprit(thing: Any, fault: Callable[[Any], Exception | None], depth: int = 0
     ...         pickle.dumps(thing)
     ...     except Exception as error:
     ...         return error
-    >>> where, part, error = culprit({"sizes": [1, 2], "files": [open("/dev/null")]}, fault)
+    >>> where, part, error = culprit({"sizes": [1, 2], "each": [len, (i for i in range(3))]}, fault)
     >>> where, type(part).__name__
-    ("['files'][0]", 'TextIOWrapper')
+    ("['each'][1]", 'generator')
     """
     error = fault(thing)
     if error is None:
@@ -42,7 +43,7 @@ def culprit(thing: Any, fault: Callable[[Any], Exception | None], depth: int = 0
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(thing, Reactor | Elsewhere | Declared | Bank):
+    if isinstance(thing, Reactor | Elsewhere | Declared | Bank | Native):
         return  # they travel in a way of their own
     if isinstance(thing, dict):
         yield from ((f"[{key!r}]", value) for key, value in thing.items())

@@ -78,7 +78,7 @@ class Diagram:
 
 
 def in_order(wires: Iterable[Wire], symbols: Iterable[Symbol]) -> list[Wire]:
-    """The wires in the order of the symbols that they come from and lead to, so that a text does not change by itself."""
+    """The wires in the order of the symbols that they lead from and to, so that no text changes by itself."""
     position = {symbol.id: n for n, symbol in enumerate(symbols)}
     return sorted(wires, key=lambda wire: (position[wire.source], position[wire.target], wire.note))
 
@@ -87,10 +87,19 @@ def colour(worker: int) -> str:
     """A light colour for each worker; those of neighbours are far apart.
 
     >>> colour(0), colour(1)
-    ('#d6e8ff', '#ffe5d6')
+    ('#d6e8ff', '#ffd6dc')
     """
     red, green, blue = colorsys.hsv_to_rgb((0.594 + worker * 0.382) % 1.0, 0.16, 1.0)
     return "#" + "".join(f"{round(part * 255):02x}" for part in (red, green, blue))
+
+
+def times(count: int | None) -> str:
+    """How a picture says that it shows one for many.
+
+    >>> times(16), times(None)
+    (' \u00d716', '')
+    """
+    return "" if count is None else f" \N{MULTIPLICATION SIGN}{count}"
 
 
 def spans(numbers: Iterable[int]) -> str:

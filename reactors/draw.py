@@ -1,7 +1,7 @@
 """How does a program become a picture?
 
-What is to be seen comes from `folding.py`, its text from `draw_dot.py` or `draw_mermaid.py`; here are the options, the files
-and what notebooks ask for. Only .svg, .png and .pdf need the program `dot`.
+What is to be seen comes from `folding.py`, its text from `draw_dot.py` or `draw_mermaid.py`; here are the options, the
+files and what notebooks ask for. Only .svg, .png and .pdf need the program `dot`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _MOST_IN_NOTEBOOK = 1000  # symbols: `dot` takes two seconds for as many
 class Options(TypedDict, total=False):
     """What to draw, and how.
 
-    `apg` draws the precedence graph instead of the reactors. `expand` draws every member of a bank, and not one for all.
-    With `workers` or `placement`, both as `rx.run` takes them, colours show where each reactor runs; `placement` may be
-    a list as well, of the worker of each reactor of `graph.reactors`.
+    `apg` draws the precedence graph instead of the reactors. `expand` draws every member of a bank, and not one for
+    all. With `workers` or `placement`, both as `rx.run` takes them, colours show where each reactor runs; `placement`
+    may be a list as well, of the worker of each reactor of `graph.reactors`.
     """
 
     apg: bool
@@ -93,8 +93,8 @@ def _is_too_large(diagram: Diagram) -> bool:
 
 
 _INSTALL = (
-    "pictures are made by the program `dot` of Graphviz: install it (apt install graphviz, brew install graphviz, conda "
-    "install graphviz), or write .dot or .mmd, which need no program"
+    "pictures are made by the program `dot` of Graphviz: install it (apt install graphviz, brew install graphviz, "
+    "conda install graphviz), or write .dot or .mmd, which need no program"
 )
 
 
@@ -109,7 +109,7 @@ def _rendered(text: str, form: str) -> bytes:
         raise DrawingError(f"the program `dot` is not on the PATH; {_INSTALL}") from None
     except graphviz.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").strip() if error.stderr else f"exit status {error.returncode}"
-        raise DrawingError(f"`dot` failed ({said}); write the text instead, to a file that ends in .dot or .mmd") from None
+        raise DrawingError(f"`dot` failed ({said}); write the text instead, to a .dot or .mmd file") from None
     return image
 
 
@@ -127,28 +127,27 @@ def _diagram(
 
 def _placed(graph: Graph, workers: int | None, placement: Placement | None) -> list[int]:
     """The worker of each reactor."""
-    from reactors import run
+    from reactors.run import checked, placed
 
     if workers is not None:
-        run.checked(workers, "auto", 0, None)
+        checked(workers, "auto", 0, None)
     if isinstance(placement, Sequence) and not isinstance(placement, str):
         if len(placement) != len(graph.reactors):
             raise PlacementError(
-                f"placement is a list of {len(placement)} workers, and {graph.main.path} has {len(graph.reactors)} reactors; "
-                f"write one for each, in the order of graph.reactors"
+                f"placement is a list of {len(placement)} workers, and {graph.main.path} has {len(graph.reactors)} "
+                f"reactors; write one for each, in the order of graph.reactors"
             )
         placement = dict(zip((row.path for row in graph.program.reactors), placement, strict=True))
     if workers is None:
         workers = _highest(graph, placement) + 1
-    return run.placed(graph, workers, "auto" if placement is None else placement)
+    return placed(graph, workers, "auto" if placement is None else placement)
 
 
 def _highest(graph: Graph, placement: Placement | None) -> int:
     """The last worker that a placement names."""
     if isinstance(placement, Mapping):
-        named = [*placement.values()]
-    elif callable(placement):
-        named = [placement(row.path) for row in graph.program.reactors]
-    else:
-        named = []
-    return max((worker for worker in named if isinstance(worker, int)), default=0)
+        placement = placement.get
+    if not callable(placement):
+        return 0
+    named = [placement(row.path) for row in graph.program.reactors]
+    return max((worker for worker in named if worker is not None), default=0)

@@ -1,8 +1,8 @@
 """How is a diagram written for the program `dot`?
 
-Values flow from left to right. The reactions of a reactor are the rows of one table, for only so does `dot` keep them in
-order. It puts the head of every wire to the right of its tail, so the wires of a cycle that lead back are turned round
-for it: those with a delay, where there are such, for they are what closes cycles.
+Values flow from left to right. The reactions of a reactor are the rows of one table, for only so does `dot` keep them
+in order. It puts the head of every wire to the right of its tail, so the wires of a cycle that lead back are turned
+round for it: those with a delay, where there are such, for they are what closes cycles.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from reactors.diagram import colour
+from reactors.diagram import colour, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ Tables: TypeAlias = dict[str, tuple[str, int]]  # of reactions that are rows of 
 def dot_text(diagram: Diagram) -> str:
     """The diagram in the DOT language.
 
-    >>> from reactors.diagram import Box, Symbol
+    >>> from reactors.diagram import Box, Diagram, Symbol
     >>> print(dot_text(Diagram([Box("main", "main", "Hello", symbols=[Symbol("main.n", "output", "n")])], [])))
     digraph {...
       subgraph "cluster main" {...
@@ -62,10 +62,9 @@ def dot_text(diagram: Diagram) -> str:
 def _lines(diagram: Diagram) -> Iterator[str]:
     yield "digraph {"
     yield f'  graph [rankdir=LR nodesep=0.16 ranksep=0.4 {_FONT} fontsize=12 bgcolor="{_PAPER}"]'
-    yield f'  node [{_FONT} fontsize=10 height=0.25 width=0.3 margin="0.1,0.04" style=filled fillcolor="{_PAPER}" ' + (
-        f'color="{_GREY}" fontcolor="{_INK}"]'
-    )
-    yield f'  edge [{_FONT} fontsize=9 arrowsize=0.6 color="{_GREY}" fontcolor="{_INK}"]'
+    yield f'  node [{_FONT} fontsize=10 fontcolor="{_INK}" height=0.25 width=0.3 margin="0.1,0.04"]'
+    yield f'  node [style=filled fillcolor="{_PAPER}" color="{_GREY}"]'
+    yield f'  edge [{_FONT} fontsize=9 fontcolor="{_INK}" arrowsize=0.6 color="{_GREY}"]'
     if diagram.workers:
         yield f"  graph [label={_legend(diagram.workers)} labelloc=b labeljust=l]"
     tables: Tables = {}
@@ -83,7 +82,8 @@ def _cluster(box: Box, depth: int, around: dict[int, int], tables: Tables) -> It
     fill = colour(*box.workers) if len(box.workers) == 1 else _FILLS[depth % 2]
     chips = box.workers if len(box.workers) > 1 and box.workers != around else {}
     yield f"{at}subgraph {_quoted(f'cluster {box.id}')} {{"
-    yield f'{at}  label={_title(box, chips)} labelloc=t labeljust=l style="filled,rounded" fillcolor="{fill}" color="{_LINE}"'
+    yield f"{at}  label={_title(box, chips)} labelloc=t labeljust=l"
+    yield f'{at}  style="filled,rounded" fillcolor="{fill}" color="{_LINE}"'
     rows = [symbol for symbol in box.symbols if symbol.kind == "reaction" and box.in_order and not box.boxes]
     for symbol in box.symbols:
         if symbol not in rows:
@@ -104,9 +104,8 @@ def _cluster(box: Box, depth: int, around: dict[int, int], tables: Tables) -> It
 
 
 def _title(box: Box, chips: dict[int, int]) -> str:
-    times = "" if box.count is None else f" ×{box.count}"
     kind = f' <font color="{_GREY}">{_marked_up(box.kind)}</font>' if box.kind else ""
-    title = f"<b>{_marked_up(box.name)}{times}</b>{kind}"
+    title = f"<b>{_marked_up(box.name)}{times(box.count)}</b>{kind}"
     if not chips:
         return f"<{title}>"
     shown = sorted(chips)[:_MOST_CHIPS]
@@ -182,8 +181,8 @@ def backward(diagram: Diagram, tables: Tables) -> set[int]:
     at_once: nx.DiGraph[str] = nx.DiGraph()
     # A search visits them in this order; what it comes to first is the last in the picture, so they go backwards. What
     # closes a cycle leads to where the search began: at an input.
-    starts = [symbol for symbol in diagram.symbols() if node[symbol.id] in cycle]
-    at_once.add_nodes_from(node[s.id] for s in sorted(reversed(starts), key=lambda symbol: symbol.kind != "input"))
+    starts = [symbol for symbol in reversed([*diagram.symbols()]) if node[symbol.id] in cycle]
+    at_once.add_nodes_from(node[symbol.id] for symbol in sorted(starts, key=lambda symbol: symbol.kind != "input"))
     at_once.add_edges_from(ends[n] for n in inside if not diagram.wires[n].delayed)
     finished = {name: k for k, name in enumerate(nx.dfs_postorder_nodes(at_once))}
     return {n for n in inside if finished[ends[n][0]] <= finished[ends[n][1]]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from reactors.diagram import colour, spans
+from reactors.diagram import colour, spans, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,8 @@ def mermaid_text(diagram: Diagram) -> str:
 
     >>> from reactors.diagram import Box, Diagram, Symbol, Wire
     >>> symbols = [Symbol("main.tick", "timer", "tick"), Symbol("main.act", "reaction", "act", number=1)]
-    >>> print(mermaid_text(Diagram([Box("main", "main", "Hello", symbols=symbols)], [Wire("main.tick", "main.act", "trigger")])))
+    >>> box = Box("main", "main", "Hello", symbols=symbols)
+    >>> print(mermaid_text(Diagram([box], [Wire("main.tick", "main.act", "trigger")])))
     flowchart LR
       subgraph main["main: Hello"]
         main_tick(("tick"))
@@ -62,10 +63,8 @@ def _lines(diagram: Diagram) -> Iterator[str]:
 
 def _subgraph(box: Box, names: _Names, depth: int) -> Iterator[str]:
     at = "  " * depth
-    times = "" if box.count is None else f" ×{box.count}"
     kind = f": {box.kind}" if box.kind else ""
-    where = f" (workers {spans(sorted(box.workers))})" if len(box.workers) > 1 else ""
-    yield f'{at}subgraph {names[box.id]}["{_text(f"{box.name}{times}{kind}{where}")}"]'
+    yield f'{at}subgraph {names[box.id]}["{_text(f"{box.name}{times(box.count)}{kind}{_several(box.workers)}")}"]'
     for symbol in box.symbols:
         yield f"{at}  {_node(symbol, names)}"
     if not box.symbols and not box.boxes:
@@ -83,7 +82,12 @@ def _node(symbol: Symbol, names: _Names) -> str:
     look = ":::reaction" if symbol.kind == "reaction" else ""
     if len(symbol.workers) == 1:
         look = f":::worker{next(iter(symbol.workers))}"
-    return f'{names[symbol.id]}{left}"{"<br/>".join(map(_text, (name, *symbol.notes)))}"{right}{look}'
+    lines = map(_text, (name, *symbol.notes, *filter(None, (_several(symbol.workers).strip(),))))
+    return f'{names[symbol.id]}{left}"{"<br/>".join(lines)}"{right}{look}'
+
+
+def _several(workers: dict[int, int]) -> str:
+    return f" (workers {spans(sorted(workers))})" if len(workers) > 1 else ""
 
 
 def _arrow(wire: Wire) -> str:

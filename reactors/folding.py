@@ -1,22 +1,24 @@
 """Which reactors of a program are drawn, and which are drawn once for many?
 
-The members of a bank that are alike, down to the reactors they contain, become one box with their number on it, and what
-leads to any of them leads to that box. Members that differ get a box for each kind. With `expand`, all are drawn.
+The members of a bank that are alike, down to the reactors they contain, become one box with their number on it, and
+what leads to any of them leads to that box. Members that differ get a box for each kind. With `expand`, all are drawn.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from reactors.diagram import Box, Diagram, Symbol, Wire, in_order, spans
+from reactors.diagram import Box, Diagram, Symbol, Wire, in_order, spans, times
 from reactors.time import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from reactors.diagram import SymbolKind, WireKind
     from reactors.graph import Graph
     from reactors.nodes import ActionNode, PortNode, ReactionNode, ReactorNode, TimerNode
+
+    Part: TypeAlias = PortNode | TimerNode | ActionNode | ReactionNode
 
 
 def reactors(graph: Graph, *, expand: bool = False, placed: Sequence[int] | None = None) -> Diagram:
@@ -60,9 +62,10 @@ def precedence(graph: Graph, *, expand: bool = False, placed: Sequence[int] | No
         if placed is not None:
             _add(drawn[identity].workers, placed[row.reactor])
     for identity, count in counts.items():
-        drawn[identity].notes[0] += f" ×{count}" if count > 1 else ""
+        drawn[identity].notes[0] += times(count if count > 1 else None)
     wires: dict[tuple[str, str], Wire] = {}
-    for before, after, ports in graph.apg.edges(data="ports"):
+    for before, after in graph.apg.edges:
+        ports = graph.apg.edges[before, after]["ports"]
         ends = symbol_of[before].id, symbol_of[after].id
         wire = wires.setdefault(ends, Wire(*ends, kind="order", channels=0))
         wire.kind = "connection" if ports else wire.kind
@@ -106,7 +109,7 @@ class _Folding:
             self._join(child, drawn_child)
 
     def _groups(self, node: ReactorNode) -> Iterator[tuple[list[ReactorNode], str, int | None]]:
-        """What the reactor contains: reactors that are drawn as one, their name, and their number if they are a bank."""
+        """What the reactor contains: those that are drawn as one, their name, and their number if they are a bank."""
         banks: dict[str, list[ReactorNode]] = {}
         for child in node.children:
             banks.setdefault(child.path if child.bank is None or self._expand else child.bank[0], []).append(child)
@@ -130,10 +133,8 @@ class _Folding:
             tuple((port.direction, port.name, port.width, port.type) for port in (*node.inputs, *node.outputs)),
             tuple((timer.name, timer.offset, timer.period) for timer in node.timers),
             tuple((action.name, action.physical, action.min_delay) for action in node.actions),
-            tuple(
-                (r.name, r.stops, r.deadline, r.native, *(tuple(end[at:] for end in _ends(node, r, ends)) for ends in _ENDS))
-                for r in node.reactions
-            ),
+            tuple((r.name, r.stops, r.deadline, r.native) for r in node.reactions),
+            tuple(tuple(end[at:] for end in _ends(node, r, group)) for r in node.reactions for group in _ENDS),
             tuple((child.name, self._shape(child)) for child in node.children),
             tuple((c.source[at:], c.target[at:], c.delay, c.physical) for c in node.connections),
         )
@@ -179,15 +180,17 @@ def _ends(node: ReactorNode, reaction: ReactionNode, group: str) -> list[str]:
     return [f"{node.path}|{end}" if end in _BUILTIN else end for end in ends]
 
 
-def _parts(node: ReactorNode) -> Iterator[PortNode | TimerNode | ActionNode | ReactionNode]:
-    yield from (*node.inputs, *node.timers, *node.actions, *node.reactions, *node.outputs)
+def _parts(node: ReactorNode) -> Iterator[Part]:
+    parts: tuple[Iterable[Part], ...] = node.inputs, node.timers, node.actions, node.reactions, node.outputs
+    for group in parts:
+        yield from group
 
 
 def _symbols(node: ReactorNode, identity: str) -> Iterator[tuple[str, Symbol]]:
     """The symbols of one reactor by path, in the order in which values go through it."""
     named = {end for reaction in node.reactions for end in reaction.triggers}
 
-    def symbol(part: PortNode | TimerNode | ActionNode | ReactionNode, kind: SymbolKind, *notes: str) -> tuple[str, Symbol]:
+    def symbol(part: Part, kind: SymbolKind, *notes: str) -> tuple[str, Symbol]:
         made = Symbol(f"{identity}.{part.name}", kind, part.name, [note for note in notes if note])
         made.detail = made.id
         return part.path, made
@@ -212,7 +215,8 @@ def _symbols(node: ReactorNode, identity: str) -> Iterator[tuple[str, Symbol]]:
         yield symbol(action, kind, f"after {spell(action.min_delay)}" if action.min_delay else "")
     for reaction in node.reactions:
         deadline = "" if reaction.deadline is None else f"deadline {spell(reaction.deadline)}"
-        path, made = symbol(reaction, "reaction", deadline, "stop" if reaction.stops else "", "C" if reaction.native else "")
+        stop, native = "stop" if reaction.stops else "", "C" if reaction.native else ""
+        path, made = symbol(reaction, "reaction", deadline, stop, native)
         made.number = reaction.number
         yield path, made
     if "shutdown" in named:

@@ -161,10 +161,10 @@ class Graph:
         return graph
 
     def draw(self, file: str | os.PathLike[str], **options: Unpack[Options]) -> Path:
-        """Draws the program into a file, by its suffix: .svg, .png, .pdf, .dot or .mmd; the options are those of `Options`.
+        """Draws the program into a file, by its suffix: .svg, .png, .pdf, .dot or .mmd.
 
-        `graph.draw("g.svg", apg=True)` draws the precedence graph, `expand=True` every member of a bank, and `workers=2`
-        colours show where each reactor runs.
+        `apg=True` draws the precedence graph, `expand=True` every member of a bank, and with `workers` or `placement`,
+        as `rx.run` takes them, colours show where each reactor runs.
         """
         from reactors import draw
 

@@ -216,9 +216,8 @@ class Part:
             now = attributes(reactor)
             state = {name: value for name, value in now.items() if not _same(value, before.get(name, _CHANGED))}
             changes[number] = state, [name for name in before if name not in now]
-        self.memories = {
-            number: native.state for number, (_, native) in self.natives.items() if native.state is not None
-        }
+        states: dict[int, Any] = {number: native.state for number, (_, native) in self.natives.items()}
+        self.memories = {number: state for number, state in states.items() if state is not None}
         memories = {number: memory.copy() for number, memory in self.memories.items()}
         try:
             self._packer(file).dump((changes, memories))

@@ -37,8 +37,8 @@ class Elsewhere:
 def made_already(self: object, *_: object, **__: object) -> NoReturn:
     """Stands for the `__init__` of a reactor whose class was sent to a worker."""
     raise StructureError(
-        f"{self}: __init__ has run in the caller, once, and cannot be called in a reaction; move what is to happen again "
-        f"into a method of its own"
+        f"{self}: __init__ has run in the caller, once, and cannot be called in a reaction; move what is to happen "
+        f"again into a method of its own"
     )
 
 

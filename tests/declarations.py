@@ -33,14 +33,14 @@ class Values:
         return "array" in self.made
 
 
-INTEGERS = Values("int", "dice.int()")
+INTEGERS = Values("int", "dice.number()")
 OBJECTS = Values("", "dice.thing()")
 LOOSE_ARRAYS = Values("", 'dice.array((2,), "i4")')
 VECTORS = Values('shape=(3,), dtype="f4"', 'dice.array((3,), "f4")')
 MATRICES = Values('shape=(2, 100), dtype="i8"', 'dice.array((2, 100), "i8")')
-SCALARS = Values('dtype="f8"', "dice.float()")
-STRINGS = Values("str", "dice.str()")
-FLOATS = Values("float", "dice.float()")
+SCALARS = Values('dtype="f8"', "dice.fraction()")
+STRINGS = Values("str", "dice.word()")
+FLOATS = Values("float", "dice.fraction()")
 VALUES = [INTEGERS, VECTORS, OBJECTS, MATRICES, SCALARS, STRINGS, LOOSE_ARRAYS, FLOATS]
 
 
@@ -95,7 +95,9 @@ class Ref:
     channel: int | None = None
 
     def __str__(self) -> str:
-        child = "" if self.child is None else f".{self.child.name}" + ("" if self.member is None else f"[{self.member}]")
+        child = (
+            "" if self.child is None else f".{self.child.name}" + ("" if self.member is None else f"[{self.member}]")
+        )
         return f"self{child}.{self.port.name}" + ("" if self.channel is None else f"[{self.channel}]")
 
     @property
@@ -148,14 +150,17 @@ class Reaction:
         """Triggers, uses and effects as they are written in the class (no prefix) or in __init__ ("self.")."""
 
         def written(things: Sequence[Read]) -> list[str]:
-            return [x if isinstance(x, str) else prefix + (str(x)[5:] if isinstance(x, Ref) else x.name) for x in things]
+            return [
+                x if isinstance(x, str) else prefix + (str(x)[5:] if isinstance(x, Ref) else x.name) for x in things
+            ]
 
         stop = [] if self.stop is None else ["rx.stop" if self.stop == 0 else f"rx.stop.after({self.stop})"]
         uses, effects = written(self.uses), written(self.effects) + stop
         return ", ".join(written(self.triggers)), group("uses", uses), group("effects", effects)
 
     def method(self, number: int) -> list[str]:
-        reads = [x for x in [*self.triggers, *self.uses, *self.peeks] if not isinstance(x, str)]
+        everything: list[Read] = [*self.triggers, *self.uses, *self.peeks]
+        reads = [x for x in everything if not isinstance(x, str)]
         seen = ", ".join(f'"{x.name}": {x if isinstance(x, Ref) else f"self.{x.name}"}' for x in reads)
         blocks = [x for x in reads if isinstance(x, Ref) and x.many and x.port.values.typed and x not in self.peeks]
         return [
@@ -200,7 +205,7 @@ class Class:
                 init.append(f"self.add_reaction(({triggers},), self.r{number}{uses}{effects})")
             else:
                 methods += ["", f"@rx.reaction({triggers}{uses}{effects})"]
-            methods += [""][: by_call] + reaction.method(number)
+            methods += [""][:by_call] + reaction.method(number)
         if init:
             body += ["", "def __init__(self) -> None:", *(f"    {line}" for line in init)]
         lines = [*body, *methods] or ["pass"]

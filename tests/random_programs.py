@@ -45,9 +45,10 @@ def make_class(
     """One class, which may contain those that are known."""
     cls = Class(name, in_init=choose.yes(20))
     for direction, most in (("Input", 2), ("Output", 3)):
-        for k in range(0 if main else choose.one([most // 3, 1, 2, 2, most])):
-            port = Port(f"{direction[0].lower()}{k}", direction, choose.one(kinds), choose.one([None, None, 2, 3]))
-            cls.ports.append(port)
+        cls.ports.extend(
+            Port(f"{direction[0].lower()}{k}", direction, choose.one(kinds), choose.one([None, None, 2, 3]))
+            for k in range(0 if main else choose.one([most // 3, 1, 2, 2, most]))
+        )
     for k in range(choose.one([0, 1, 1, 2])):
         period = choose.one([None, 3, 1, 2, 7]) if periodic else None
         cls.timers.append(Timer(f"t{k}", choose.one([0, 0, 1, 2, 5]), period))
@@ -89,7 +90,12 @@ def make_wires(choose: Choice, cls: Class) -> None:
         after = choose.one([None, None, None, 0, 1, 4])
         spare = choose.one([0, 0, 1, 3])
         targets = [target]
-        if target.width > 1 and choose.yes(15) and target.port.width and (target.child is None or target.child.count is None):
+        if (
+            target.width > 1
+            and choose.yes(15)
+            and target.port.width
+            and (target.child is None or target.child.count is None)
+        ):
             targets = [Ref(target.port, target.child, None, k) for k in range(target.port.width) if choose.yes(80)]
         for part in targets:
             wire = Wire([], part, after, spare, broadcast=False)
@@ -131,7 +137,10 @@ def make_effect(choose: Choice, effect: Ref | Action) -> list[str]:
         value = choose.one(["", f"{choose.one(VALUES).made}, ", "dice.thing(), "])
         return [f"if dice({often}):", f"    self.{effect.name}.schedule({value}delay={choose.one([0, 1, 2, 5])})"]
     if effect.many:
-        each = [f"for channel in {effect}:", *(f"    {x}" for x in make_set(choose, "channel", effect.port.values, often))]
+        each = [
+            f"for channel in {effect}:",
+            *(f"    {x}" for x in make_set(choose, "channel", effect.port.values, often)),
+        ]
         return choose.one([each, each, make_whole(choose, effect, often)])
     return make_set(choose, str(effect), effect.port.values, often)
 

@@ -42,6 +42,7 @@ class Element:
     """What can be present at a tag: a channel of a port, a timer, an action, the startup and shutdown of a reactor."""
 
     run: Run
+    twin: Callable[[], Any]  # makes another like this
     value: Any = None
     is_present = False
 
@@ -162,12 +163,16 @@ class Reactor:
     bank_index = 0
     path: str
     run: Run
+    _startup: Element
+    _shutdown: Element
+    _twins: dict[int, Any]  # id of what the class declares -> what this instance has
+    _reactions: list[Reaction]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = super().__new__(cls)
         self._startup, self._shutdown = Element(), Element()
-        self._twins: dict[int, Any] = {id(startup): self._startup, id(shutdown): self._shutdown}
-        self._reactions: list[Reaction] = []
+        self._twins = {id(startup): self._startup, id(shutdown): self._shutdown}
+        self._reactions = []
         declared = [item for base in reversed(cls.__mro__) for item in vars(base).items()]
         for name, item in declared:
             if isinstance(item, Element):
@@ -270,7 +275,7 @@ class Result:
 
 
 class Run:
-    """One run. An event is (tag, element, value); `events` holds those to come, in the order in which they were made."""
+    """One run. An event is (tag, element, value); `events` holds those to come, in the order they were made in."""
 
     def __init__(self, main: Reactor, stop: Tag, *, keepalive: bool, most: int) -> None:
         self.reactors, self.order = elaborate(main)
@@ -285,8 +290,10 @@ class Run:
         self.current: Reaction
         self.hashes = dict.fromkeys((reactor.path for reactor in self.reactors), 0)
         self.tags = self.reactions = 0
-        for thing in [*self.reactors, *self.elements]:
-            thing.run = self
+        for reactor in self.reactors:
+            reactor.run = self
+        for x in self.elements:
+            x.run = self
 
     def go(self) -> Result:
         while True:
@@ -334,9 +341,9 @@ class Run:
     # The digest: a hash chain for every reactor over what its reactions saw and set.
 
     def note(self, reaction: Reaction) -> None:
-        ports = [effect for effect in reaction.effects if isinstance(effect, Port)]
+        ports = (effect for effect in reaction.effects if isinstance(effect, Port))
         seen = 0
-        for k, element in enumerate(reaction.triggers + reaction.uses + ports):
+        for k, element in enumerate([*reaction.triggers, *reaction.uses, *ports]):
             if element.is_present:
                 seen = seen * 0x100000001B3 + k + 1
         event = mix(mix(0, self.tag.time), self.tag.microstep) + (reaction.number + 1) * 0x9E3779B97F4A7C15 + seen

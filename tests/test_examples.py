@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import io
 import re
 import shutil
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import reactors as rx
 
@@ -19,6 +21,14 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 Load = Callable[[str], Any]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fonts() -> None:
+    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
+    figure = Figure()
+    figure.text(0, 0, "text")
+    figure.savefig(io.BytesIO())
 
 
 @pytest.fixture
@@ -96,7 +106,8 @@ def learned(program: Any, ways: list[dict[str, Any]], values: Callable[[Any], np
     return outcomes
 
 
-INLINE, PROCESSES = {"workers": 1}, {"workers": 2, "backend": "process"}
+INLINE: dict[str, Any] = {"workers": 1}
+PROCESSES: dict[str, Any] = {"workers": 2, "backend": "process"}
 
 
 def test_qlearning_prints_draws_and_evaluates(call: Callable[..., str], tmp_path: Path) -> None:
@@ -113,7 +124,7 @@ def test_qlearning_prints_draws_and_evaluates(call: Callable[..., str], tmp_path
 
 def test_qlearning_draws_mermaid_without_dot(example: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    path = example("qlearning").draw(example("qlearning").QLearning(actors=2), tmp_path / "graph")
+    path = example("qlearning").draw(example("qlearning").QLearning(actors=2), tmp_path / "graph", workers=2)
     assert path.suffix == ".mmd"
     assert "rollouts" in path.read_text()
 
@@ -127,10 +138,10 @@ def test_qlearning_is_the_same_inline_and_on_processes(example: Load) -> None:
     assert np.array_equal(alone, together)
 
 
-@pytest.mark.parametrize(("env_id", "bar"), [("FrozenLake-v1", 0.70), ("Taxi-v4", 7.5)])
-def test_qlearning_reaches_the_known_optimum(example: Load, env_id: str, bar: float) -> None:
+@pytest.mark.parametrize(("env_id", "alpha", "bar"), [("FrozenLake-v1", 0.1, 0.70), ("Taxi-v4", 0.3, 7.5)])
+def test_qlearning_reaches_the_known_optimum(example: Load, env_id: str, alpha: float, bar: float) -> None:
     module = example("qlearning")
-    program = module.QLearning(env_id, rounds=200)
+    program = module.QLearning(env_id, rounds=120, alpha=alpha)
     rx.run(program, workers=2, fast=True, seed=0)
     assert module.evaluate(env_id, program.learner.q, episodes=1000, seed=1).mean() >= bar
 
@@ -206,7 +217,7 @@ def test_traffic_junction_cars_come_late_and_leave_at_the_end_of_their_route(exa
         assert not any(truncated.values())
         assert {agent for agent, over in terminated.items() if over}.isdisjoint(env.agents)
     assert set.union(*there) == set(env.possible_agents)
-    assert min(map(len, there)) < max(map(len, there)) < 10 or there[0] != there[-1]
+    assert len(there[0]) < 10
     assert all(env.progress[agent] == len(env.routes[env.way[agent]]) for agent in env.possible_agents)
 
 
@@ -227,9 +238,10 @@ def test_traffic_junction_punishes_collisions(example: Load) -> None:
 def test_traffic_junction_tows_cars_that_do_not_move(example: Load) -> None:
     env = example("traffic_junction").TrafficJunction(1, patience=3)
     env.reset(seed=0)
-    for _ in range(3):
-        *_, truncated, _ = env.step({"car_0": 0})
-    assert truncated == {"car_0": True}
+    *_, first, _ = env.step({"car_0": 0})
+    env.step({"car_0": 0})
+    *_, last, _ = env.step({"car_0": 0})
+    assert (first, last) == ({"car_0": False}, {"car_0": True})
     assert env.agents == []
 
 

@@ -37,7 +37,7 @@ def native_of(*arguments: Any) -> NativeFunction:
 
 
 def test_cffi_function_pointer() -> None:
-    assert native_of(nothing).address == int(ffi.cast("uintptr_t", nothing))
+    assert native_of(nothing).address == int(ffi.cast("uintptr_t", nothing))  # pyright: ignore[reportArgumentType]  # it is a cdata
     assert native_of(nothing).state == 0
 
 

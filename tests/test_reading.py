@@ -41,7 +41,7 @@ class Code:
         self.a[0].set(self.a[i].value)
 
     def in_a_closure(self) -> list[Any]:
-        return [self.a.value for _ in range(3)] + list(map(lambda i: self.n.set(i), range(1)))  # noqa: PLW0108
+        return [self.a.value for _ in range(3)] + [lambda: self.n.set(1)]
 
 
 class Uncertain:
@@ -60,18 +60,18 @@ class Uncertain:
         other.a.set(1)
 
     def shadowed(self, others: Any) -> None:
-        for self in others:
+        for self in others:  # noqa: PLR1704 - that is the point
             self.a.set(1)
 
     def one_or_the_other(self, other: Any) -> None:
-        (self if other is None else other).a.set(1)
-        (other if other is None else self).a.set(1)
+        (self if other.n else other).a.set(1)
+        (other if other.n else self).a.set(1)
 
     def shadowed_in_a_closure(self) -> Any:
         return [lambda self: self.a.set(1)]
 
     def computed(self) -> None:
-        getattr(self, "a").set(1)
+        getattr(self, "a").set(1)  # noqa: B009 - that is the point
         self.a[len("x")].set(1)
 
 

@@ -28,33 +28,35 @@ class Dice:
     def __call__(self, percent: int) -> bool:
         return self.random.randrange(100) < percent and not self.over
 
-    def int(self) -> int:
+    def number(self) -> int:
         return self.random.choice([0, 1, -1, self.random.randrange(100), self.random.randrange(-(2**62), 2**62)])
 
-    def float(self) -> float:
+    def fraction(self) -> float:
         return self.random.choice([0.0, -0.5, self.random.random()])
 
-    def str(self) -> str:
-        return self.random.choice(["", "x", "ä" * 3, hex(self.random.randrange(2**32)), "long" * self.random.randrange(2**10)])
+    def word(self) -> str:
+        return self.random.choice(
+            ["", "x", "ä" * 3, hex(self.random.randrange(2**32)), "long" * self.random.randrange(2**10)]
+        )
 
     def array(self, shape: tuple[int, ...], dtype: str) -> Any:
         return np.array([self.random.randrange(100) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
 
     def thing(self) -> Any:
         kinds = [
-            self.int,
-            self.str,
-            self.float,
+            self.number,
+            self.word,
+            self.fraction,
             lambda: None,
-            lambda: (self.int(), self.str()),
-            lambda: {"k": [self.int()]},
+            lambda: (self.number(), self.word()),
+            lambda: {"k": [self.number()]},
             lambda: self.array((2,), "i4"),
         ]
         return self.random.choice(kinds)()
 
 
 def plain(value: Any) -> Any:
-    """A value as it can be kept, compared and hashed by its repr: arrays with dtype, shape and contents; the long shortened."""
+    """A value as it is kept, compared and hashed by its repr: an array with dtype and shape, what is long cut short."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.dtype.str, value.shape, value.tolist()
     text = repr(value)

@@ -1,4 +1,4 @@
-"""Where does a test program run? On the reference, in this thread, on threads and in processes; all of them agree.
+"""Where does a test program run? On the reference, in this thread, on threads and in processes; and all agree.
 
 `trace(program)` is for programs written by hand: functions that take `rx` (the reference, or the real thing) and return
 the reactor to run. Their bodies write down what is to be compared with `note`.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import reactors as rx
 from tests import reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Trace = dict[str, list[Any]]
 
@@ -22,10 +24,10 @@ Trace = dict[str, list[Any]]
 class Way:
     """A way to run a program: where, and its reactors placed by rule ("auto"), in turn, or by throwing dice."""
 
-    backend: str = "inline"
+    backend: Literal["inline", "thread", "process"] = "inline"
     workers: int = 1
     fast: bool = True
-    placed: int | str = "auto"
+    placed: int | Literal["auto", "in turn"] = "auto"
 
     def placement(self, paths: list[str]) -> dict[str, int] | str:
         if self.placed == "auto":

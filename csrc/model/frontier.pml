@@ -246,10 +246,25 @@ inline drain()
 #define HEAD(i) (stop < FOREVER && passed[i] < MARK(stop, END) -> MIN(head[i], stop) : head[i])
 #endif
 
+/* Its first message bounds what is in a ring, as if it had come by the fastest channel. */
+inline see_ring()
+{
+	ring[x]?<s, ch>;
+	t = LATER(s, ring_delay[x]);
+	view[ring_to[x]] = MIN(t, view[ring_to[x]]);
+	s = 0; t = 0; ch = 0
+}
+
 inline look_at_lines()
 {
 	calm = calm | ME;
 	view[0] = HEAD(0); view[1] = HEAD(1); view[2] = HEAD(2);
+	x = IN(0);
+	do
+	:: x < RINGS && len(ring[x]) > 0 -> see_ring(); x = IN(x + 1)
+	:: x < RINGS && len(ring[x]) == 0 -> x = IN(x + 1)
+	:: x == RINGS -> break
+	od;
 	x = 0
 }
 
@@ -272,6 +287,7 @@ inline conclude()
 	t = TO_ME(1); s = MIN(s, t);
 	t = TO_ME(2); s = MIN(s, t);
 	still = !running && view[0] == FOREVER && view[1] == FOREVER && view[2] == FOREVER;
+	printf("%d: snapshot %d %d %d, bound %d, was %d\n", me, view[0], view[1], view[2], s, bound);
 	bound = MAX(bound, s);
 	KEEP(0); KEEP(1); KEEP(2);
 	near = (running -> 0 : FOREVER);
@@ -286,7 +302,7 @@ inline conclude()
 	looked = running
 }
 
-/* The messages to itself are not in it: those it takes afterwards. */
+/* The rings of the others, one by one. */
 inline look_at_rings()
 {
 	do
@@ -295,11 +311,7 @@ inline look_at_rings()
 			x = OTHER(x);
 			if
 			:: len(ring[x]) == 0
-			:: len(ring[x]) > 0 ->
-				ring[x]?<s, ch>;
-				t = LATER(s, ring_delay[x]);
-				view[ring_to[x]] = MIN(t, view[ring_to[x]]);
-				s = 0; t = 0; ch = 0
+			:: len(ring[x]) > 0 -> see_ring()
 			fi;
 			x++;
 			if :: OTHER(x) == RINGS -> conclude() :: else fi

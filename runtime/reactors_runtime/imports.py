@@ -19,12 +19,15 @@ _STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 - pathlib is a
 def installed(module: ModuleType) -> bool:
     """Whether a module comes with Python or from a package that was installed.
 
-    >>> installed(os), installed(ModuleType("mine"))
+    >>> import types
+    >>> installed(os), installed(types.ModuleType("mine"))
     (True, False)
     """
     origin = getattr(getattr(module, "__spec__", None), "origin", None)
     if not isinstance(origin, str):
         return False
+    if origin in ("built-in", "frozen"):
+        return True
     return origin.startswith(_STANDARD) or "/site-packages/" in origin or "/dist-packages/" in origin
 
 

@@ -25,7 +25,7 @@ class Output:
         self.descriptors = [self._opened(sys.stdout), self._opened(sys.stderr)]
 
     def _opened(self, stream: TextIO | None) -> int:
-        if stream is None:  # no terminal, as for a service
+        if stream is None or stream.closed:  # no terminal, as for a service
             self._ours.append(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
             return self._ours[-1]
         stream.flush()

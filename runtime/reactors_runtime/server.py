@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 from reactors_runtime import worker
-from reactors_runtime.wire import Wire
+from reactors_runtime.wire import Wire, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ class _Server:
         fcntl.fcntl(self.wire, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(self.wire, fcntl.F_SETFL, flags | os.O_ASYNC)
         try:
-            if select.select([self.wire], [], [], 0)[0]:  # nothing is said while we import: it was closed before
+            if readable([self.wire.fileno()], 0):  # nothing is said while we import: it was closed before
                 raise EOFError("the caller is gone")
             yield
         finally:
@@ -114,7 +114,7 @@ class _Server:
             pidfd = os.pidfd_open(pid)
             self.workers[pidfd] = number, pid
             self.poll.register(pidfd, select.POLLIN)
-            self.wire.send("forked", number, pid)
+            self.wire.send("forked", number)
 
     def bury(self, pidfd: int) -> None:
         number, _ = self.workers.pop(pidfd)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from reactors_runtime.wire import mapped, pair
+from reactors_runtime.wire import mapped, pair, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,9 +42,7 @@ class Key(NamedTuple):
 
 ESSENTIAL = ("numpy", "reactors_runtime.engine")  # what every worker needs
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-_PASSING = frozenset(
-    {"PYTEST_CURRENT_TEST", "PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES"}
-)  # no import reads these
+_PASSING = {"PYTEST_CURRENT_TEST", "PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES"}  # no import depends on these
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; from reactors_runtime.server import main; "
     "main(int(sys.argv[1]), int(sys.argv[2]))"
@@ -140,7 +137,7 @@ class Server:
         """Wait until it has imported what it was to."""
         patience = time.monotonic() + _PATIENCE
         while self._awaited:
-            ready = select.select([self.wire.fileno(), self.fileno(), interrupts.fileno()], [], [], 1.0)[0]
+            ready = readable([self.wire.fileno(), self.fileno(), interrupts.fileno()], 1.0)
             if interrupts.fileno() in ready and interrupts.heard():
                 raise KeyboardInterrupt
             if self.wire.fileno() in ready:
@@ -209,7 +206,7 @@ class _Idle:
         with self.lock:
             server, self.server = self.server, None
         if server is not None:
-            if server.key == key and not select.select([server], [], [], 0)[0]:
+            if server.key == key and not readable([server.fileno()], 0):
                 return server
             server.close()
         return Server(key)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
+import select
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,14 @@ def pair() -> tuple[Wire, Wire]:
     """Two connected ends."""
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     return Wire(left), Wire(right)
+
+
+def readable(descriptors: Iterable[int], seconds: float) -> set[int]:
+    """Those of the descriptors that there is something to read from, after waiting at most so long for one."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
 
 
 def spill(pieces: Iterable[bytes | memoryview]) -> int:

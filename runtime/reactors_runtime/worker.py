@@ -95,7 +95,7 @@ def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> N
         # The pages of a memfd outlive us in the caller's hands: it reads there where a crash was.
         with open(os.memfd_create("reactors", os.MFD_CLOEXEC), "wb", buffering=0) as crash:  # noqa: PTH123
             faulthandler.enable(crash, all_threads=False)
-            wire.send("started", number, descriptors=[crash.fileno()])
+            wire.send("started", number, os.getpid(), descriptors=[crash.fileno()])
             _live(number, setting, wire, *descriptors)
             faulthandler.disable()
         with contextlib.suppress(Exception):

@@ -199,13 +199,13 @@ class _Run:
             raise self.abandoned() from None
         report = self.reports[worker]
         if word == "forked":
-            (report.pid,) = rest
             self.alive[worker] = math.inf
             self.forking = False
         elif word == "unforked":
             self.forking = False
             self.went_wrong(report, WorkerNotStarted(faults.not_forked(worker, *rest)))
         elif word == "started":
+            (report.pid,) = rest
             (self.crashes[worker],) = descriptors
         elif word == "failed":
             self.went_wrong(report, faults.revived(self.image, worker, report.pid, *rest))

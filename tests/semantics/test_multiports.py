@@ -55,7 +55,13 @@ def test_any_channel_triggers_once_and_the_others_are_absent() -> None:
 
             @rx.reaction(value)
             def see(self) -> None:
-                note(self, len(self.value), list(self.value.present), [c.is_present for c in self.value], self.value[3].value)
+                note(
+                    self,
+                    len(self.value),
+                    list(self.value.present),
+                    [c.is_present for c in self.value],
+                    self.value[3].value,
+                )
 
         class Main(rx.Reactor):
             def __init__(self) -> None:
@@ -152,7 +158,9 @@ def test_each_side_of_a_connection_is_one_row_of_channels() -> None:
             def __init__(self) -> None:
                 self.one, self.three, self.two = fans(rx)("a", 1), fans(rx)("b", 3), fans(rx)("c", 2)
                 self.first, self.second, self.cell = rows(rx)(2), rows(rx)(3), cells(rx)()
-                rx.connect([self.one.out, self.three.out, self.two.out], [self.first.value, self.second.value, self.cell.value])
+                rx.connect(
+                    [self.one.out, self.three.out, self.two.out], [self.first.value, self.second.value, self.cell.value]
+                )
 
         return Main()
 

@@ -233,7 +233,7 @@ def test_an_input_may_go_to_a_contained_reactor_and_to_a_reaction() -> None:
 
 
 def test_an_array_is_passed_as_it_was_when_it_was_set() -> None:
-    """Typed or not: what the writer does to its own array afterwards is not seen, and nobody can write into what he gets."""
+    """Typed or not: what the writer does to its own array afterwards is not seen, and no reader can write into it."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):

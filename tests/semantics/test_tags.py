@@ -1,4 +1,4 @@
-"""Tags: how they are ordered, what a delay does to them, and what happens at one of them (catalogue, sections 1 and 2)."""
+"""Tags: how they are ordered, what a delay does to them, what happens at one of them (catalogue, sections 1 and 2)."""
 
 from typing import Any
 
@@ -90,7 +90,13 @@ def test_a_reaction_runs_once_however_many_of_its_triggers_are_present() -> None
         return Main()
 
     assert trace(program, timeout=12) == {
-        "main": [(0, 0, True, True, False), (4, 0, True, False, True), (6, 0, False, True, False), (8, 0, True, False, False), (12, 0, True, True, False)]
+        "main": [
+            (0, 0, True, True, False),
+            (4, 0, True, False, True),
+            (6, 0, False, True, False),
+            (8, 0, True, False, False),
+            (12, 0, True, True, False),
+        ]
     }
 
 

@@ -1,0 +1,341 @@
+/* How do values get from worker to worker? Two workers of one program, both driven from here, one step at a time; then
+ * two threads where one has to wait for the other. */
+#include "run.h"
+
+static void nothing(void **data, unsigned char *present, void *state) { (void)data, (void)present, (void)state; }
+
+/* Worker 0 writes a port; worker 1 reads it with each of the delays. */
+typedef struct { program *p; run *run; rx_worker *from, *to; source *source; } pair;
+
+static pair open_pair(program *p, int out, list delays, rx_tag extra)
+{
+    int a = p->elements[out].reactor, b = reactor_on(p, 1);
+    react(p, a, OF(p->startup[a]), NOTHING, OF(out), nothing, NULL);
+    for (int i = 0; i < delays.n; i++)
+        react(p, b, OF(input(p, b, out, rx__tag(delays.at[i], 0))), NOTHING, NOTHING, nothing, NULL);
+    if (!rx__is_forever(extra)) react(p, b, OF(input(p, b, out, extra)), NOTHING, NOTHING, nothing, NULL);
+    p->workers = 2;
+    run *r = new_run(p);
+    for (int i = 0; i < 2; i++) open_worker(&r->runners[i]);
+    return (pair){p, r, r->runners[0].core, r->runners[1].core, source_of(r->b, out)};
+}
+
+static pair new_pair(list delays, rx_tag extra)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0);
+    return open_pair(p, output(p, a, 64), delays, extra);
+}
+
+static void close_pair(pair c)
+{
+    rx_close(c.from);
+    rx_close(c.to);
+    end_run(c.run);
+    free(c.p);
+}
+
+static rx_source *row(pair c) { return &c.from->sources[c.source->number]; }
+static uint32_t refs(pair c, uint64_t slot) { return RX_AT(uint32_t, c.run->b->base, row(c)->refs)[slot]; }
+static uint8_t *slot(pair c, uint64_t number) { return c.run->b->base + row(c)->data + number * row(c)->stride; }
+
+/* Worker 0 sends a value at a tag: the number of its slot. */
+static uint32_t send_at(pair c, rx_tag g, uint64_t value)
+{
+    c.from->tag = g;
+    assert(rx__room(c.from, row(c)));
+    uint32_t number = row(c)->slot;
+    fill(slot(c, number), 64, value);
+    rx__commit(c.from, (uint32_t)c.source->number);
+    return number;
+}
+
+/* The value of the next pending event of worker 1, which is due at [g]. */
+static uint64_t pending_at(pair c, rx_tag g)
+{
+    assert(c.to->heap.n && rx__equal(c.to->heap.items[0].tag, g));
+    return c.to->heap.items[0].payload;
+}
+
+static void give_back(pair c)
+{
+    uint32_t cell = rx__event_cell(&c.to->heap.items[0]);
+    rx__release(c.to, c.to->cells[cell].tap, c.to->heap.items[0].payload);
+    rx__heap_pop(&c.to->heap);
+}
+
+static void *value_of(pair c, uint64_t payload)
+{
+    uint32_t cell = rx__event_cell(&c.to->heap.items[0]);
+    rx_cell seen = c.to->cells[cell];
+    seen.payload = payload;
+    return rx__value(c.to, &seen, seen.tap);
+}
+
+/* ---- rings ------------------------------------------------------------------------------------------------- */
+
+static void test_a_message_arrives_as_much_later_as_its_connection_says(void)
+{
+    pair c = new_pair(OF(5), rx__forever());
+    send_at(c, rx__tag(3, 2), 77);
+    assert(rx__drain(c.to) == 1);
+    assert(filled(value_of(c, pending_at(c, rx__tag(8, 0))), 64) == 77);
+    close_pair(c);
+}
+
+static void test_the_first_message_of_a_ring_is_seen_by_everybody_until_it_is_taken(void)
+{
+    pair c = new_pair(OF(5), rx__forever());
+    rx_tag sent;
+    assert(!rx__ring_first(c.to->in[0], &sent));
+    send_at(c, rx__tag(3, 0), 1);
+    send_at(c, rx__tag(4, 0), 2);
+    assert(rx__ring_first(c.to->in[0], &sent) && rx__equal(sent, rx__tag(3, 0)));
+    assert(rx__drain(c.to) == 2);
+    assert(!rx__ring_first(c.to->in[0], &sent));
+    close_pair(c);
+}
+
+static void test_taking_a_message_lowers_the_head_before_the_message_is_gone(void)
+{
+    pair c = new_pair(OF(5), rx__forever());
+    rx__publish(c.to, rx__forever(), rx__tag(2, 0), UINT64_MAX);
+    uint64_t version = c.to->line->version;
+    send_at(c, rx__tag(3, 0), 1);
+    rx__drain(c.to);
+    assert(rx__equal(c.to->line->head, rx__tag(8, 0)));
+    assert(c.to->line->version == version + 4);      /* once before, once after */
+    close_pair(c);
+}
+
+static void test_a_ring_goes_round(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0);
+    p->ring = 4;
+    pair c = open_pair(p, output(p, a, 64), OF(5), rx__forever());
+    for (int64_t i = 0; i < 50; i++) {
+        send_at(c, rx__tag(i, 0), (uint64_t)i);
+        if (i % 3 == 0) continue;
+        rx__drain(c.to);
+        while (c.to->heap.n) {
+            rx_tag due = c.to->heap.items[0].tag;
+            assert(filled(value_of(c, pending_at(c, due)), 64) == (uint64_t)due.time - 5);
+            give_back(c);
+        }
+    }
+    close_pair(c);
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------- */
+
+static void test_a_slot_is_free_again_when_everybody_has_given_it_back(void)
+{
+    pair c = new_pair(OF(0), rx__tag(0, 1));         /* two places, at once and a microstep later */
+    uint32_t first = send_at(c, rx__tag(0, 0), 10);
+    assert(refs(c, first) == 1);                     /* one worker */
+    c.to->tag = rx__tag(-1, 0);
+    rx__drain(c.to);
+    assert(refs(c, first) == 2 && c.to->heap.n == 2);
+    give_back(c);
+    assert(refs(c, first) == 1);
+    give_back(c);
+    assert(refs(c, first) == 0);
+    close_pair(c);
+}
+
+static void test_there_is_no_room_while_all_slots_are_needed(void)
+{
+    pair c = new_pair(OF(0), rx__forever());
+    uint32_t n = row(c)->slots;
+    for (uint32_t i = 0; i < n; i++) send_at(c, rx__tag(i, 0), i);
+    assert(!rx__room(c.from, row(c)));
+    rx__drain(c.to);                                 /* at once: they are read where they lie */
+    assert(!rx__room(c.from, row(c)));
+    for (uint32_t i = 0; i < n; i++) assert(filled(value_of(c, pending_at(c, rx__tag(i, 0))), 64) == i), give_back(c);
+    for (uint32_t i = 0; i < n; i++) send_at(c, rx__tag(n + i, 0), i);
+    close_pair(c);
+}
+
+static void test_values_that_travel_long_leave_half_of_the_slots_free(void)
+{
+    pair c = new_pair(OF(50), rx__forever());
+    for (int64_t i = 0; i < 200; i++) {
+        send_at(c, rx__tag(i, 0), (uint64_t)i);
+        rx__drain(c.to);
+    }
+    uint32_t held = 0, n = row(c)->slots;
+    for (uint32_t i = 0; i < n; i++) held += refs(c, i) != 0;
+    assert(held == n / 2 && c.to->heap.n == 200);
+    for (int64_t i = 0; i < 200; i++) assert(filled(value_of(c, pending_at(c, rx__tag(50 + i, 0))), 64) == (uint64_t)i), give_back(c);
+    for (uint32_t i = 0; i < n; i++) assert(refs(c, i) == 0);
+    close_pair(c);
+}
+
+static void test_values_of_one_block_lie_side_by_side(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0), b = reactor_on(p, 1), out[3];
+    list block = NOTHING, inputs = NOTHING;
+    for (int i = 0; i < 3; i++) {
+        out[i] = output(p, a, 8);
+        add(&block, out[i]);
+        add(&inputs, input(p, b, out[i], rx__tag(0, 0)));
+    }
+    react(p, a, OF(p->startup[a]), NOTHING, block, nothing, NULL);
+    react(p, b, inputs, NOTHING, NOTHING, nothing, NULL);
+    p->blocks[p->n_blocks++] = block;
+    p->workers = 2;
+    run *r = new_run(p);
+    for (int i = 1; i < 3; i++) {
+        const rx_source *before = &source_of(r->b, out[i - 1])->row, *here = &source_of(r->b, out[i])->row;
+        assert(here->data == before->data + 8 && here->stride == 24 && here->slots == before->slots);
+    }
+    end_run(r);
+    free(p);
+}
+
+/* ---- objects ----------------------------------------------------------------------------------------------- */
+
+static void check_records(uint64_t bytes)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0);
+    p->processes = 1;
+    pair c = open_pair(p, object_output(p, a, bytes), OF(50), rx__forever());
+    uint32_t written = (uint32_t)c.run->b->parts[0].door_of[c.source->element];
+    uint32_t read = (uint32_t)c.run->b->parts[1].door_of[c.p->n_elements - 1];
+    for (int64_t i = 0; i < 40; i++) {
+        c.from->tag = rx__tag(i, 0);
+        assert(rx__room(c.from, row(c)));
+        c.from->where[written] = row(c)->slot;
+        fill(slot_at(&c.run->runners[0], written), bytes, (uint64_t)i * 1000);
+        rx__commit(c.from, (uint32_t)c.source->number);
+        rx__drain(c.to);
+    }
+    int copies = 0;
+    for (int64_t i = 0; i < 40; i++) {
+        uint64_t where = pending_at(c, rx__tag(50 + i, 0));
+        c.to->where[read] = where;
+        copies += (where & RX_OUTSIDE) != 0;
+        assert(filled(value_at(&c.run->runners[1], read), bytes) == (uint64_t)i * 1000);
+        give_back(c);
+    }
+    assert(copies == 40 - (int)row(c)->slots / 2);
+    close_pair(c);
+}
+
+static void test_objects_of_any_size_arrive_whole(void)
+{
+    check_records(24);
+    check_records(RECORD - sizeof(rx_record));
+    check_records(RECORD - sizeof(rx_record) + 8);   /* outgrows the slot */
+    check_records(20000);
+}
+
+static void test_numbered_values_are_given_back_in_order_only(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0);
+    pair c = open_pair(p, object_output(p, a, 8), OF(5, 9), rx__forever());
+    const uint64_t *released = RX_AT(uint64_t, c.run->b->base, c.to->subs[0].released);
+    for (int64_t i = 0; i < 3; i++) {
+        c.from->tag = rx__tag(i, 0);
+        rx__commit(c.from, (uint32_t)c.source->number);
+    }
+    rx__drain(c.to);
+    assert(c.to->heap.n == 6 && *released == 0);
+    for (int i = 0; i < 3; i++) give_back(c);        /* the near place is done with all */
+    assert(*released == 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        give_back(c);
+        assert(*released == i + 1);
+    }
+    close_pair(c);
+}
+
+static void test_a_numbered_value_beyond_the_stop_gives_no_earlier_one_back(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0);
+    p->timeout = 6;
+    pair c = open_pair(p, object_output(p, a, 8), OF(5), rx__forever());
+    const uint64_t *released = RX_AT(uint64_t, c.run->b->base, c.to->subs[0].released);
+    for (int64_t i = 0; i < 4; i++) {
+        c.from->tag = rx__tag(i, 0);
+        rx__commit(c.from, (uint32_t)c.source->number);
+    }
+    rx__drain(c.to);
+    assert(c.to->heap.n == 2 && *released == 0);     /* due at 5 and 6; the others never */
+    give_back(c);
+    assert(*released == 1);
+    close_pair(c);
+}
+
+/* ---- waiting for room --------------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 3000 };
+
+static void *produce(void *argument)
+{
+    pair *c = argument;
+    me = &c->run->runners[0];
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        while (!rx__room(c->from, row(*c))) sched_yield();
+        send_at(*c, rx__tag(i, 0), (uint64_t)i);
+        dawdle();
+    }
+    return NULL;
+}
+
+static void test_a_sender_waits_while_the_ring_is_full(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0);
+    p->ring = 2;
+    pair c = open_pair(p, output(p, a, 64), OF(0), rx__forever());
+    pthread_t thread;
+    assert(!pthread_create(&thread, NULL, produce, &c));
+    c.to->tag = rx__tag(-1, 0);
+    for (int64_t seen = 0; seen < ROUNDS;) {
+        rx__drain(c.to);
+        for (; c.to->heap.n; seen++) {
+            assert(filled(value_of(c, pending_at(c, rx__tag(seen, 0))), 64) == (uint64_t)seen);
+            give_back(c);
+        }
+        dawdle();
+    }
+    pthread_join(thread, NULL);
+    close_pair(c);
+}
+
+static void test_an_abort_frees_a_sender_that_waits_for_room(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0);
+    p->ring = 1;
+    pair c = open_pair(p, output(p, a, 64), OF(50), rx__forever());
+    send_at(c, rx__tag(0, 0), 0);
+    rx_abort(c.run->b->base, RX_E_ABORTED);
+    send_at(c, rx__tag(1, 0), 1);                    /* returns */
+    close_pair(c);
+}
+
+int main(void)
+{
+    alarm(2 * PATIENCE_S);
+    test_a_message_arrives_as_much_later_as_its_connection_says();
+    test_the_first_message_of_a_ring_is_seen_by_everybody_until_it_is_taken();
+    test_taking_a_message_lowers_the_head_before_the_message_is_gone();
+    test_a_ring_goes_round();
+    test_a_slot_is_free_again_when_everybody_has_given_it_back();
+    test_there_is_no_room_while_all_slots_are_needed();
+    test_values_that_travel_long_leave_half_of_the_slots_free();
+    test_values_of_one_block_lie_side_by_side();
+    test_objects_of_any_size_arrive_whole();
+    test_numbered_values_are_given_back_in_order_only();
+    test_a_numbered_value_beyond_the_stop_gives_no_earlier_one_back();
+    test_a_sender_waits_while_the_ring_is_full();
+    test_an_abort_frees_a_sender_that_waits_for_room();
+    return 0;
+}

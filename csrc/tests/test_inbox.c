@@ -1,0 +1,239 @@
+/* Does everything that other threads send arrive, once, in order, whole, and never at a tag that is over? */
+#include "run.h"
+
+enum { SENDERS = 6, EACH = 400 };
+
+typedef struct {
+    run *run;
+    uint32_t worker, action;
+    uint64_t number, bytes;   /* 0 bytes: the value itself travels */
+    int accepted;
+    pthread_t thread;
+} sender;
+
+/* The k-th value of a sender says so. */
+static uint64_t value_of(uint64_t sender, uint64_t k) { return sender << 32 | k; }
+
+static void *send_all(void *argument)
+{
+    sender *s = argument;
+    uint64_t *data = malloc(s->bytes ? s->bytes : 8);
+    for (uint64_t k = 1; k <= EACH;) {
+        uint64_t value = value_of(s->number, k);
+        fill(data, s->bytes, value);
+        int taken = rx_send(s->run->b->base, s->run->b->fd, s->worker, s->action, 0, value, data, s->bytes);
+        assert(taken >= 0);
+        if (!taken) sched_yield();       /* not started yet */
+        k += (uint64_t)taken;
+        s->accepted += taken;
+        if (k % 64 == 0) dawdle();
+    }
+    free(data);
+    return NULL;
+}
+
+static void start_senders(sender *senders, run *r, uint32_t worker, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < SENDERS; i++) {
+        senders[i] = (sender){.run = r, .worker = worker, .number = i, .bytes = bytes};
+        assert(!pthread_create(&senders[i].thread, NULL, send_all, &senders[i]));
+    }
+}
+
+static void join_senders(sender *senders)
+{
+    struct timespec end = in_seconds(PATIENCE_S);
+    for (int i = 0; i < SENDERS; i++) {
+        assert(!pthread_timedjoin_np(senders[i].thread, NULL, &end));
+        assert(senders[i].accepted == EACH);
+    }
+}
+
+static void nothing(void **data, unsigned char *present, void *state) { (void)data, (void)present, (void)state; }
+
+/* A program of one worker with a physical action, whose reaction stops it after the last value. */
+static runner *listener(program *p, uint32_t capacity)
+{
+    int a = reactor_on(p, 0), heard = physical_action(p, a, 0);
+    react(p, a, OF(heard), NOTHING, NOTHING, nothing, NULL);
+    p->reactions[0].native = 0;
+    p->reactions[0].stop = rx__tag(0, 1);
+    p->keepalive = 1;
+    p->inbox = capacity;
+    run *r = new_run(p);
+    open_worker(&r->runners[0]);
+    return &r->runners[0];
+}
+
+static void end_listener(runner *m)
+{
+    program *p = m->run->p;
+    rx_close(m->core);
+    end_run(m->run);
+    free(p);
+}
+
+static uint64_t heard_value(runner *m, uint64_t bytes)
+{
+    uint64_t where = m->core->where[0];
+    assert(m->core->doors[0] == (RX_OPEN | RX_PRESENT));
+    if (!bytes) return where;
+    assert(where & RX_OUTSIDE);
+    const uint64_t *copy = (const uint64_t *)(uintptr_t)(where & ~RX_OUTSIDE);
+    assert(copy[0] == bytes);
+    return filled(copy + 8, bytes);
+}
+
+static void stop_now(runner *m) { m->core->doors[m->core->lists[m->core->reactions[0].writes]] |= RX_PRESENT; }
+
+static void check_many_senders(uint32_t capacity, uint64_t bytes)
+{
+    program *p = new_program();
+    runner *m = listener(p, capacity);
+    sender senders[SENDERS];
+    uint64_t last[SENDERS] = {0};
+    rx_tag before = rx__tag(-1, 0);
+    start_senders(senders, m->run, 0, bytes);
+    assert(rx_start(m->core) == 0);
+    for (int n = 0; n < SENDERS * EACH; n++) {
+        assert(rx_next(m->core) == 0);
+        uint64_t value = heard_value(m, bytes), from = value >> 32, k = value & UINT32_MAX;
+        assert(from < SENDERS && k == last[from] + 1);
+        last[from] = k;
+        assert(rx__less(before, *m->core->now));
+        before = *m->core->now;
+        assert(before.time >= 0 && before.time <= rx_physical_time(m->core));
+    }
+    stop_now(m);
+    assert(rx_next(m->core) == RX_DONE);
+    join_senders(senders);
+    end_listener(m);
+}
+
+static void test_what_many_threads_send_arrives_in_the_order_of_each(void) { check_many_senders(0, 0); }
+static void test_senders_wait_while_the_inbox_is_full(void) { check_many_senders(2, 0); }
+static void test_bytes_arrive_as_a_copy(void) { check_many_senders(64, 48); }
+static void test_bytes_that_outgrow_an_entry_arrive_too(void) { check_many_senders(8, 1600); }
+
+static int send_one(runner *m, int64_t delay, uint64_t value)
+{
+    return rx_send(m->run->b->base, m->run->b->fd, 0, 0, delay, value, NULL, 0);
+}
+
+static void test_nothing_is_accepted_before_the_start_nor_after_the_end(void)
+{
+    program *p = new_program();
+    runner *m = listener(p, 0);
+    assert(send_one(m, 0, 1) == 0);
+    assert(rx_start(m->core) == 0);
+    assert(send_one(m, 0, 2) == 1);
+    assert(rx_next(m->core) == 0 && heard_value(m, 0) == 2);
+    stop_now(m);
+    assert(rx_next(m->core) == RX_DONE);
+    assert(send_one(m, 0, 3) == 0);
+    end_listener(m);
+}
+
+static void test_nothing_is_accepted_after_an_abort(void)
+{
+    program *p = new_program();
+    runner *m = listener(p, 0);
+    assert(rx_start(m->core) == 0);
+    rx_abort(m->run->b->base, RX_E_ABORTED);
+    assert(send_one(m, 0, 1) == 0);
+    assert(rx_next(m->core) == RX_ABORTED);
+    end_listener(m);
+}
+
+static void test_delays_come_on_top_of_the_clock(void)
+{
+    program *p = new_program();
+    runner *m = listener(p, 0);
+    assert(rx_start(m->core) == 0);
+    int64_t began = rx_physical_time(m->core);
+    assert(send_one(m, 3000000, 1) == 1 && send_one(m, 1000000, 2) == 1);
+    assert(rx_next(m->core) == 0 && heard_value(m, 0) == 2 && m->core->now->time >= began + 1000000);
+    assert(rx_next(m->core) == 0 && heard_value(m, 0) == 1 && m->core->now->time >= began + 3000000);
+    stop_now(m);
+    assert(rx_next(m->core) == RX_DONE);
+    end_listener(m);
+}
+
+static void test_a_value_that_no_memory_is_left_for_is_refused(void)
+{
+    program *p = new_program();
+    runner *m = listener(p, 0);
+    uint64_t data[200] = {0};
+    assert(rx_start(m->core) == 0);
+    m->run->b->image->limit = m->run->b->image->spill;
+    assert(rx_send(m->run->b->base, m->run->b->fd, 0, 0, 0, 0, data, sizeof data) == -1);
+    assert(send_one(m, 0, 7) == 1);      /* the inbox goes on */
+    assert(rx_next(m->core) == 0 && heard_value(m, 0) == 7);
+    stop_now(m);
+    assert(rx_next(m->core) == RX_DONE);
+    end_listener(m);
+}
+
+/* ---- with more workers: what is heard goes on to the others, and nobody has begun a later tag ------------------ */
+
+typedef struct { uint64_t value, n; rx_tag last; } ear;
+
+static void pass_on(void **data, unsigned char *present, void *state)
+{
+    ear *e = state;
+    const rx_cell *cell = &me->core->cells[me->core->door_cells[me->core->lists[me->core->reactions[0].reads]]];
+    e->value = cell->payload;
+    e->n++;
+    fill(data[1], 8, e->value);
+    present[1] = 1;
+    if (e->n == SENDERS * EACH) present[2] = 1;
+}
+
+static void listen_too(void **data, unsigned char *present, void *state)
+{
+    ear *e = state;
+    assert(rx__less(e->last, now()));
+    e->last = now();
+    if (present[0]) e->value = filled(data[0], 8), e->n++;
+}
+
+static void test_others_hear_of_it_at_the_same_tag(void)
+{
+    for (int64_t spin = 0; spin < 2; spin++) {
+        program *p = new_program();
+        ear ears[3] = {{.last = {-1, 0}}, {.last = {-1, 0}}, {.last = {-1, 0}}};
+        int a = reactor_on(p, 0), b = reactor_on(p, 1), c = reactor_on(p, 2);
+        int heard = physical_action(p, a, 0), out = output(p, a, 8);
+        react(p, a, OF(heard), NOTHING, OF(out), pass_on, &ears[0]);
+        p->reactions[0].stop = rx__tag(0, 1);
+        react(p, b, OF(input(p, b, out, rx__tag(0, 0)), timer(p, b, 0, 100000)), NOTHING, NOTHING, listen_too, &ears[1]);
+        react(p, c, OF(input(p, c, out, rx__tag(50000, 0))), NOTHING, NOTHING, listen_too, &ears[2]);
+        p->workers = 3;
+        p->keepalive = p->real_time = 1;
+        p->spin_ns = spin * 20000;
+        run *r = new_run(p);
+        sender senders[SENDERS];
+        start_senders(senders, r, 0, 0);
+        go(r);
+        join_senders(senders);
+        assert(ears[0].n == SENDERS * EACH && ears[1].n == SENDERS * EACH && ears[1].value == ears[0].value);
+        assert(ears[2].n <= SENDERS * EACH);         /* the last ones were due after the stop */
+        end_run(r);
+        free(p);
+    }
+}
+
+int main(void)
+{
+    alarm(2 * PATIENCE_S);               /* rx_next of this thread waits for what is sent */
+    test_what_many_threads_send_arrives_in_the_order_of_each();
+    test_senders_wait_while_the_inbox_is_full();
+    test_bytes_arrive_as_a_copy();
+    test_bytes_that_outgrow_an_entry_arrive_too();
+    test_nothing_is_accepted_before_the_start_nor_after_the_end();
+    test_nothing_is_accepted_after_an_abort();
+    test_delays_come_on_top_of_the_clock();
+    test_a_value_that_no_memory_is_left_for_is_refused();
+    test_others_hear_of_it_at_the_same_tag();
+    return 0;
+}

@@ -1,0 +1,120 @@
+"""Which reactor class does `FILE[:CLASS]` mean?
+
+FILE is imported under its own name, from its own folder, as another file beside it would do, so that what stands under
+`if __name__ == "__main__"` does not run and worker processes can import it just so. Without CLASS it is the class named
+like the file, or Main, or else the only one that no other class of the file contains or derives from.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from reactors.reaction import Reaction
+from reactors.reactor import Reactor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
+
+
+class WrongTarget(ValueError):  # noqa: N818 - it is what is wrong
+    """There is no such file, or no such class in it, or more than one that could be meant."""
+
+
+def reactor_class(target: str) -> type[Reactor]:
+    """The class that `target` names; `WrongTarget` says why there is none. What FILE itself raises comes through."""
+    file, name = split(target)
+    if not file.is_file():
+        raise WrongTarget(f"there is no file {str(file)!r}")
+    module = load(file)
+    classes = [thing for thing in vars(module).values() if isinstance(thing, type) and issubclass(thing, Reactor)]
+    own = {kind.__name__: kind for kind in classes if kind.__module__ == module.__name__}
+    if name:
+        found = getattr(module, name, None)
+        if not (isinstance(found, type) and issubclass(found, Reactor)):
+            raise WrongTarget(f"{file} has no reactor class {name!r}; {_listed(own)}")
+        return found
+    return _program(file, module, own)
+
+
+def split(target: str) -> tuple[Path, str]:
+    """File and class of `FILE[:CLASS]`.
+
+    >>> split("train.py:QLearning"), split("train.py")
+    ((PosixPath('train.py'), 'QLearning'), (PosixPath('train.py'), ''))
+    """
+    file, colon, name = target.rpartition(":")
+    return (Path(file), name) if colon and name.isidentifier() else (Path(target), "")
+
+
+def load(file: Path) -> ModuleType:
+    """Import a file by its path."""
+    path = file.resolve()
+    folder = str(path.parent)
+    name = path.stem
+    if "." in name or name in sys.modules or name in sys.stdlib_module_names:
+        name = f"script {name.replace('.', ' ')}"  # no import leads there, so it takes the place of nothing
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    loader = SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _program(file: Path, module: ModuleType, own: dict[str, type[Reactor]]) -> type[Reactor]:
+    stem = _plain(file.stem)
+    for wanted in (stem, "main"):
+        named = [kind for name, kind in own.items() if _plain(name) == wanted]
+        if len(named) == 1:
+            return named[0]
+    used = {other for name, kind in own.items() for other in _mentioned(kind, module) if other != name}
+    whole = [kind for name, kind in own.items() if name not in used]
+    if len(whole) != 1:
+        raise WrongTarget(f"which class of {file} is the program? {_listed(own)}")
+    return whole[0]
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
+
+
+def _listed(own: Iterable[str]) -> str:
+    names = sorted(own)
+    return f"it defines {', '.join(names)}: write FILE:{names[0]}" if names else "it defines none at its top level"
+
+
+def _mentioned(kind: type[Reactor], module: ModuleType) -> set[str]:
+    """The names that a class uses: its bases, and what its methods, and functions of the file that they call, name."""
+    names = {base.__name__ for base in kind.__bases__}
+    stack = [code for thing in vars(kind).values() for code in _codes(thing)]
+    seen: set[CodeType] = set()
+    while stack:
+        code = stack.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        stack += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        for name in code.co_names:
+            names.add(name)
+            called = vars(module).get(name)
+            if isinstance(called, FunctionType) and called.__module__ == module.__name__:
+                stack.append(called.__code__)
+    return names
+
+
+def _codes(thing: Any) -> Iterator[CodeType]:
+    for part in (thing.body, thing.late) if isinstance(thing, Reaction) else (thing, getattr(thing, "__func__", None)):
+        if isinstance(part, FunctionType):
+            yield part.__code__
