@@ -1,9 +1,9 @@
-# make demo | test | bench | model | build | format | clean | distclean
+# make demo | test | bench | model | pictures | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types ctest pytest bench model build format clean distclean dot
+.PHONY: demo test lint types ctest pytest bench model pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -51,6 +51,13 @@ bench: .venv-bench/built
 model:
 	command -v spin >/dev/null || { $(apt) spin; }
 	csrc/model/check.sh
+
+# The graphs that README and docs/ show.
+pictures: build dot
+	mkdir -p docs/pictures
+	reactors graph examples/hello.py -o docs/pictures/hello.svg
+	reactors graph examples/qlearning.py --workers 2 -o docs/pictures/qlearning.svg
+	reactors graph examples/qlearning.py --apg -o docs/pictures/qlearning-apg.svg
 
 build: .venv/built
 

@@ -76,6 +76,7 @@ static int collect(rx_worker *w)
         rx_tag head = rx__get_tag(&line->head);
         w->passed[i] = rx__get_tag(&line->passed);
         w->rank[i] = rx__get(&line->rank);
+        w->events[i] = head;
         w->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;
         if (starved && rx__less(w->passed[i], w->image->starved_at)) w->own[i] = rx__least(w->own[i], w->image->starved_at);
         int idle = (int)rx__get(&line->idle);
@@ -90,6 +91,7 @@ static int collect(rx_worker *w)
             if (!rings[a * n + b] || !rx__ring_first(RX_AT(rx__ring, w->base, rings[a * n + b]), &sent)) continue;
             w->idle_everywhere = 0;
             w->own[b] = rx__least(w->own[b], rx__plus(sent, w->direct[a * n + b]));
+            w->events[b] = rx__least(w->events[b], rx__plus(sent, w->direct[a * n + b]));
         }
     for (uint32_t i = 0; i < n; i++)
         if (rx__get(&rx__line(w->base, i)->version) != versions[i]) return 0;

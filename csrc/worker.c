@@ -71,7 +71,7 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->ready.summary = zeroed(w->ready.n_summary, sizeof(uint64_t));
     w->triggered = zeroed(t->n_words, sizeof(uint64_t));
     w->partial = zeroed(t->n_reactions, sizeof(uint64_t));
-    w->heavy = zeroed(t->n_reactions, 1);
+    w->heavy = zeroed(t->n_reactions, 1);            /* set below: the first time is always measured */
     w->calls = zeroed(t->n_reactions, sizeof(rx__call));
     w->sends = zeroed(t->n_reactions, 1);
     w->unsent = zeroed(t->n_sources, sizeof(uint32_t));
@@ -82,6 +82,7 @@ rx_worker *rx_open(void *base, uint32_t index)
         rx_close(w);
         return NULL;
     }
+    memset(w->heavy, 1, t->n_reactions);
     const uint64_t *rings = RX_AT(uint64_t, base, image->rings);
     for (uint32_t i = 0; i < n; i++) {
         w->in[i] = rings[i * n + index] ? RX_AT(rx__ring, base, rings[i * n + index]) : NULL;
@@ -568,7 +569,7 @@ static int64_t stopped(rx_worker *w)
         w->want = rx__forever();
         rx__wait(w, others_done);
     }
-    rx__put(&w->bell->finished, 1);
+    rx__put(&w->bell->finished, (uint64_t)(rx__clock() - w->image->start_ns));
     return RX_DONE;
 }
 
@@ -729,7 +730,7 @@ static int may_begin(rx_worker *w)
             looked = 1;
             if (!w->knows_starved && rx__get32(&w->image->starved) == 2) continue;   /* heads may be of the stop tag */
             for (uint32_t i = 0; i < w->workers; i++)
-                if (w->mate[i]) g = rx__least(g, w->own[i]);
+                if (w->mate[i]) g = rx__least(g, w->events[i]);
             if (idle && w->idle_everywhere) {
                 starve(w);
                 continue;                            /* and learn of it */

@@ -74,7 +74,8 @@ struct rx_worker {
     rx_tag may[RX_MAX_WORKERS];       /* the least tag at which each worker may still act: never falls */
     rx_tag passed[RX_MAX_WORKERS];    /* as last read */
     uint64_t rank[RX_MAX_WORKERS];
-    rx_tag own[RX_MAX_WORKERS];       /* of the last snapshot: head and unread messages */
+    rx_tag own[RX_MAX_WORKERS];       /* of the last snapshot: head, unread messages, and what may come from outside */
+    rx_tag events[RX_MAX_WORKERS];    /* of these, what is there already */
     uint8_t mate[RX_MAX_WORKERS];
     rx_tag tag_to_begin;
     int n_mates, idle_everywhere, stop_is_certain, knows_starved;

@@ -1,4 +1,4 @@
-"""Reactions that are C functions: no Python while the program runs, a few nanoseconds each.
+"""Reactions that are C functions: no Python while the program runs, and a small part of its cost.
 
 A counter counts its ticks and a sum adds the counts up, once with bodies in Python, once compiled by Numba, and once as
 C source compiled with cffi. A C body is `void f(void **data, unsigned char *present, void *state)`: data[k] is the

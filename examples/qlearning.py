@@ -2,7 +2,7 @@
 
 The learner broadcasts its table; every rollout plays `horizon` steps with it and sends what it saw; the learner folds
 all of it in. The cycle learner -> rollouts -> learner is cut by one microstep, so the microstep of the tag counts the
-rounds. With the same seed the result is the same bit for bit, whatever `--workers` is: compare the digests.
+rounds. With the same seed the result is the same bit for bit, whatever `--workers` is, and so is the digest.
 
 Run:   python qlearning.py
        python qlearning.py --env Taxi-v4 --workers 1
@@ -110,7 +110,7 @@ class QLearning(rx.Reactor):
         env_id: str = "FrozenLake-v1",
         actors: int = 16,
         horizon: int = 100,
-        rounds: int = 300,
+        rounds: int = 200,
         alpha: float = 0.1,
     ) -> None:
         env = gym.make(env_id)
@@ -186,7 +186,7 @@ def main() -> None:
     options.add_argument("--env", nargs="+", default=["FrozenLake-v1", "Taxi-v4"], help="discrete states and actions")
     options.add_argument("--actors", type=int, default=16)
     options.add_argument("--horizon", type=int, default=100, help="steps of an actor in a round")
-    options.add_argument("--rounds", type=int, default=300)
+    options.add_argument("--rounds", type=int, default=200)
     options.add_argument("--alpha", type=float, default=0.1, help="step size: small where the environment is random")
     options.add_argument("--workers", type=int, default=min(cores, 16), help="all cores, if left out")
     options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))

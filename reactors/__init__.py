@@ -1,18 +1,17 @@
 """Deterministic dataflow in Python: reactors, fixed ports, and a core in C that runs them on all cores.
 
-A map of the rooms, from what a user writes down to what runs:
+A map of the rooms, from what users write down to what runs:
 
-- time, errors, location       what everything else speaks of
-- declared, layout             how class attributes become part of every instance, and what ports carry
-- ports, actions, triggers     what reactions are triggered by, read and write
-- reaction, native, reading    reactions: declared, in C, and what their code does
-- reactor, classbody, bank     reactors and rows of them
-- connect                      the wires
-- tree, wiring, ends, levels, check, graph    elaboration: from `main` to a graph of integers, and every error before the run
-- nodes, folding, diagram      what there is to see of a program
-- draw, draw_dot, draw_mermaid pictures of it
-- cli, program, doctor         the command line
-- access, run, result          ports that are alive, and running
+- errors, time, location                        what all others speak of
+- declared, layout                              how class attributes become part of every instance, and what ports carry
+- ports, actions, triggers                      what reactions are triggered by, read and write
+- reaction, native, reading, undeclared         reactions, in Python and in C, and what their code does
+- reactor, classbody, bank                      reactors, and rows of them
+- connect                                       wires between them
+- graph: tree, wiring, ends, levels, check      from `main` to a graph of integers, and every error that needs no run
+- nodes, diagram, draw, cli                     pictures and the command line
+- run: access, binding, result                  ports that are alive, and running
+- shipping                                      to worker processes and back
 """
 
 from reactors.actions import LogicalAction, PhysicalAction, Timer

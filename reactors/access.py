@@ -1,11 +1,11 @@
 """What can a port, a timer or an action do while a program runs?
 
-At rest these objects refuse to act (`ports.py`, `actions.py`). While a program runs, `binding.py` gives each the class here that
-fits where its values live; so the common case, an object that stays on its worker, costs two look-ups.
+At rest these objects refuse to act (`ports.py`, `actions.py`). While a program runs, `binding.py` gives each the class
+here that fits where its values live; so the common case, an object that stays on its worker, costs two look-ups.
 
-The core opens a *door* for everything that a reaction declared, just before it runs, and closes it afterwards: a byte that
-says whether the thing may be read, is present, may be written. A closed door means that the reaction that runs now did not
-declare it, or that none runs.
+The core opens a *door* for everything that a reaction declared, just before it runs, and closes it afterwards: a byte
+that says whether the thing may be read, is present, may be written. A closed door means that the reaction that runs
+now did not declare it, or that none runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 from numpy import ndarray
 
-from reactors.declared import Declared
 from reactors.errors import ActionValueError, OutsideReactionError, UndeclaredAccessError, ValueMismatchError
 from reactors.time import duration
 from reactors_runtime import engine as engines
@@ -26,7 +25,7 @@ from reactors_runtime._core import lib
 from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, SequenceStore, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
@@ -36,8 +35,9 @@ READABLE, WRITTEN = _OPEN | _PRESENT, _OPEN | _PRESENT | _WRITABLE
 
 
 class Live:
-    """What is common to everything with a door."""
+    """What is common to everything with a door. Always on top of the class that the object has at rest."""
 
+    where: Callable[[], str]  # path, file and line, as errors name it
     _engine: Engine
     _element: int
     _doors: memoryview
@@ -52,18 +52,17 @@ class Live:
         self._refuse("is_present", "triggers or uses")
 
     def _refuse(self, use: str, kind: str) -> NoReturn:
-        assert isinstance(self, Declared)
         running = self._engine.running()
         if running < 0:
             raise OutsideReactionError(
-                f"{self.where()}: .{use} outside of a reaction; it can be used only while a reaction that declares it runs"
+                f"{self.where()}: .{use} outside of a reaction; it can be used only while one that declares it runs"
             )
         program = self._engine.image.program
         reaction = program.reactions[running]
         path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
         raise UndeclaredAccessError(
-            f"{self.where()}: .{use} while the reaction {path} runs, which does not declare it; name it in the {kind} of the "
-            f"reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"
+            f"{self.where()}: .{use} while the reaction {path} runs, which does not declare it; name it in the {kind} "
+            f"of the reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"
         )
 
 
@@ -107,11 +106,11 @@ class LivePort(Live):
 
     @property
     def present(self) -> Sequence[int]:
-        raise TypeError(f"{self.where()} is a single port and has no channels; ask for .is_present")  # type: ignore[attr-defined]
+        raise TypeError(f"{self.where()} is a single port and has no channels; ask for .is_present")
 
     def loan(self) -> Any:
-        raise TypeError(  # type: ignore[misc]
-            f"{self.where()} carries objects and has no memory to lend; "  # type: ignore[attr-defined]
+        raise TypeError(
+            f"{self.where()} carries objects and has no memory to lend; "
             "declare it with shape= and dtype=, or use .set(value)"
         )
 
@@ -171,7 +170,7 @@ class PicklePort(LivePort):
             self._pickled.put(self._where[self._door], value)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             raise ValueMismatchError(
-                f"{self.where()}: a {type(value).__name__} cannot be sent to another process ({error}); "  # type: ignore[attr-defined]
+                f"{self.where()}: a {type(value).__name__} cannot be sent to another process ({error}); "
                 f"send plain data, or place both reactors on one worker"
             ) from error
         self._store.value = value
@@ -259,6 +258,7 @@ def snapshot(array: Any) -> Any:
 class LiveMultiport:
     """All channels at once. Each channel is live by itself."""
 
+    where: Callable[[], str]
     _engine: Engine
     _channels: list[Any]
     _first: int  # door of channel 0 if the doors of all lie side by side, else -1
@@ -346,7 +346,7 @@ class LiveMultiport:
             return
         if len(value) != len(self._channels):
             raise ValueMismatchError(
-                f"{self.where()} has {len(self._channels)} channels and was given {len(value)} values; "  # type: ignore[attr-defined]
+                f"{self.where()} has {len(self._channels)} channels and was given {len(value)} values; "
                 f"set one for each, or set single channels by index"
             )
         for channel, row in zip(self._channels, value, strict=True):

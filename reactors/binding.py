@@ -1,9 +1,9 @@
 """How do the objects of a program come alive for a run, and to rest again?
 
-Each port, timer and action gets a *twin* of a live class, which takes its place in the reactor: a fresh object, because CPython
-finds attributes and methods of one whose class or dict was exchanged three times more slowly. The object itself comes
-alive too, for those that kept a reference to it. Where two workers of one process use a port, the one that writes it and the
-one that reads it, each has a twin, and the object finds the right one by thread.
+Each port, timer and action gets a *twin* of a live class, which takes its place in the reactor: a fresh object,
+because CPython finds attributes and methods of one whose class or dict was exchanged three times more slowly. The
+object itself comes alive too, for those that kept a reference to it. Where two workers of one process use a port, the
+one that writes it and the one that reads it, each has a twin, and the object finds the right one by thread.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Context:
             running = self._engine.running()
             reaction = self._engine.image.program.reactions[running].name if running >= 0 else "no reaction"
             raise UndeclaredAccessError(
-                f"{reactor.path}.{reaction}: request_stop() needs effects=rx.stop (or rx.stop.after(delay)) in the declaration "
-                f"of the reaction that calls it"
+                f"{reactor.path}.{reaction}: request_stop() needs effects=rx.stop (or rx.stop.after(delay)) in the "
+                f"declaration of the reaction that calls it"
             )
 
 
@@ -67,8 +67,8 @@ def live_class(life: type, rest: type) -> type:
 def settle(reactor: Reactor) -> None:
     """Give a reactor a dict of its own.
 
-    Elaboration looked at its `vars`; since then its attributes lie in a dict that shares its keys with others of the class,
-    and CPython 3.11 and 3.12 look every attribute up by hash. With keys of its own it is four times faster.
+    Elaboration looked at its `vars`; since then its attributes lie in a dict that shares its keys with others of the
+    class, and CPython 3.11 and 3.12 look every attribute up by hash. With keys of its own it is four times faster.
     """
     reactor.__dict__ = {**reactor.__dict__}  # type: ignore[misc]  # which every class of the user's has
 
@@ -149,7 +149,8 @@ class Binding:
 
     def _rows(self, multiport: Any, engine: Engine) -> dict[str, Any]:
         """What a multiport knows of its channels: their twins, doors and the blocks that they are rows of."""
-        _, _, at_rest = self._rest.get(id(multiport), (None, None, multiport.__dict__))  # another worker may have been here
+        # Another worker of this process may have been here before.
+        _, _, at_rest = self._rest.get(id(multiport), (None, None, multiport.__dict__))
         channels = [self._twins.get(id(c), {}).get(engine.worker, c) for c in at_rest["_channels"]]
         doors = [engine.part.doors.get(channel._element, -1) for channel in channels]
         together = bool(doors) and doors[0] >= 0 and doors == list(range(doors[0], doors[0] + len(doors)))

@@ -39,19 +39,18 @@ def _warn_of_inputs(precedence: Precedence, tree: Tree, wiring: Wiring, declared
     silent: dict[tuple[Port[Any], Declaration[Any]], list[str]] = {}
     words: dict[tuple[Port[Any], Declaration[Any]], str] = {}
     for r, reaction in enumerate(precedence.reactions):
+        last = None  # a multiport is told of once, not for each channel
         for e in (*reaction.triggers, *reaction.uses):
             if elements[e].source >= 0 or elements[e].kind != Kind.PORT:
                 continue
             handle = tree.handles[e]
             assert isinstance(handle, Port)
             whole = handle._whole
-            if any(elements[channel._element].source >= 0 for channel in whole._channels or ()):
+            if whole is last or any(elements[channel._element].source >= 0 for channel in whole._channels or ()):
                 continue
+            last = whole
             key = (whole._declared, declared[r])
-            paths = silent.setdefault(key, [])
-            if whole.path in paths[-1:]:
-                continue
-            paths.append(whole.path)
+            silent.setdefault(key, []).append(whole.path)
             if key not in words:
                 words[key] = _without_source(tree, wiring, handle, e, reaction, declared[r])
     for which, paths in silent.items():

@@ -13,13 +13,14 @@ from functools import cache
 from inspect import getattr_static, unwrap
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from reactors.actions import Action, LogicalAction, PhysicalAction, Timed, Timer
+from reactors.actions import LogicalAction, PhysicalAction, Timer
+from reactors.bank import Bank
 from reactors.declared import BODY, Body, Declared, spelled
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
-from reactors.ports import Input, Output, Port
+from reactors.ports import Input, Output
 from reactors.reaction import Reaction, own_code
-from reactors.reading import ASSIGNED, Use, uses_of_self
+from reactors.undeclared import check_assignments, check_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from reactors.reactor import Reactor
 
 DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction)
-READING = frozenset({"value", "is_present", "array", "tensor", "present"})
-WRITING = frozenset({"set", "loan"})
 
 
 def complete(cls: type[Reactor], location: Location) -> None:
@@ -48,9 +47,9 @@ def complete(cls: type[Reactor], location: Location) -> None:
             check_code(value, own, own_code(value.body), f"{spelled(cls)}.{name}")
             if value.late is not None:
                 check_code(value, own, own_code(value.late), f"{spelled(cls)}.{value.late.__name__}")
-        function = own_code(value.body if isinstance(value, Reaction) else value)
-        if function is not None:
-            _check_assignments(function, own, f"{spelled(cls)}.{name}")
+        if isinstance(value, Reaction | types.FunctionType):
+            function = own_code(value.body if isinstance(value, Reaction) else value)
+            check_assignments(function, own, reserved(), f"{spelled(cls)}.{name}")
 
 
 def _linear(cls: type) -> Iterable[Declared]:
@@ -70,7 +69,8 @@ def _linear(cls: type) -> Iterable[Declared]:
 
 
 @cache
-def _reserved() -> frozenset[str]:
+def reserved() -> frozenset[str]:
+    """The names that every reactor has."""
     from reactors.reactor import Reactor
 
     return frozenset(name for name in vars(Reactor) if not name.startswith("__"))
@@ -78,32 +78,39 @@ def _reserved() -> frozenset[str]:
 
 def _check_names(cls: type, body: Body | None, location: Location) -> None:
     kind = spelled(cls)
+    if not cls.__dictoffset__:
+        raise DeclarationError(
+            f"{kind} ({location}) has __slots__, and so no room for its ports; leave them out, or name '__dict__' "
+            "among them"
+        )
     for name, value in vars(cls).items():
-        if name in _reserved():
-            at = value.location if isinstance(value, Declared) else _line(value, location)
-            raise DeclarationError(
-                f"{kind}.{name} ({at}): the name {name!r} is reserved: every rx.Reactor has it; choose another"
-            )
-        if isinstance(value, type) and value in DECLARING:
-            raise DeclarationError(
-                f"{kind}.{name} ({location}) is the class rx.{value.__name__} itself; write {name} = "
-                f"rx.{value.__name__}(...)"
-            )
-        if isinstance(value, Declared) and value._class is cls and value.name != name:
-            raise DeclarationError(
-                f"{kind}.{value.name} ({value.location}) is declared once more as {kind}.{name}; declare the two "
-                "separately"
-            )
-        if isinstance(value, list | tuple | dict) and value:
-            inside = next(iter(value.values() if isinstance(value, dict) else value))
-            if isinstance(inside, Declared):
-                raise DeclarationError(
-                    f"{kind}.{name} ({inside.location}) holds several declarations; declare a multiport, "
-                    f"{name} = rx.{type(inside).__name__}(..., width=...), or give each its own attribute"
-                )
+        wrong = _wrong(cls, name, value, location)
+        if wrong:
+            raise DeclarationError(f"{kind}.{name} {wrong}")
     for declaration, _ in body.declared if body else ():
         if declaration._class is None:
             _refuse_lost(kind, declaration, body.name_of(declaration) if body else "", vars(cls), location)
+
+
+def _wrong(cls: type, name: str, value: Any, location: Location) -> str | None:
+    """What is wrong with one attribute of a class by itself."""
+    if name in reserved():
+        at = value.location if isinstance(value, Declared) else _line(value, location)
+        return f"({at}): the name {name!r} is reserved: every rx.Reactor has it; choose another"
+    if isinstance(value, type) and value in DECLARING:
+        return f"({location}) is the class rx.{value.__name__} itself; write {name} = rx.{value.__name__}(...)"
+    if isinstance(value, Declared) and value._class is cls and value.name != name:
+        return f"({value.location}) is {spelled(cls)}.{value.name} by another name; declare the two separately"
+    if isinstance(value, Bank) or hasattr(type(value), "_declarations"):
+        return f"({location}) is {value!r}, made once for all; make one for each in __init__: self.{name} = ..."
+    if isinstance(value, list | tuple | dict) and value:
+        inside = next(iter(value.values() if isinstance(value, dict) else value))
+        if isinstance(inside, Declared):
+            return (
+                f"({inside.location}) holds several declarations; declare a multiport, {name} = "
+                f"rx.{type(inside).__name__}(..., width=...), or give each its own attribute"
+            )
+    return None
 
 
 def _refuse_lost(
@@ -175,64 +182,3 @@ def _check_ends(cls: type, reaction: Reaction[Any]) -> None:
                     f"{reaction.where()} has the output {end.where()} of its own reactor in {group}, but that is read "
                     "outside; it can read inputs of its reactor, outputs of contained reactors, timers and actions"
                 )
-
-
-def check_code(
-    reaction: Reaction[Any], own: dict[str, Declared], function: types.FunctionType | None, path: str
-) -> None:
-    """Refuse code that uses what its reaction did not declare; `own` is what its reactor has, by name."""
-    if function is None:
-        return
-    read = {id(end._declared) for end in (*reaction.triggers, *reaction.uses) if isinstance(end, Declared)}
-    written = {id(end._declared) for end in reaction.effects}
-    for use in uses_of_self(function.__code__):
-        wrong = _undeclared(use, own.get(use.name), read, written, stops=reaction.stop is not None)
-        if wrong:
-            raise UndeclaredAccessError(f"{path} ({Location(function.__code__.co_filename, use.line)}): {wrong}")
-
-
-def _undeclared(use: Use, end: Declared | None, read: set[int], written: set[int], *, stops: bool) -> str | None:
-    if use.name == "request_stop" and use.use == "()" and not stops:
-        return "self.request_stop(), but the reaction does not declare effects=rx.stop; add it"
-    if end is None:
-        return None
-    name, said = end.name, f"self.{end.name}.{use.use}"
-    reads, writes = id(end._declared) in read, id(end._declared) in written
-    if isinstance(end, Port) and use.use == ASSIGNED + "value":
-        return f"self.{name}.value is assigned to; write self.{name}.set(...)"
-    if isinstance(end, Input):
-        if use.use in WRITING:
-            return (
-                f"{said}, but {name} is an input of its own, which is set from outside; a reaction can set outputs of "
-                "its reactor and inputs of contained reactors"
-            )
-        if use.use in READING and not reads:
-            return f"{said}, but {name} is not among the reaction's triggers and uses; add uses={name}"
-    if isinstance(end, Output) and use.use in READING | WRITING and not writes:
-        return f"{said}, but {name} is not among the reaction's effects; add effects={name}"
-    if isinstance(end, Timed) and use.use in READING and not reads:
-        return f"{said}, but {name} is not among the reaction's triggers and uses; add uses={name}"
-    if isinstance(end, LogicalAction) and use.use == "schedule" and not writes:
-        return f"{said}, but {name} is not among the reaction's effects; add effects={name}"
-    return None
-
-
-def _check_assignments(function: types.FunctionType, own: dict[str, Declared], path: str) -> None:
-    for use in uses_of_self(function.__code__):
-        at = Location(function.__code__.co_filename, use.line)
-        if use.use != ASSIGNED:
-            continue
-        if use.name in _reserved():
-            raise DeclarationError(
-                f"{path} ({at}): self.{use.name} is assigned to, but the name {use.name!r} is reserved: every "
-                "rx.Reactor has it; choose another"
-            )
-        if use.name in own:
-            end = own[use.name]
-            remedy = f"write self.{use.name}.set(...)" if isinstance(end, Port) else "choose another name"
-            if isinstance(end, Action):
-                remedy = f"write self.{use.name}.schedule(...)"
-            raise DeclarationError(
-                f"{path} ({at}): self.{use.name} is assigned to, which would replace the {end.word} declared at "
-                f"{end.location}; {remedy}"
-            )

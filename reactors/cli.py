@@ -90,10 +90,16 @@ def _placement(_ctx: click.Context, _option: click.Parameter, values: tuple[str,
     return placement or None
 
 
-def _picture(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> Path | None:
+def _file(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and not value.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {str(value.parent)!r}")
+    return value
+
+
+def _picture(ctx: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
     if value is not None and value.suffix.lower() not in (*RENDERED, *WRITTEN):
         raise click.BadParameter(f"{str(value)!r}; a picture ends in {', '.join((*RENDERED, *WRITTEN))}")
-    return value
+    return _file(ctx, option, value)
 
 
 _target = click.argument("target", metavar="FILE[:CLASS]")
@@ -110,18 +116,32 @@ def main() -> None:
     """Deterministic dataflow: run and draw programs of reactors."""
 
 
-@main.command("run", cls=ClassCommand)
+@main.command("run", cls=ClassCommand, short_help="Run a program.")
 @_target
-@click.option("--workers", type=_workers, default=1, show_default=True, help="How many reactions run at the same time.")
+@click.option(
+    "--workers",
+    type=_workers,
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="How many reactions run at the same time.",
+)
 @click.option("--backend", type=click.Choice(BACKENDS), default="auto", show_default=True, help="What workers are.")
 @click.option("--fast", is_flag=True, help="Do not wait for physical time.")
 @click.option("--timeout", metavar="DURATION", callback=_duration, help='Logical time after which to stop: "10 s".')
 @click.option("--keepalive/--no-keepalive", default=None, help="Wait for physical actions when nothing else is left.")
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="What all random numbers follow from."
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="What all random numbers follow from.",
 )
 @_place
-@click.option("--trace", type=_path, metavar="FILE", help="Write a timeline for chrome://tracing or Perfetto.")
+@click.option(
+    "--trace", type=_path, callback=_file, metavar="FILE", help="Write a timeline for chrome://tracing or Perfetto."
+)
 @click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
 @click.option("--debug", is_flag=True, help="Check what is too dear to check every day.")
 @click.option("--max-microsteps", type=click.IntRange(1), metavar="N", help="Stop with an error after N at one time.")
@@ -148,14 +168,14 @@ def run_command(
 _RUN = ("workers", "backend", "fast", "timeout", "keepalive", "seed", "trace", "debug", "max_microsteps")
 
 
-@main.command("graph", cls=ClassCommand)
+@main.command("graph", cls=ClassCommand, short_help="Draw a program.")
 @_target
 @click.option(
     "-o", "--output", type=_path, callback=_picture, metavar="PICTURE", help="A .svg, .png, .pdf, .dot or .mmd."
 )
 @click.option("--apg", is_flag=True, help="Draw the precedence graph: what has to wait for what.")
 @click.option("--expand", is_flag=True, help="Draw every member of a bank.")
-@click.option("--workers", type=_workers, help="Show where each reactor runs with so many workers.")
+@click.option("--workers", type=_workers, metavar="N", help="Show where each reactor runs with so many workers.")
 @_place
 def graph_command(
     *,
@@ -179,7 +199,7 @@ def graph_command(
             click.echo(f"{draw(graph, output, **look)}: {graph!r}")
 
 
-@main.command("doctor")
+@main.command("doctor", short_help="Look whether this machine has what programs need.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor_command(as_json: bool) -> None:
     """Look whether this machine has what programs need; the exit status is 1 if something is missing."""

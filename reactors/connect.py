@@ -120,7 +120,7 @@ def attach(
     if executing.program:
         raise _too_late(connection)
     for port in sources + targets:
-        if port._declared is port and port._class is not None:
+        if port._class is not None:
             raise WiringError(
                 f"rx.connect ({location}): {port.where()} is the declaration in the class; connect the port of a "
                 f"reactor: make one (self.x = {spelled(port._class)}(...)) and write self.x.{port.name}"
@@ -128,7 +128,9 @@ def attach(
         if port._owner is not None and port._owner._engine is not None:
             raise _too_late(connection)
         whole = port._whole
-        whole._connections = (*whole._connections, connection)
+        if isinstance(whole._connections, tuple):  # none so far
+            whole._connections = []
+        whole._connections.append(connection)
 
 
 def _too_late(connection: Connection) -> StructureError:

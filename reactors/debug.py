@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class DebugPort(ObjectPort):
     """What costs too much for every day: types are checked, values that a reader changed are found."""
 
-    _store: DebugStore
+    _carried: Any  # of the port at rest
     _asked: tuple[Any, ...] | None = None
     _warned = False
 
@@ -39,22 +39,27 @@ class DebugPort(ObjectPort):
         return present
 
     def set(self, value: Any) -> None:
-        wanted = self._carried().type  # type: ignore[attr-defined]
+        wanted = self._carried().type
         if wanted is not None and not isinstance(value, wanted) and not (wanted is float and type(value) is int):
             raise ValueMismatchError(
-                f"{self.where()} takes {getattr(wanted, '__name__', wanted)} and was given "  # type: ignore[attr-defined]
+                f"{self.where()} takes {getattr(wanted, '__name__', wanted)} and was given "
                 f"{value!r}, of type {type(value).__name__}"
             )
         self._check_seal()
         super().set(value)
-        self._store.seal = _sealed(self._store.value), self._store.value
+        self._sealable.seal = _sealed(self._store.value), self._store.value
+
+    @property
+    def _sealable(self) -> DebugStore:
+        assert isinstance(self._store, DebugStore)
+        return self._store
 
     def _check_seal(self) -> None:
-        seal, value = self._store.seal
+        seal, value = self._sealable.seal
         if seal is not None and _sealed(value) != seal:
-            self._store.seal = (None, None)
+            self._sealable.seal = (None, None)
             raise SharedValueError(
-                f"{self.where()}: its value was changed after it was set; readers share it with the writer: "  # type: ignore[attr-defined]
+                f"{self.where()}: its value was changed after it was set; readers share it with the writer: "
                 f"copy it before changing it"
             )
 
@@ -71,7 +76,7 @@ class DebugPort(ObjectPort):
         self._warned = True
         path = f"{self._engine.image.program.reactors[reaction.reactor].path}.{reaction.name}"
         warnings.warn(
-            f"{path} reads {self.where()} without asking for .is_present; it is no trigger of this reaction, "  # type: ignore[attr-defined]
+            f"{path} reads {self.where()} without asking for .is_present; it is no trigger of this reaction, "
             f"so it may be absent, and its value None",
             ReactorWarning,
             stacklevel=4,

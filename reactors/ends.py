@@ -11,13 +11,13 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reactors.actions import Action, Timed, checked_duration, resolved_duration
-from reactors.classbody import check_code
 from reactors.declared import Declared
 from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
 from reactors.native import Native
 from reactors.ports import Input, Port
 from reactors.reaction import Reaction, own_code
 from reactors.triggers import BuiltinTrigger, Stop, startup
+from reactors.undeclared import check_code
 from reactors_runtime.program import NativeFunction
 from reactors_runtime.program import Reaction as Row
 
@@ -78,7 +78,7 @@ def written_by(
         for e in row.effects:
             if isinstance(ports[e], Port):
                 written.setdefault(e, []).append(r)
-    for e in written.keys() & wiring.up.keys():
+    for e in sorted(written.keys() & wiring.up.keys()):
         target, link = ports[e], wiring.up[e]
         reaction, place = declared[written[e][0]], tree.places[rows[written[e][0]].reactor]
         raise WiringError(
@@ -96,12 +96,19 @@ def _elements(place: Place, reaction: Reaction[Any], ends: tuple[Any, ...]) -> l
         if isinstance(end, BuiltinTrigger):
             found.append(place.startup if end is startup else place.shutdown)
             continue
-        handle = end if handles is None else handles[end.name]
+        handle = end if handles is None else _bound(end, handles)
         if isinstance(handle, Port) and handle._declared._width is not None and handle._multiport is None:
             found.extend(channel._element for channel in handle)
         else:
             found.append(handle._element)
     return found
+
+
+def _bound(end: Declared, handles: dict[str, Any]) -> Any:
+    """What a reactor has for what its class declares."""
+    if isinstance(end, Port) and end._multiport is not None:
+        return handles[end._multiport.name][end._at]
+    return handles[end.name]
 
 
 def _check_reach(tree: Tree, place: Place, reaction: Reaction[Any]) -> None:
@@ -114,7 +121,7 @@ def _check_reach(tree: Tree, place: Place, reaction: Reaction[Any]) -> None:
             owner = end._owner
             own, inside = owner is reactor, owner is not None and owner._container is reactor
             outward = isinstance(end, Input) == (group == "effects")  # an input to set, an output to read
-            if end._declared is end and end._class is not None:
+            if end._class is not None:
                 _refuse(place, reaction, group, end, "it is the declaration in a class; name the port of a reactor")
             if not tree.holds(owner):
                 _refuse(place, reaction, group, end, "its reactor is not contained in the program")

@@ -196,7 +196,7 @@ class Graph:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """No garbage collection meanwhile: everything that is made stays, and looking through it again and again takes long."""
+    """No garbage collection meanwhile: all that is made stays, and looking through it again and again takes long."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -8,7 +8,7 @@ before it. A cycle means reactions that wait for each other, and the error shows
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import CausalityError
@@ -27,10 +27,9 @@ class Precedence:
     reactions: list[Reaction]
     elements: list[Element]
     written: dict[int, list[int]]  # element -> the reactions that write it, in order
-    followers: list[list[int]] = field(default_factory=list)
 
-    def readers(self, e: int) -> bool:
-        """Whether a value on this element arrives at the tag at which its source is written."""
+    def is_undelayed(self, e: int) -> bool:
+        """Whether a value arrives on this element at the tag at which its source is written."""
         element = self.elements[e]
         return element.source >= 0 and element.offset == (0, 0) and not element.physical
 
@@ -39,7 +38,7 @@ class Precedence:
         found = [(r - 1, r, -1) for r in range(1, len(self.reactions)) if self._follows(r)]
         for r, reaction in enumerate(self.reactions):
             for e in dict.fromkeys((*reaction.triggers, *reaction.uses)):
-                if self.readers(e):
+                if self.is_undelayed(e):
                     found += [(writer, r, e) for writer in self.written.get(self.elements[e].source, ())]
         return found
 

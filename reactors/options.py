@@ -83,8 +83,10 @@ def _option(parameter: Parameter, flag: str, hint: Any) -> click.Option:
     hint = _without_none(hint)
     if hint is bool:
         flag = f"{flag}/--no-{flag}"
-    shown = None if required else f"default: {default.name if isinstance(default, enum.Enum) else default}"
-    return click.Option([f"--{flag}", name], default=None, required=required, help=shown, **_reading(hint))
+    if required:
+        return click.Option([f"--{flag}", name], required=True, **_reading(hint))
+    shown = default.name if isinstance(default, enum.Enum) else default
+    return click.Option([f"--{flag}", name], default=None, help=f"default: {shown}", **_reading(hint))
 
 
 def _without_none(hint: Any) -> Any:

@@ -80,7 +80,8 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
             self._note(obj.__module__)
             if (obj.__module__ == "__main__" or obj.__module__ in self._by_value) and obj.__qualname__.isidentifier():
                 self.definitions[obj.__module__, obj.__qualname__] = obj
-            if isinstance(obj, FunctionType) and (where := _in_reaction(obj)):
+            by_reference = obj.__module__ not in self._by_value
+            if by_reference and isinstance(obj, FunctionType) and (where := _in_reaction(obj)):
                 return _function_of, where
             if isinstance(obj, type) and issubclass(obj, Reactor):
                 return self._without_init(super().reducer_override(obj))

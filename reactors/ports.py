@@ -43,8 +43,9 @@ class Port(Declared, Generic[T]):
 
     _channels: list[Self] | None = None  # of a multiport
     _multiport: Self | None = None  # of a channel: what it is a channel of
+    _at: int = 0  # and where in it
     _element: int = -1  # index into the program's elements
-    _connections: tuple[Connection, ...] = ()  # those it takes part in, on either side
+    _connections: list[Connection] | tuple[()] = ()  # those it takes part in, on either side
     _layout: Layout | None = None  # once known; on the declaration where it is the same for all reactors of the class
 
     def _describe(
@@ -119,9 +120,20 @@ class Port(Declared, Generic[T]):
         channel = object.__new__(self.__class__)
         channel._owner = self._owner
         channel._declared = self._declared
-        channel._multiport = self
+        channel._multiport, channel._at = self, i
+        channel._class = self._class
         channel.name = f"{self.name}[{i}]"
         return channel
+
+    def _named(self, owner: type, name: str) -> None:
+        super()._named(owner, name)
+        self._call(self.name)
+
+    def _call(self, name: str) -> None:
+        """Give it its name, and its channels, if some have been asked for, theirs."""
+        self.name = name
+        for i, channel in enumerate(self._channels or ()):
+            channel._class, channel._owner, channel.name = self._class, self._owner, f"{name}[{i}]"
 
     @property
     def _whole(self) -> Self:

@@ -1,4 +1,7 @@
-"""How far is the run? A line that is drawn again and again on a terminal, lines now and then elsewhere, or a function."""
+"""How far is the run?
+
+A line that is drawn again and again on a terminal, lines now and then elsewhere, or a function that is called.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 class Ends(NamedTuple):
-    """What a reaction names: its triggers, what else it reads, what it may write, and whether it may stop the program."""
+    """What a reaction names: triggers, what else it reads, what it may write, and whether it may stop the program."""
 
     triggers: tuple[Any, ...]
     uses: tuple[Any, ...]
@@ -95,7 +95,7 @@ class Reaction(Declared, Generic[R]):
         return MethodType(self.body, instance)
 
     def deadline(self, limit: Duration) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
-        """Declares the method to run instead, when the reaction would start later than `limit` after the time of its tag.
+        """Declares the method to run instead, when the reaction would start more than `limit` after its tag's time.
 
         >>> import reactors as rx
         >>> class Brake(rx.Reactor):

@@ -95,8 +95,8 @@ class Reactor:
         self._made_at = Location(frame.f_code.co_filename, frame.f_lineno)
         if executing.program:
             raise StructureError(
-                f"a {spelled(cls)} is made at {self._made_at} while the program runs, but its graph is fixed by then; make "
-                f"it in __init__ and let it wait for its first input"
+                f"a {spelled(cls)} is made at {self._made_at} while the program runs, but its graph is fixed by then; "
+                "make it in __init__ and let it wait for its first input"
             )
         self._added_reactions = []
         self._bank_index = 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReactionStatistics:
-    """How often a reaction ran and what it cost. Times of light reactions are estimated from about one run in sixteen."""
+    """How often a reaction ran, and its cost; that of light reactions is estimated from about one run in sixteen."""
 
     path: str
     worker: int
@@ -70,8 +70,10 @@ class Result:
         """A table for people: how busy each worker was, and the `most` expensive reactions."""
         rate = self.reactions / self.wall_time if self.wall_time else 0.0
         lines = [
-            f"{self.reactions:,} reactions at {self.tags:,} tags in {self.wall_time:.3f} s ({rate:,.0f}/s), "
-            f"{len(self.workers)} worker{'s' * (len(self.workers) != 1)} ({self.backend}), seed {self.seed}",
+            (
+                f"{self.reactions:,} reactions at {self.tags:,} tags in {self.wall_time:.3f} s ({rate:,.0f}/s), "
+                f"{len(self.workers)} worker{'s' * (len(self.workers) != 1)} ({self.backend}), seed {self.seed}"
+            ),
             f"digest {self.digest}",
             "",
             "worker   busy   reactions        tags   sleeps",
@@ -92,7 +94,7 @@ class Result:
         return "\n".join(lines)
 
 
-def collect(image: Image, memory: Memory, wall_time: float, seed: int, backend: str) -> Result:
+def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
     """Read the outcome from the arena of a run that is over."""
     from reactors.time import Tag
 
@@ -102,6 +104,7 @@ def collect(image: Image, memory: Memory, wall_time: float, seed: int, backend: 
     for path, number in sorted((reactor.path, number) for number, reactor in enumerate(program.reactors)):
         digest.update(path.encode() + b"\0" + int(chains[number]).to_bytes(8, "little") + b"\n")
     bells = tables.view(memory, image.at["bells"], image.workers, tables.BELL)
+    wall_time = float(bells["finished"].max()) / 1e9
     reactions, workers, final = [], [], Tag(0, 0)
     for worker, part in enumerate(image.parts):
         stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)

@@ -1,16 +1,14 @@
 """How does a program run?
 
-Elaborated, placed, flattened into an arena, and then handed to one of three backends: this thread alone (`inline`), a thread
-per worker, or a process per worker. The core that they run is the same, and so is what comes out.
+Elaborated, placed, flattened into an arena, and then handed to one of three backends: this thread alone (`inline`), a
+thread per worker, or a process per worker. The core that they run is the same, and so is what comes out.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 from reactors.binding import Binding, Context, settle
@@ -59,12 +57,13 @@ def run(
 ) -> Result:
     """Run a program to its end: a timeout, a request to stop, or nothing left to do.
 
-    `workers` run reactions at the same time, in this thread if there is one, else in processes (`backend`). `fast` does not
-    wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when nothing
-    else is left (by default if the program has any). `placement` maps paths of reactors to workers where "auto" will not do.
-    `trace` names a file for a timeline that chrome://tracing and Perfetto show. `progress` draws a line, or calls a function
-    with the tag, the seconds since the start, and how much of the timeout is over. `debug` checks what is too dear to check
-    every day: types on ports, shared values that are changed. `max_microsteps` at one time is an error.
+    `workers` run reactions at the same time, in this thread if there is one, else in processes (`backend`). `fast`
+    does not wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions
+    when nothing else is left (by default if the program has any). `placement` maps paths of reactors to workers where
+    "auto" will not do. `trace` names a file for a timeline that chrome://tracing and Perfetto show. `progress` draws a
+    line, or calls a function with the tag, the seconds since the start, and how much of the timeout is over. `debug`
+    checks what is too dear to check every day: types on ports, shared values that are changed. `max_microsteps` at one
+    time is an error.
 
     Raises `ReactorError`: what elaboration finds, `ReactionError` with the exception of a reaction as its cause,
     `WorkerDied`; and `KeyboardInterrupt` after the shutdown reactions have run.
@@ -108,7 +107,6 @@ def run(
         image.write(memory)
         for reactor in graph.reactors:
             reactor._run_seed, reactor._rng = seed, None
-        began = time.perf_counter()
         try:
             with Progress(progress, image, memory, in_thread=way == "inline") as line:
                 BACKEND[way](graph, image, memory, line, debug)
@@ -117,12 +115,11 @@ def run(
         except Runaway as error:
             raise MicrostepLimitError(runaway(graph, error)) from None
         finally:
-            wall_time = time.perf_counter() - began
             if trace is not None:
                 from reactors.timeline import write
 
                 write(trace, graph, image, memory)
-        return collect(image, memory, wall_time, seed, way)
+        return collect(image, memory, seed, way)
 
 
 # ---- backends ----
@@ -298,6 +295,6 @@ def runaway(graph: Graph, error: Runaway) -> str:
     names = [graph.program.reactions[n] for n in error.reactions]
     loop = ", ".join(f"{graph.program.reactors[r.reactor].path}.{r.name}" for r in names)
     return (
-        f"{graph.main.path}: {error.tag[1]:,} microsteps at {Tag(*error.tag).time} ns and time stands still; the reactions that "
-        f"run: {loop}; give a delay in this loop a positive value, or raise max_microsteps"
+        f"{graph.main.path}: {error.tag[1]:,} microsteps at {Tag(*error.tag).time} ns and time stands still; the "
+        f"reactions that run: {loop}; give a delay in this loop a positive value, or raise max_microsteps"
     )

@@ -57,10 +57,11 @@ def load(file: Path) -> ModuleType:
     path = file.resolve()
     folder = str(path.parent)
     name = path.stem
-    if "." in name or name in sys.modules or name in sys.stdlib_module_names:
+    hides_another = name in sys.modules or name in sys.stdlib_module_names
+    if hides_another or "." in name:
         name = f"script {name.replace('.', ' ')}"  # no import leads there, so it takes the place of nothing
     if folder not in sys.path:
-        sys.path.insert(0, folder)
+        sys.path.insert(len(sys.path) if hides_another else 0, folder)
     loader = SourceFileLoader(name, str(path))
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None

@@ -72,8 +72,8 @@ def duration(value: object, what: str = "duration", of: object = None) -> int:
     >>> duration("10 ms"), duration(timedelta(seconds=1)), duration(250)
     (10000000, 1000000000, 250)
     >>> duration("-4 us", "delay")
-    Traceback (most recent call last): reactors.errors.DurationError: the delay is negative ('-4 us'), but time never
-    goes back; write a duration without a sign
+    Traceback (most recent call last):
+    reactors.errors.DurationError: the delay is negative ('-4 us'), but time never goes back; ...
     """
     if type(value) is int and 0 <= value <= LONGEST:
         return value

@@ -30,7 +30,8 @@ def write(file: str | os.PathLike[str], graph: Graph, image: Image, memory: Memo
         for i in range(max(0, count - kept), count):
             tag, start, end, reaction, late = spans[i % kept].tolist()
             events.append({
-                "ph": "X", "pid": 0, "tid": worker, "name": names[reaction], "ts": start / 1000, "dur": (end - start) / 1000,
+                "ph": "X", "pid": 0, "tid": worker, "name": names[reaction],
+                "ts": start / 1000, "dur": (end - start) / 1000,
                 "args": {"time": tag[0], "microstep": tag[1], "late": bool(late)},
             })  # fmt: skip
     with Path(file).open("w", encoding="utf-8") as out:

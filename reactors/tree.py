@@ -47,8 +47,8 @@ class Place:
 class Tree:
     """All reactors and all elements of a program, each in order of elaboration.
 
-    The elements of one reactor are its ports, then its timers and actions, then its startup and shutdown if it has use for
-    these.
+    The elements of one reactor are its ports, then its timers and actions, then its startup and shutdown if it has use
+    for these.
     """
 
     places: list[Place] = field(default_factory=list)
@@ -160,8 +160,8 @@ def _look_into(place: Place, classes: dict[type, str]) -> list[Place]:
             _note_class(f"{path}.{name}", f"self.{name}", value, classes)
         elif sort is list and value and isinstance(value[0], Declared) and value[0]._owner is None:
             raise DeclarationError(
-                f"{path}.{name} ({value[0].location}) holds several {value[0].word}s; declare a multiport (width=...), or "
-                f"assign each to an attribute of its own"
+                f"{path}.{name} ({value[0].location}) holds several {value[0].word}s; declare a multiport (width=...), "
+                "or assign each to an attribute of its own"
             )
         else:
             containing = True
@@ -184,8 +184,8 @@ def _child(place: Place, name: str, child: Reactor, bank: tuple[str, int, int] |
     path, around = f"{place.path}.{name}", child._container
     if around is not None and around is not place.reactor and any(thing is child for _, thing, _ in _contained(around)):
         raise ContainmentError(
-            f"{path} (made at {child._made_at}) is contained in {around.path}, a {spelled(type(around))}, as well; a reactor is contained once: make "
-            f"two, or refer to it by a property"
+            f"{path} (made at {child._made_at}) is contained in {around.path}, a {spelled(type(around))}, as well; a "
+            "reactor is contained once: make two, or refer to it by a property"
         )
     return Place(child, name, path, None if bank is None else (f"{place.path}.{bank[0]}", bank[1], bank[2]))
 
@@ -200,8 +200,7 @@ def _bind(reactor: Reactor, name: str, declared: Declared) -> None:
     declared._owner = reactor
     declared.name = name
     if isinstance(declared, Port):
-        for i, channel in enumerate(declared._channels or ()):
-            channel._owner, channel.name = reactor, f"{name}[{i}]"
+        declared._call(name)
 
 
 def _refuse_replacement(reactor: Reactor) -> None:

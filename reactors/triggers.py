@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from reactors.declared import Declared
 from reactors.errors import ArgumentError
@@ -49,7 +49,7 @@ class Startup(Declared):
     word = "startup"
     _element: int = -1
 
-    def __init__(self, owner: Reactor, element: int) -> None:
+    def __init__(self: Self, owner: Reactor, element: int) -> None:
         self._declared, self._location = self, owner._made_at
         self._owner, self._element = owner, element
         self.name = self.word

@@ -131,6 +131,11 @@ class Wire:
 Read = Ref | Timer | Action | str  # a str is rx.startup or rx.shutdown
 
 
+def spelled(x: Read) -> str:
+    """As it is written in a method."""
+    return str(x) if isinstance(x, Ref | str) else f"self.{x.name}"
+
+
 @dataclass(eq=False)
 class Reaction:
     triggers: list[Read]
@@ -161,7 +166,7 @@ class Reaction:
     def method(self, number: int) -> list[str]:
         everything: list[Read] = [*self.triggers, *self.uses, *self.peeks]
         reads = [x for x in everything if not isinstance(x, str)]
-        seen = ", ".join(f'"{x.name}": {x if isinstance(x, Ref) else f"self.{x.name}"}' for x in reads)
+        seen = ", ".join(f'"{x.name}": {spelled(x)}' for x in reads)
         blocks = [x for x in reads if isinstance(x, Ref) and x.many and x.port.values.typed and x not in self.peeks]
         return [
             f"def r{number}(self) -> None:",

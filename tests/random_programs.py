@@ -33,10 +33,9 @@ class Choice:
 
     def some(self, things: Sequence[T], low: int, high: int) -> list[T]:
         """Between `low` and `high` of the things, in any order, none twice."""
-        left, taken = list(things), []
-        for _ in range(self.number(min(low, len(left)), min(high, len(left)))):
-            taken.append(left.pop(self.number(0, len(left) - 1)))
-        return taken
+        left = list(things)
+        count = self.number(min(low, len(left)), min(high, len(left)))
+        return [left.pop(self.number(0, len(left) - 1)) for _ in range(count)]
 
 
 def make_class(

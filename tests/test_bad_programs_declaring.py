@@ -487,7 +487,7 @@ def test_misspelt_port_gets_a_suggestion_from_python(misspelt: str, told: str) -
         ),
         (
             "a = b = rx.Input()",
-            "Wrong.a (wrong.py:3) is declared once more as Wrong.b; declare the two separately",
+            "Wrong.b (wrong.py:3) is Wrong.a by another name; declare the two separately",
         ),
         (
             "@rx.reaction(rx.Timer())\n    def a(self): ...",
@@ -498,6 +498,24 @@ def test_misspelt_port_gets_a_suggestion_from_python(misspelt: str, told: str) -
             (
                 "Wrong.a (wrong.py:3) holds several declarations; declare a multiport, a = rx.Input(..., width=...), "
                 "or give each its own attribute"
+            ),
+        ),
+        (
+            "a = rx.bank(2, rx.Reactor)",
+            (
+                "Wrong.a (wrong.py:2) is <bank of 2 Reactor>, made once for all; make one for each in __init__: "
+                "self.a = ..."
+            ),
+        ),
+        (
+            "a = rx.Reactor()",
+            "Wrong.a (wrong.py:2) is <reactor Bare>, made once for all; make one for each in __init__: self.a = ...",
+        ),
+        (
+            "__slots__ = ('x',)",
+            (
+                "Wrong (wrong.py:2) has __slots__, and so no room for its ports; leave them out, or name '__dict__' "
+                "among them"
             ),
         ),
         (

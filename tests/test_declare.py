@@ -108,7 +108,9 @@ def test_reactor_that_is_a_dataclass() -> None:
         n: int
         inp = rx.Input(shape="n", dtype="f4")
 
-    assert Sized(3).inp.shape == (3,)
+    sized = Sized(3)
+    assert sized.inp.shape == (3,)
+    assert rx.Graph(sized).reactors == [sized]
 
 
 def test_reaction_is_a_method_too() -> None:
@@ -287,6 +289,25 @@ def test_multiport_is_a_row_of_channels() -> None:
     assert wide.ports[0].width is None
     with pytest.raises(IndexError, match=r"Wide.ports \(.*\) has 3 channels, and no channel 3"):
         wide.ports[3]
+
+
+def test_channels_may_be_named_in_the_class_where_the_width_is_known() -> None:
+    class Wide(rx.Reactor):
+        outs = rx.Output(int, width=3)
+
+        @rx.reaction(rx.startup, effects=outs[1])
+        def start(self) -> None:
+            self.outs[1].set(1)
+
+        @rx.reaction(rx.startup, effects=outs[::2])
+        def rest(self) -> None: ...
+
+    wide = Wide()
+    graph = rx.Graph(wide)
+    assert [row.effects for row in graph.program.reactions] == [[1], [0, 2]]
+    assert graph.elements[1] is wide.outs[1]
+    assert graph.root.reactions[0].effects == ["main.outs[1]"]
+    assert Wide.outs[1].path == "Wide.outs[1]"
 
 
 def test_multiport_of_no_channels() -> None:

@@ -133,7 +133,7 @@ def check(program: Program, way: Way) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(int(metafunc.config.getoption("--programs", 300))))
+        metafunc.parametrize("seed", range(metafunc.config.option.programs))
 
 
 def test_program(seed: int) -> None:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LAST_TIME = 20  # dice that would go on forever do not: after this time, or this microstep, they say no
 LAST_MICROSTEP = 4
@@ -43,7 +46,7 @@ class Dice:
         return np.array([self.random.randrange(100) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
 
     def thing(self) -> Any:
-        kinds = [
+        kinds: list[Callable[[], Any]] = [
             self.number,
             self.word,
             self.fraction,

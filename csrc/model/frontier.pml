@@ -47,7 +47,7 @@
 #define TAG(time, micro)  ((time) * 4 + (micro))
 #define AT(time, micro)   (1 << TAG(time, micro))
 #define LAST      TAG(2, 3)
-#define SENDABLE(g)       ((g) < LAST && (g) % 4 <= 1 && (g) <= stop)     /* beyond, the program sends nothing */
+#define SENDABLE(g)       ((g) <= UNTIL && (g) % 4 <= 1 && (g) <= stop)   /* beyond, the program sends nothing */
 #define LATER(g, delay)   ((g) >= FOREVER || (delay) >= NO_PATH -> FOREVER : \
                            ((delay) >= 4 -> (g) / 4 * 4 + (delay) : (g) + (delay)))
 #define MARK(g, rank)     ((g) * 4 + (rank))    /* all of the tags before g that were begun, and of g the ranks before */
@@ -62,6 +62,7 @@
 #endif
 
 #if defined(CYCLE)              /* 0 and 1 in a zero-delay cycle; 2 hangs on it, and comes back a microstep later */
+#define UNTIL    TAG(1, 1)
 #define CHANNELS 4
 #define RINGS    4
 #define GRAPH \
@@ -73,6 +74,7 @@
 	events(1, 2, 0); \
 	events(2, 1, AT(1, 0))
 #elif defined(FEEDBACK)         /* a loop through all three, closed by a microstep */
+#define UNTIL    TAG(1, 1)
 #define CHANNELS 3
 #define RINGS    3
 #define GRAPH \
@@ -83,6 +85,7 @@
 	events(1, 1, 0); \
 	events(2, 1, AT(0, 1))
 #elif defined(DELAY)            /* two microsteps of 0 meet at one tag of 1 */
+#define UNTIL    TAG(1, 0)
 #define CHANNELS 3
 #define RINGS    3
 #define GRAPH \
@@ -93,6 +96,7 @@
 	events(1, 1, AT(1, 0)); \
 	events(2, 1, AT(0, 0))
 #elif defined(EXCHANGE)         /* 0 and 1 send each other more than a ring holds, before either reads */
+#define UNTIL    TAG(1, 0)
 #define CHANNELS 4
 #define RINGS    2
 #define GRAPH \
@@ -102,8 +106,9 @@
 	wire(3, 1,  1, 0,  0, 0, AFTER(1)); \
 	events(0, 1, AT(0, 0)); \
 	events(1, 1, AT(0, 0)); \
-	events(2, 1, 0)
+	events(2, 0, 0)             /* no third worker: it would only look on */
 #elif defined(MIXED)            /* two delays in one ring: its first message is taken to arrive sooner than it does */
+#define UNTIL    TAG(1, 1)
 #define CHANNELS 4
 #define RINGS    3
 #define GRAPH \
@@ -114,7 +119,30 @@
 	events(0, 1, AT(0, 0)); \
 	events(1, 2, AT(1, 0)); \
 	events(2, 1, AT(0, 1))
+#elif defined(REPLY)            /* 1 answers 0, who has a later tag of its own and nobody else to look at */
+#define UNTIL    TAG(0, 1)
+#define CHANNELS 3
+#define RINGS    3
+#define GRAPH \
+	wire(0, 0,  0, 0,  1, 0, ZERO); \
+	wire(1, 1,  1, 0,  0, 0, MICROSTEP); \
+	wire(2, 2,  1, 0,  2, 0, MICROSTEP); \
+	events(0, 1, AT(0, 0) | AT(1, 0)); \
+	events(1, 1, 0); \
+	events(2, 1, 0)
+#elif defined(STOP)             /* a zero-delay cycle and a third worker run out of events, and stop */
+#define UNTIL    TAG(0, 1)
+#define CHANNELS 3
+#define RINGS    3
+#define GRAPH \
+	wire(0, 0,  0, 0,  1, 0, ZERO); \
+	wire(1, 1,  1, 0,  0, 1, ZERO); \
+	wire(2, 2,  1, 0,  2, 0, ZERO); \
+	events(0, 2, AT(0, 0)); \
+	events(1, 1, 0); \
+	events(2, 1, 0)
 #else                           /* PIPELINE: 0 to 1 to 2, with tags of its own at 2 */
+#define UNTIL    TAG(1, 0)
 #define CHANNELS 3
 #define RINGS    2
 #define GRAPH \
@@ -123,7 +151,7 @@
 	wire(2, 1,  1, 0,  2, 0, ZERO); \
 	events(0, 1, AT(0, 0) | AT(1, 0)); \
 	events(1, 2, 0); \
-	events(2, 1, AT(1, 0) | AT(2, 0))
+	events(2, 1, AT(1, 0))
 #endif
 
 #define WORKERS 3
@@ -434,8 +462,7 @@ inline starve()
 #endif
 
 #define BEGINS     (g < FOREVER && MARK(g, 0) >= reached[me] && g <= bound)
-#define STARVES    (still && g == FOREVER && stop == FOREVER && starved == FOREVER && \
-                    (IN(0) == RINGS || len(ring[IN(0)]) == 0 && (IN(IN(0) + 1) == RINGS || len(ring[IN(IN(0) + 1)]) == 0)))
+#define STARVES    (still && stop == FOREVER && starved == FOREVER)
 #define NEXT_READ  (visiting && READ(c) < CHANNELS)
 
 proctype worker(byte me)
@@ -613,7 +640,11 @@ init
 		tables();
 		i = 0; j = 0; k = 0
 	};
-	atomic { run worker(0); run worker(1); run worker(2) };
+	atomic {
+		run worker(0);
+		run worker(1);
+		if :: ranks[2] > 0 -> run worker(2) :: else fi
+	};
 	_nr_pr == 1;
 	d_step {
 		for (i : 0 .. RINGS - 1) { assert(len(ring[i]) == 0) };

@@ -55,6 +55,7 @@ typedef struct {
 } reaction;
 
 #define NEVER rx__tag(-1, 0)
+#define AT_ONCE rx__tag(0, 0)
 
 typedef struct {
     int n_reactors, n_elements, n_reactions, n_blocks;
@@ -152,7 +153,7 @@ static inline int react(program *p, int r, list triggers, list uses, list effect
 }
 
 static inline int is_port(const program *p, int e) { return p->elements[e].kind == PORT; }
-static inline int at_once(const element *e) { return rx__equal(e->offset, rx__tag(0, 0)) && !e->physical; }
+static inline int without_delay(const element *e) { return rx__equal(e->offset, AT_ONCE) && !e->physical; }
 static inline int stops(const reaction *r) { return r->stop.time >= 0; }
 
 static inline list reads_of(const reaction *r)
@@ -169,7 +170,7 @@ static inline int comes_before(const program *p, const reaction *a, const reacti
     for (int k = 0; k < reads.n; k++)
         for (int i = 0; i < a->effects.n; i++) {
             const element *e = &p->elements[reads.at[k]];
-            if (e->kind == PORT && at_once(e) && e->source == a->effects.at[i]) return 1;
+            if (e->kind == PORT && without_delay(e) && e->source == a->effects.at[i]) return 1;
         }
     return 0;
 }
@@ -302,7 +303,7 @@ static inline int cell_of(build *b, int worker, int number)
         cell = part->n_cells++;
     } else if (!s) {
         cell = DEAD;
-    } else if (s->worker == worker && at_once(e)) {
+    } else if (s->worker == worker && without_delay(e)) {
         cell = s->cell;
     } else {
         for (int i = 0; i < s->n_ways; i++) {

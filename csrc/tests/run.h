@@ -350,9 +350,19 @@ static inline void look(void **data, unsigned char *present, void *state)
     if (stops(r) && mixed(h, 999) % 100 < s->often / 4) present[reads.n + n_ports] = 1;
 }
 
-/* A new run of a program whose reactions have no function of their own: they look. */
+static inline int touches_objects(const program *p, const reaction *r)
+{
+    list touched = reads_of(r);
+    int any = 0;
+    for (int k = 0; k < r->effects.n; k++) add(&touched, r->effects.at[k]);
+    for (int k = 0; k < touched.n; k++) any |= p->elements[touched.at[k]].object;
+    return any;
+}
+
+/* A new run of a program whose reactions have no function of their own: they look. A native one knows no objects. */
 static inline run *new_looking_run(program *p, uint64_t budget, uint64_t often)
 {
+    for (int i = 0; i < p->n_reactions; i++) p->reactions[i].native &= !touches_objects(p, &p->reactions[i]);
     run *r = new_run(p);
     r->seen = shared_memory(MOST * sizeof *r->seen);
     for (int i = 0; i < p->n_reactions; i++) {

@@ -180,7 +180,7 @@ static void test_values_of_one_block_lie_side_by_side(void)
     for (int i = 0; i < 3; i++) {
         out[i] = output(p, a, 8);
         add(&block, out[i]);
-        add(&inputs, input(p, b, out[i], rx__tag(0, 0)));
+        add(&inputs, input(p, b, out[i], AT_ONCE));
     }
     react(p, a, OF(p->startup[a]), NOTHING, block, nothing, NULL);
     react(p, b, inputs, NOTHING, NOTHING, nothing, NULL);

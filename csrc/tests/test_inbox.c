@@ -206,7 +206,7 @@ static void test_others_hear_of_it_at_the_same_tag(void)
         int heard = physical_action(p, a, 0), out = output(p, a, 8);
         react(p, a, OF(heard), NOTHING, OF(out), pass_on, &ears[0]);
         p->reactions[0].stop = rx__tag(0, 1);
-        react(p, b, OF(input(p, b, out, rx__tag(0, 0)), timer(p, b, 0, 100000)), NOTHING, NOTHING, listen_too, &ears[1]);
+        react(p, b, OF(input(p, b, out, AT_ONCE), timer(p, b, 0, 100000)), NOTHING, NOTHING, listen_too, &ears[1]);
         react(p, c, OF(input(p, c, out, rx__tag(50000, 0))), NOTHING, NOTHING, listen_too, &ears[2]);
         p->workers = 3;
         p->keepalive = p->real_time = 1;

@@ -28,13 +28,12 @@ static int some_input(program *p, int r, const list *ports, unsigned char *read)
     int port = ports->at[dice((uint64_t)ports->n)];
     if (yes(35)) return input(p, r, port, some_delay());
     read[port] = 1;
-    return input(p, r, port, rx__tag(0, 0));
+    return input(p, r, port, AT_ONCE);
 }
 
 static void add_reaction(program *p, int r, const list *ports, unsigned char *read, int ends)
 {
     list triggers = NOTHING, uses = NOTHING, effects = NOTHING;
-    int native = yes(60);
     for (int n = 1 + (int)dice(3); n; n--)
         if (yes(60)) add(&triggers, some_input(p, r, ports, read));
     for (int e = 0; e < p->n_elements; e++) {
@@ -56,11 +55,7 @@ static void add_reaction(program *p, int r, const list *ports, unsigned char *re
     if (!triggers.n) add(&triggers, p->startup[r]);
     int number = react(p, r, triggers, uses, effects, NULL, NULL);
     if (ends && yes(12)) p->reactions[number].stop = yes(60) ? rx__tag(0, 1) : rx__tag(ONE_OF(1, 4, 30), 0);
-    list touched = reads_of(&p->reactions[number]);
-    for (int k = 0; k < effects.n; k++) add(&touched, effects.at[k]);
-    for (int k = 0; k < touched.n; k++)
-        if (p->elements[touched.at[k]].object) native = 0;
-    p->reactions[number].native = native;
+    p->reactions[number].native = yes(60);
 }
 
 static program *random_program(uint64_t seed)

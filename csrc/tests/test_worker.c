@@ -161,10 +161,9 @@ static void test_reactions_of_a_tag_run_by_level_then_in_order_of_declaration(vo
     program *p = new_program();
     int first = reactor_on(p, 0), sink = reactor_on(p, 0), source = reactor_on(p, 0);
     int out = output(p, source, 8), through = output(p, first, 8);
-    rx_tag at_once = rx__tag(0, 0);
-    react(p, first, OF(input(p, first, out, at_once)), NOTHING, OF(through), note_and_do, "b");
+    react(p, first, OF(input(p, first, out, AT_ONCE)), NOTHING, OF(through), note_and_do, "b");
     react(p, first, OF(p->startup[first]), NOTHING, NOTHING, note, "c");
-    react(p, sink, OF(input(p, sink, through, at_once)), OF(input(p, sink, out, at_once)), NOTHING, note, "d");
+    react(p, sink, OF(input(p, sink, through, AT_ONCE)), OF(input(p, sink, out, AT_ONCE)), NOTHING, note, "d");
     react(p, source, OF(p->startup[source]), NOTHING, OF(out), note_and_do, "a");
     leaves(p, "a@0.0 b@0.0 c@0.0 d@0.0 ");
 }
@@ -174,8 +173,8 @@ static void test_a_port_that_is_not_set_triggers_nobody(void)
     program *p = new_program();
     int a = reactor_on(p, 0), out = output(p, a, 8), unwritten = output(p, a, 8);
     react(p, a, OF(p->startup[a]), NOTHING, OF(out), note, "a");
-    react(p, a, OF(input(p, a, out, rx__tag(0, 0))), NOTHING, NOTHING, note, "b");
-    react(p, a, OF(input(p, a, unwritten, rx__tag(0, 0))), NOTHING, NOTHING, note, "c");
+    react(p, a, OF(input(p, a, out, AT_ONCE)), NOTHING, NOTHING, note, "b");
+    react(p, a, OF(input(p, a, unwritten, AT_ONCE)), NOTHING, NOTHING, note, "c");
     leaves(p, "a@0.0 ");
 }
 
@@ -185,7 +184,7 @@ static void test_two_writers_of_a_port_are_one_event(void)
     int a = reactor_on(p, 0), out = output(p, a, 8);
     react(p, a, OF(p->startup[a]), NOTHING, OF(out), note_and_do, "a");
     react(p, a, OF(p->startup[a]), NOTHING, OF(out), note_and_do, "b");
-    react(p, a, OF(input(p, a, out, rx__tag(0, 0))), NOTHING, NOTHING, note, "c");
+    react(p, a, OF(input(p, a, out, AT_ONCE)), NOTHING, NOTHING, note, "c");
     react(p, a, OF(input(p, a, out, rx__tag(2, 0))), NOTHING, NOTHING, note, "later");
     leaves(p, "a@0.0 b@0.0 c@0.0 later@2.0 ");
 }
@@ -256,7 +255,7 @@ static void check_values(int port_kind, rx_tag delay)
 static void test_values_arrive_whole_however_long_they_travel(void)
 {
     for (int port_kind = 0; port_kind < 2; port_kind++) {
-        check_values(port_kind, rx__tag(0, 0));
+        check_values(port_kind, AT_ONCE);
         check_values(port_kind, rx__tag(0, 1));
         check_values(port_kind, rx__tag(0, 2));
         check_values(port_kind, rx__tag(3, 0));
@@ -462,7 +461,7 @@ static void test_after_a_failure_only_shutdown_reactions_run(void)
     program *p = new_program();
     int a = reactor_on(p, 0), out = output(p, a, 8);
     react(p, a, OF(timer(p, a, 0, 1)), NOTHING, OF(out), note, NULL);
-    react(p, a, OF(input(p, a, out, rx__tag(0, 0)), p->shutdown[a]), NOTHING, NOTHING, note, NULL);
+    react(p, a, OF(input(p, a, out, AT_ONCE), p->shutdown[a]), NOTHING, NOTHING, note, NULL);
     react(p, a, OF(p->startup[a]), NOTHING, NOTHING, note, NULL);
     runner *m = by_hand(p);
     assert(rx_next(m->core) == 0);

@@ -1,4 +1,4 @@
-"""The C core as cffi compiles it; csrc/api.inc says what each name means."""
+# The C core as cffi compiles it; csrc/api.inc says what each name means.
 
 from typing import Any
 

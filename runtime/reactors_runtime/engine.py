@@ -148,9 +148,9 @@ class Engine:
             if n >= 0:
                 calls[n]()
             elif n < last:
-                for n in batch[: last - n].tolist():
-                    current[0] = n
-                    calls[n]()
+                for each in batch[: last - n].tolist():
+                    current[0] = each
+                    calls[each]()
             elif n != lib.RX_INTERRUPTED:
                 return int(n)
 

@@ -216,8 +216,9 @@ class Image:
                 for element in reaction.triggers:
                     fans[self._cell(worker, element)][word] |= 1 << bit
                 rows["reactions"].append([
-                    number, reaction.reactor, reaction.number, flags, at, len(reads), writes, len(lists) - writes, n_ports,
-                    0, 0, 0, FOREVER if reaction.deadline is None else reaction.deadline,
+                    number, reaction.reactor, reaction.number, flags,
+                    at, len(reads), writes, len(lists) - writes, n_ports, 0, 0, 0,
+                    FOREVER if reaction.deadline is None else reaction.deadline,
                 ])  # fmt: skip
                 bit += 1
             rows["lists"] = lists

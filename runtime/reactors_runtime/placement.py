@@ -37,8 +37,8 @@ def spread(reactors: list[Reactor], workers: int) -> list[int]:
 def overridden(reactors: list[Reactor], workers: int, choice: Mapping[str, int] | Callable[[str], object]) -> list[int]:
     """A worker for each reactor, by a mapping or function of its path.
 
-    What it leaves open (no entry, or None) goes where its container is, or is spread as usual. Raises `ValueError` for a
-    worker that there is not, and `KeyError` for an entry that names no reactor.
+    What it leaves open (no entry, or None) goes where its container is, or is spread as usual. Raises `ValueError` for
+    a worker that there is not, and `KeyError` for an entry that names no reactor.
     """
     placed = spread(reactors, workers)
     if not callable(choice):

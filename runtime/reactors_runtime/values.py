@@ -1,8 +1,9 @@
 """Where do the values of ports and actions live, and how does a door's `where` lead to them?
 
-A store belongs to one source, on one worker. Objects that stay with their tag and worker are one attribute away. Objects
-that travel in time, or to another thread, are numbered by the core, and kept under that number until nobody needs them.
-Between processes they are pickled once into a slot. Arrays lie in slots of shared memory, and everybody reads them there.
+A store belongs to one source, on one worker. Objects that stay with their tag and worker are one attribute away.
+Objects that travel in time, or to another thread, are numbered by the core, and kept under that number until nobody
+needs them. Between processes they are pickled once into a slot. Arrays lie in slots of shared memory, and everybody
+reads them there.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import pickle
 import select
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from reactors_runtime import engine, faults, servers
 from reactors_runtime.faults import WorkerDied, WorkerNotStarted
 from reactors_runtime.interrupts import Interrupts
 from reactors_runtime.output import Output
-from reactors_runtime.program import NativeFunction
+from reactors_runtime.program import Element, NativeFunction
 from reactors_runtime.servers import close_server, idle_server, threads, warm_up
 from reactors_runtime.wire import mapped, spill
 from reactors_runtime.worker import Setting
@@ -83,10 +83,17 @@ def run(
 
 
 def _pickled(image: Image) -> bytes:
-    """The image without the addresses of C functions, which hold in this process alone; parts bring their own."""
+    """The image for a worker.
+
+    It has no addresses of C functions, which hold in this process alone (parts bring their own), and no types of ports,
+    which a worker need not know, and could not find if the main script defines them.
+    """
     file = io.BytesIO()
     pickler = pickle.Pickler(file, protocol=5)
-    pickler.dispatch_table = copyreg.dispatch_table | {NativeFunction: lambda _: (NativeFunction, (0, 0))}
+    pickler.dispatch_table = copyreg.dispatch_table | {
+        NativeFunction: lambda _: (NativeFunction, (0, 0)),
+        Element: lambda element: (element if element.type is None else replace(element, type=None)).__reduce_ex__(5),
+    }
     pickler.dump(image)
     return file.getvalue()
 

@@ -1,4 +1,6 @@
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -364,3 +366,38 @@ def test_a_c_function_that_only_this_process_has_is_refused() -> None:
 
     with pytest.raises(rx.ShippingError, match=r"the body of main\.actor\..* cannot be sent .*in no library"):
         run(Outer())
+
+
+def test_a_class_of_a_script_can_be_the_type_of_a_port() -> None:
+    script = """
+import pickle
+import reactors as rx
+
+class Message:
+    def __init__(self, number):
+        self.number = number
+
+class Writer(rx.Reactor):
+    out = rx.Output(Message)
+    @rx.reaction(rx.startup, effects=out)
+    def write(self):
+        pickle.dumps(Message(1))  # by reference, and so as fast as it can be
+        self.out.set(Message(7))
+
+class Reader(rx.Reactor):
+    inp = rx.Input(Message)
+    @rx.reaction(inp)
+    def read(self):
+        self.got, self.same = self.inp.value, type(self.inp.value) is Message
+
+class Main(rx.Reactor):
+    def __init__(self):
+        self.writer, self.reader = Writer(), Reader()
+        rx.connect(self.writer.out, self.reader.inp)
+
+main = Main()
+rx.run(main, workers=2, backend="process", placement={"main.reader": 1})
+print(main.reader.got.number, main.reader.same, type(main.reader.got) is Message)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("7 True True\n", "")

@@ -1,0 +1,408 @@
+"""What pictures show, and that they can be made where `dot` is missing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import reactors as rx
+from reactors import folding
+from reactors.diagram import Box, Diagram, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="the program dot is not installed")
+
+
+class Sensor(rx.Reactor):
+    tick = rx.Timer(offset="5 ms", period="10 ms")
+    reading = rx.Output(float)
+
+    @rx.reaction(tick, effects=reading)
+    def sample(self) -> None:
+        self.reading.set(1.0)
+
+
+class Filter(rx.Reactor):
+    raw = rx.Input(float)
+    smooth = rx.Output(float)
+
+    @rx.reaction(raw, effects=smooth)
+    def step(self) -> None:
+        self.smooth.set(self.raw.value)
+
+
+class Station(rx.Reactor):
+    smooth = rx.Output(float)
+
+    def __init__(self, filters: int = 1) -> None:
+        self.sensor = Sensor()
+        self.filters = [Filter() for _ in range(filters)]
+        self.sensor.reading >> self.filters[0].raw
+        for one, other in zip(self.filters, self.filters[1:], strict=False):
+            one.smooth >> other.raw
+        self.filters[-1].smooth >> self.smooth
+
+
+class Controller(rx.Reactor):
+    readings = rx.Input(float, width="n")
+    setpoint = rx.Input(float)
+    command = rx.Output(float)
+    alarm = rx.Output(str)
+    retry = rx.LogicalAction(int, min_delay="1 ms")
+    button = rx.PhysicalAction(str)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    @rx.reaction(rx.startup)
+    def open(self) -> None: ...
+
+    @rx.reaction(readings, effects=(command, retry))
+    def control(self) -> None:
+        self.command.set(sum(self.readings[i].value for i in self.readings.present))
+        self.retry.schedule(1)
+
+    @control.deadline("5 ms")
+    def too_late(self) -> None: ...
+
+    @rx.reaction(retry, button, uses=setpoint, effects=(alarm, rx.stop))
+    def complain(self) -> None:
+        self.alarm.set("stuck")
+
+    @rx.reaction(rx.shutdown)
+    def close(self) -> None: ...
+
+
+class Valve(rx.Reactor):
+    command = rx.Input(float)
+    position = rx.Output(float)
+
+    @rx.reaction(command, effects=position)
+    def move(self) -> None:
+        self.position.set(self.command.value)
+
+
+class Plant(rx.Reactor):
+    def __init__(self, n: int = 4) -> None:
+        self.stations = rx.bank(n, Station)
+        self.controller = Controller(n)
+        self.valve = Valve()
+        self.stations.smooth >> self.controller.readings
+        rx.connect(self.controller.command, self.valve.command, after="2 ms")
+        rx.connect(self.valve.position, self.controller.setpoint, physical=True)
+        self.add_reaction(self.controller.alarm, self.log)
+
+    def log(self) -> None: ...
+
+
+class Loop(rx.Reactor):
+    """A cycle that one delayed connection closes."""
+
+    def __init__(self) -> None:
+        self.sensor, self.head = Sensor(), rx.bank(3, Filter)
+        self.joined = Joint()
+        self.sensor.reading >> self.joined.first
+        self.joined.out >> self.head[0].raw
+        rx.connect(self.head[0].smooth, self.head[1].raw)
+        rx.connect(self.head[1].smooth, self.head[2].raw)
+        rx.connect(self.head[2].smooth, self.joined.second, after=0)
+
+
+class Joint(rx.Reactor):
+    first = rx.Input(float)
+    second = rx.Input(float)
+    out = rx.Output(float)
+
+    @rx.reaction(first, second, effects=out)
+    def join(self) -> None:
+        self.out.set(0.0)
+
+
+@pytest.fixture
+def plant() -> rx.Graph:
+    return rx.Graph(Plant())
+
+
+@pytest.fixture
+def no_dot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def boxes(diagram: Diagram) -> dict[str, Box]:
+    def walk(some: list[Box]) -> Iterator[Box]:
+        for box in some:
+            yield box
+            yield from walk(box.boxes)
+
+    return {box.id: box for box in walk(diagram.boxes)}
+
+
+def wires(diagram: Diagram) -> dict[tuple[str, str], Wire]:
+    return {(wire.source, wire.target): wire for wire in diagram.wires}
+
+
+def notes(diagram: Diagram) -> dict[str, list[str]]:
+    return {symbol.id: symbol.notes for symbol in diagram.symbols()}
+
+
+# What is to be seen
+
+
+def test_reactors_are_boxes_in_boxes_with_name_and_class(plant: rx.Graph) -> None:
+    found = boxes(folding.reactors(plant))
+    assert list(found) == [
+        *("main", "main.stations", "main.stations.sensor", "main.stations.filters[0]", "main.controller", "main.valve")
+    ]
+    assert (found["main.valve"].name, found["main.valve"].kind) == ("valve", "Valve")
+    assert 'subgraph "cluster main.stations.sensor"' in plant.dot
+
+
+def test_a_bank_is_one_box_with_its_width(plant: rx.Graph) -> None:
+    diagram = folding.reactors(plant)
+    assert boxes(diagram)["main.stations"].count == 4
+    assert wires(diagram)["main.stations.smooth", "main.controller.readings"].channels == 4
+    assert "stations \N{MULTIPLICATION SIGN}4" in plant.dot
+    assert "stations \N{MULTIPLICATION SIGN}4" in plant.mermaid()
+
+
+def test_members_of_a_bank_that_differ_get_boxes_of_their_own() -> None:
+    class Uneven(rx.Reactor):
+        def __init__(self) -> None:
+            self.stations = rx.bank(5, Station, lambda i: 1 + (i == 3))
+
+    found = boxes(folding.reactors(rx.Graph(Uneven())))
+    assert [(box.name, box.count) for box in found["main"].boxes] == [("stations[0-2, 4]", 4), ("stations[3]", 1)]
+
+
+def test_expand_draws_every_member(plant: rx.Graph) -> None:
+    diagram = folding.reactors(plant, expand=True)
+    assert [box.name for box in boxes(diagram)["main"].boxes[:4]] == [f"stations[{i}]" for i in range(4)]
+    assert wires(diagram)["main.stations[2].smooth", "main.controller.readings"].channels == 1
+
+
+def test_ten_thousand_reactors_are_a_small_picture() -> None:
+    graph = rx.Graph(Plant(3333))
+    assert len(graph.reactors) > 10_000
+    assert len(graph.dot.splitlines()) < 100
+    assert len(graph.mermaid(apg=True).splitlines()) < 100
+
+
+def test_reactions_are_numbered_in_order_and_marked(plant: rx.Graph) -> None:
+    box = boxes(folding.reactors(plant))["main.controller"]
+    reactions = [symbol for symbol in box.symbols if symbol.kind == "reaction"]
+    assert [(r.number, r.name, r.notes) for r in reactions] == [
+        (1, "open", []),
+        (2, "control", ["deadline 5 ms"]),
+        (3, "complain", ["stop"]),
+        (4, "close", []),
+    ]
+    rows = re.findall(r'<td port="(\d)".*?<b>\1</b>  (\w+)', plant.dot)
+    assert rows[-5:-1] == [("1", "open"), ("2", "control"), ("3", "complain"), ("4", "close")]
+
+
+def test_timers_and_actions_show_their_times(plant: rx.Graph) -> None:
+    diagram = folding.reactors(plant)
+    assert notes(diagram)["main.stations.sensor.tick"] == ["every 10 ms from 5 ms"]
+    assert notes(diagram)["main.controller.retry"] == ["after 1 ms"]
+    kinds = {symbol.name: symbol.kind for symbol in boxes(diagram)["main.controller"].symbols}
+    assert (kinds["retry"], kinds["button"]) == ("logical action", "physical action")
+    assert {kinds["startup"], kinds["shutdown"]} == {"startup", "shutdown"}
+
+
+def test_multiports_show_their_width(plant: rx.Graph) -> None:
+    assert "readings[4]" in plant.dot
+    assert "readings[4]" in plant.mermaid()
+
+
+def test_wires_show_delays_and_physical_connections(plant: rx.Graph) -> None:
+    found = wires(folding.reactors(plant))
+    assert found["main.controller.command", "main.valve.command"].note == "after 2 ms"
+    assert found["main.valve.position", "main.controller.setpoint"].note == "physical"
+    assert found["main.controller.setpoint", "main.controller.complain"].kind == "use"
+    assert found["main.controller.control", "main.controller.retry"].kind == "effect"
+    assert 'main_controller_command -->|"after 2 ms"| main_valve_command' in plant.mermaid()
+    assert 'main_valve_position -.->|"physical"| main_controller_setpoint' in plant.mermaid()
+
+
+def test_what_a_container_does_with_a_bank_is_one_wire() -> None:
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.filters = rx.bank(3, Filter)
+            self.add_reaction(rx.startup, self.begin, effects=self.filters.raw)
+            self.add_reaction(self.filters[1].smooth, self.end)
+
+        def begin(self) -> None: ...
+        def end(self) -> None: ...
+
+    ends = [(wire.source, wire.target, wire.channels) for wire in folding.reactors(rx.Graph(Main())).wires]
+    assert ("main.begin", "main.filters.raw", 3) in ends
+    assert ("main.filters.smooth", "main.end", 1) in ends
+
+
+def test_of_a_cycle_the_delayed_wire_leads_back() -> None:
+    turned = [line for line in rx.Graph(Loop()).dot.splitlines() if "dir=back" in line]
+    assert any("1 microstep" in line for line in turned)
+    assert all('"main.head.smooth"' in line for line in turned)  # the other one: from member to member of the bank
+
+
+def test_a_reactor_without_anything_is_a_box_all_the_same() -> None:
+    class Bare(rx.Reactor): ...
+
+    graph = rx.Graph(Bare())
+    assert "no ports, no reactions" in graph.dot
+    assert "no ports, no reactions" in graph.mermaid()
+
+
+def test_the_text_is_the_same_every_time() -> None:
+    one, other = rx.Graph(Plant()), rx.Graph(Plant())
+    assert one.dot == other.dot
+    assert one.mermaid(apg=True, workers=2) == other.mermaid(apg=True, workers=2)
+
+
+# The precedence graph
+
+
+def test_the_precedence_graph_has_a_box_for_each_level(plant: rx.Graph) -> None:
+    diagram = folding.precedence(plant)
+    assert [box.name for box in diagram.boxes] == [f"level {n}" for n in range(len(plant.levels))]
+    first = diagram.boxes[0].symbols[0]
+    assert (first.name, first.notes) == ("sample", ["main.stations.sensor \N{MULTIPLICATION SIGN}4"])
+    kinds = {
+        (source.split(",")[0], target.split(",")[0]): wire.kind for (source, target), wire in wires(diagram).items()
+    }
+    assert kinds["main.stations.sensor.sample", "main.stations.filters[0].step"] == "connection"
+    assert kinds["main.controller.control", "main.controller.complain"] == "order"
+    assert not any(target == "main.valve.move" for _, target in kinds)  # it is behind a delay
+
+
+def test_members_of_a_bank_at_different_levels_stand_apart() -> None:
+    class Chain(rx.Reactor):
+        def __init__(self) -> None:
+            self.sensor, self.line = Sensor(), rx.bank(3, Filter)
+            self.sensor.reading >> self.line[0].raw
+            self.line[0].smooth >> self.line[1].raw
+            self.line[1].smooth >> self.line[2].raw
+
+    diagram = folding.precedence(rx.Graph(Chain()))
+    assert [[symbol.name for symbol in box.symbols] for box in diagram.boxes] == [
+        ["sample"],
+        ["step"],
+        ["step"],
+        ["step"],
+    ]
+
+
+# Where things run
+
+
+def test_a_placement_is_shown_in_colours_with_a_legend(plant: rx.Graph) -> None:
+    assert "worker 0" not in plant.dot
+    text = plant.mermaid(workers=2)
+    assert "class main_valve worker0" in text
+    assert "stations \N{MULTIPLICATION SIGN}4: Station (workers 0, 1)" in text
+    assert text.count("classDef worker") == 2
+
+
+@pytest.mark.parametrize("apg", [False, True])
+def test_a_placement_is_a_mapping_a_function_or_a_list(plant: rx.Graph, apg: bool) -> None:
+    wanted = {"main.valve": 1}
+    listed = [int(row.path == "main.valve") for row in plant.program.reactors]
+    texts = {
+        plant.mermaid(apg=apg, workers=2, placement={**dict.fromkeys(paths(plant, "main.stations"), 0), **wanted}),
+        plant.mermaid(apg=apg, placement=lambda path: wanted.get(path, 0)),
+        plant.mermaid(apg=apg, placement=listed),
+    }
+    assert len(texts) == 1
+    assert "worker1" in texts.pop()
+
+
+def paths(graph: rx.Graph, start: str) -> list[str]:
+    return [row.path for row in graph.program.reactors if row.path.startswith(start)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"placement": [0, 1]}, r"a list of 2 workers, and main has \d+ reactors"),
+        ({"placement": {"main.nobody": 1}}, r"'main\.nobody'.*no such reactor"),
+        ({"workers": 2, "placement": {"main.valve": 2}}, r"main\.valve"),
+        ({"workers": 0}, "workers"),
+    ],
+)
+def test_a_placement_that_cannot_be_is_refused(plant: rx.Graph, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rx.ReactorError, match=message):
+        plant.mermaid(**options)
+
+
+# Files and notebooks
+
+
+@needs_dot
+@pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
+def test_dot_makes_pictures(plant: rx.Graph, tmp_path: Path, suffix: str, start: bytes) -> None:
+    file = plant.draw(tmp_path / f"plant{suffix}", workers=2)
+    assert file.read_bytes().startswith(start)
+
+
+@needs_dot
+@pytest.mark.parametrize("options", [{}, {"apg": True}, {"expand": True}, {"apg": True, "workers": 3}])
+def test_dot_understands_every_kind_of_text(plant: rx.Graph, tmp_path: Path, options: dict[str, Any]) -> None:
+    text = plant.draw(tmp_path / "plant.svg", **options).read_text()
+    assert text.count("<title>") > 10
+
+
+@needs_dot
+def test_any_name_can_be_drawn(tmp_path: Path) -> None:
+    class Odd(rx.Reactor):
+        def __init__(self) -> None:
+            self.parts = {'a "quoted" <b>\\N & \n\x01': Station(), "x;y|z{}:w#`": Station()}
+
+    graph = rx.Graph(Odd())
+    text = graph.draw(tmp_path / "odd.svg").read_text()
+    assert r"a &quot;quoted&quot; &lt;b&gt;\N &amp;" in text
+    assert "x;y|z{}:w#`" in text
+    assert "a #34;quoted#34; #60;b#62;#92;N #38;" in graph.mermaid()
+    names = re.findall(r"subgraph (\S+)\[", graph.mermaid())
+    assert len(names) == len(set(names)) == 7
+
+
+@needs_dot
+def test_a_notebook_gets_an_svg(plant: rx.Graph) -> None:
+    assert "<svg" in (plant._repr_svg_() or "")
+    assert set(plant._repr_mimebundle_()) == {"image/svg+xml", "text/plain"}
+
+
+def test_a_notebook_is_spared_what_nobody_could_read() -> None:
+    class Crowd(rx.Reactor):
+        def __init__(self) -> None:
+            self.sensors = [Sensor() for _ in range(400)]
+
+    graph = rx.Graph(Crowd())
+    assert graph._repr_svg_() is None
+    assert set(graph._repr_mimebundle_()) == {"text/plain"}
+
+
+@pytest.mark.usefixtures("no_dot")
+def test_without_dot_the_error_says_what_to_install(plant: rx.Graph, tmp_path: Path) -> None:
+    with pytest.raises(rx.DrawingError, match=r"apt install graphviz.*\.dot or \.mmd"):
+        plant.draw(tmp_path / "plant.svg")
+    assert not (tmp_path / "plant.svg").exists()
+
+
+@pytest.mark.usefixtures("no_dot")
+def test_without_dot_there_are_texts_and_mermaid_in_notebooks(plant: rx.Graph, tmp_path: Path) -> None:
+    assert plant.draw(tmp_path / "plant.dot").read_text() == plant.dot
+    assert plant.draw(tmp_path / "plant.mmd", apg=True).read_text() == plant.mermaid(apg=True)
+    assert plant._repr_svg_() is None
+    assert plant._repr_mimebundle_()["text/vnd.mermaid"] == plant.mermaid()
+
+
+def test_an_unknown_suffix_is_refused(plant: rx.Graph, tmp_path: Path) -> None:
+    with pytest.raises(rx.ArgumentError, match=r"plant\.gif.*\.svg, \.png, \.pdf"):
+        plant.draw(tmp_path / "plant.gif")
