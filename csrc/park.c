@@ -104,7 +104,7 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
     for (;;) {
         if (rx__get32(&w->image->abort)) { result = RX_ABORTED; break; }
         w->until = INT64_MAX;
-        if (!w->solo && now - began < w->image->spin_ns) {
+        if (!w->solo && now - began < w->spin) {
             for (int i = 0; i < 8; i++) rx__pause();
             result = done(w);
         } else {
@@ -113,6 +113,9 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
         now = rx__clock();
         if (result) break;
     }
+    /* Spinning that was worth it is worth more; where sleeping ended it, the core may be somebody else's, or the wait long. */
+    if (result > 0 && now - began < w->spin) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
+    else w->spin = w->spin / 2 > w->image->spin_ns / 16 ? w->spin / 2 : w->image->spin_ns / 16;
     w->bell->waited_ns += (uint64_t)(rx__clock() - began);
     return result;
 }

@@ -64,6 +64,7 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->head = rx__tag(0, 0);
     w->bound = rx__tag(-1, 0);
     w->until_sample = 1;
+    w->spin = image->spin_ns;
     w->dice = 1;
     w->runaway = image->max_microsteps ? image->max_microsteps : RUNAWAY_MICROSTEPS;
     w->ready.n_summary = (t->n_words + 63) / 64;

@@ -91,6 +91,7 @@ struct rx_worker {
 
     /* time */
     int64_t clock;            /* last reading, since the start */
+    int64_t spin;             /* how long to spin now: between a sixteenth of image->spin_ns and all of it */
     int64_t until;            /* what is waited for, monotonic clock; INT64_MAX: nothing */
     int64_t dispatched;       /* when the reaction being timed began; 0: not timed */
     int32_t until_sample;

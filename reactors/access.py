@@ -148,11 +148,23 @@ class SequencePort(LivePort):
 
     _store: SequenceStore
 
-    def _get(self) -> Any:
-        return self._store.values[self._where[self._door]]
+    @property
+    def value(self) -> Any:
+        door = self._doors[self._door]
+        if door & 2:
+            return self._store.values[self._where[self._door]]
+        if door:
+            return None
+        self._refuse("value", "triggers or uses")
 
-    def _put(self, value: Any) -> None:
-        self._store.put(self._where[self._door], self._engine.low[self._door], value)
+    def set(self, value: Any) -> None:
+        doors, door = self._doors, self._door
+        if doors[door] < 4:
+            self._refuse("set", "effects")
+        if value.__class__ is ndarray:
+            value = snapshot(value)
+        self._store.put(self._where[door], self._engine.low[door], value)
+        doors[door] = 7
 
 
 class PicklePort(LivePort):
@@ -221,8 +233,13 @@ class ArrayPort(LivePort):
         doors, door = self._doors, self._door
         if doors[door] < 4:
             self._refuse("set", "effects")
-        slot = self._store.slots[self._where[door]]
-        if value is not slot:
+        store = self._store
+        slot = store.slots[self._where[door]]
+        if value is slot:
+            pass  # the loan: it is there already
+        elif value.__class__ is ndarray and value.dtype is store.dtype and value.shape == store.shape:
+            slot[...] = value
+        else:
             copy_into(slot, value, self)
         doors[door] = 7
 

@@ -44,7 +44,7 @@ def examine() -> list[Finding]:
     found = [_python(), _core(), _system()]
     found += _packages()
     found += [_compiler(), _dot(), _cores(), _memory()]
-    found += _limits(Path("/proc/self/limits"))
+    found += limits(Path("/proc/self/limits"))
     return found
 
 
@@ -197,7 +197,7 @@ def _memory() -> Finding:
     return Finding("memory", "ok", fact)
 
 
-def _limits(file: Path) -> Iterator[Finding]:
+def limits(file: Path) -> Iterator[Finding]:
     """What the system allows a process: too little, and a run ends when it starts or in the midst of it."""
     try:
         rows = re.findall(r"^(Max [a-z ]+?) {2,}(\S+)", file.read_text(), re.MULTILINE)

@@ -10,11 +10,12 @@ import pytest
 
 import reactors as rx
 from reactors import folding
-from reactors.diagram import Box, Diagram, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from reactors.diagram import Box, Diagram, Wire
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="the program dot is not installed")
 

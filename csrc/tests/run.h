@@ -17,7 +17,7 @@
 #include "clock.h"
 #include "shared.h"
 
-enum { KEPT = 4096, PATIENCE_S = 60 };
+enum { KEPT = 4096, PATIENCE_S = 120 };
 
 /* What the threads of one process know of objects: the values of a source by their numbers. */
 typedef struct { uint8_t *values; uint64_t forgotten; } store;
@@ -249,9 +249,10 @@ static inline void give_up(const run *r)
 {
     for (uint32_t i = 0; i < r->b->image->workers; i++) {
         const rx_line *line = rx__line(r->b->base, i);
-        fprintf(stderr, "worker %u: head (%lld, %llu), passed (%lld, %llu) to rank %lld, idle %llu\n", i,
-                (long long)line->head.time, (unsigned long long)line->head.microstep, (long long)line->passed.time,
-                (unsigned long long)line->passed.microstep, (long long)line->rank, (unsigned long long)line->idle);
+        rx_tag head = rx__get_tag(&line->head), passed = rx__get_tag(&line->passed);
+        fprintf(stderr, "worker %u: head (%lld, %llu), passed (%lld, %llu) to rank %lld, idle %llu\n", i, (long long)head.time,
+                (unsigned long long)head.microstep, (long long)passed.time, (unsigned long long)passed.microstep,
+                (long long)rx__get(&line->rank), (unsigned long long)rx__get(&line->idle));
     }
     fprintf(stderr, "the run does not end\n");
     abort();

@@ -1,0 +1,386 @@
+"""The command `reactors`, as somebody at a terminal meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reactors import doctor
+from reactors.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="the program dot is not installed")
+
+COUNT = """
+from dataclasses import dataclass
+from typing import Literal
+
+import reactors as rx
+
+
+@dataclass
+class Item:
+    n: int
+
+
+class Source(rx.Reactor):
+    tick = rx.Timer(period="1 ms")
+    item = rx.Output(Item)
+
+    def __init__(self, first):
+        self.n = first
+
+    @rx.reaction(tick, effects=item)
+    def emit(self):
+        self.item.set(Item(self.n))
+        self.n += 1
+
+
+class Sink(rx.Reactor):
+    item = rx.Input(Item)
+
+    def __init__(self, worst):
+        self.worst = worst
+
+    @rx.reaction(item)
+    def look(self):
+        print("item", self.item.value.n)
+        check(self.item.value, self.worst)
+
+
+def check(item, worst):
+    if item.n == worst:
+        raise LookupError(f"{item} is the worst")
+
+
+def sinks(n, worst):
+    return rx.bank(n, Sink, worst)
+
+
+class Count(rx.Reactor):
+    def __init__(
+        self,
+        first: int,
+        worst: int | None = None,
+        size: tuple[int, int] = (1, 1),
+        mode: Literal["up", "down"] = "up",
+        loud: bool = False,
+        seed="none",
+    ):
+        if loud:
+            print(f"{first=} {size=} {mode=} {seed=}")
+        self.source = Source(first)
+        self.sinks = sinks(2, worst)
+        rx.connect(self.source.item, self.sinks.item, broadcast=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit("this is not for import")
+"""
+
+
+@pytest.fixture(autouse=True)
+def modules() -> Iterator[None]:
+    """What a script leaves in this process goes with the test."""
+    before, path = set(sys.modules), sys.path[:]
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__spec__", None) and "pytest" in str(sys.modules[name].__spec__.origin):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    monkeypatch.chdir(tmp_path)
+
+    def write(name: str = "count.py", text: str = COUNT) -> Path:
+        Path(name).write_text(text)
+        return Path(name)
+
+    return write
+
+
+def reactors(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own."""
+    words = [sys.executable, "-m", "reactors", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
+
+
+FAST = ("--fast", "--timeout", "3 ms")
+
+
+# What it runs
+
+
+def test_run_prints_what_the_program_prints_and_a_summary(script: Callable[..., Path]) -> None:
+    result = reactors("run", script(), *FAST, "--first", 5)
+    assert result.exit_code == 0
+    assert result.output.startswith("item 5\nitem 5\nitem 6")
+    assert "12 reactions at 4 tags" in result.output
+
+
+def test_json_is_the_last_line(script: Callable[..., Path]) -> None:
+    result = reactors("run", script(), *FAST, "--first", 5, "--seed", 3, "--json")
+    told = json.loads(result.output.splitlines()[-1])
+    assert (told["tags"], told["reactions"], told["seed"], told["backend"]) == (4, 12, 3, "inline")
+    assert told["final_tag"] == {"time": 3_000_000, "microstep": 0}
+
+
+def test_the_classes_of_a_file_are_found_in_worker_processes(script: Callable[..., Path]) -> None:
+    script()
+    placement = ("--placement", "main.sinks[1]=1", "--placement", "main.sinks[0]=0")
+    run = command("run", "count.py", *FAST, "--first", 5, "--workers", 2, "--json", *placement)
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout.splitlines()[-1])
+    alone = json.loads(reactors("run", "count.py", *FAST, "--first", 5, "--json").output.splitlines()[-1])
+    assert told["backend"] == "process"
+    assert told["digest"] == alone["digest"]
+    assert {row["path"]: row["worker"] for row in told["statistics"]}["main.sinks[1].look"] == 1
+
+
+@pytest.mark.parametrize("name", ["queue.py", "count.v2.py"])
+def test_a_file_with_the_name_of_another_module_takes_the_place_of_none(script: Callable[..., Path], name: str) -> None:
+    script(name)
+    run = command("run", f"{name}:Count", *FAST, "--first", 5, "--workers", 2, "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout.splitlines()[-1])["reactions"] == 12
+
+
+def test_a_trace_is_written(script: Callable[..., Path], tmp_path: Path) -> None:
+    assert reactors("run", script(), *FAST, "--first", 1, "--trace", "trace.json").exit_code == 0
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
+# Which class it is
+
+
+def test_a_class_is_chosen_by_name(script: Callable[..., Path]) -> None:
+    result = reactors("run", f"{script()}:Source", *FAST, "--first", 5, "--json")
+    assert json.loads(result.output)["reactions"] == 4
+
+
+def test_the_class_that_no_other_contains_is_the_program(script: Callable[..., Path]) -> None:
+    text = COUNT.replace("class Count", "class Everything")
+    assert "Parameters of Everything" in reactors("run", script(text=text), "--help").output
+
+
+def test_a_class_named_like_the_file_or_main_is_the_program(script: Callable[..., Path]) -> None:
+    text = "import reactors as rx\nclass One(rx.Reactor): ...\nclass {}(rx.Reactor): ...\n"
+    assert reactors("graph", script("two_parts.py", text.format("TwoParts"))).exit_code == 0
+    assert reactors("graph", script("other.py", text.format("Main"))).exit_code == 0
+
+
+def test_several_classes_that_could_be_meant_are_listed(script: Callable[..., Path]) -> None:
+    text = "import reactors as rx\nclass One(rx.Reactor): ...\nclass Two(rx.Reactor): ...\n"
+    result = reactors("run", script("parts.py", text))
+    assert result.exit_code == 2
+    assert "it defines One, Two: write FILE:One" in result.output
+
+
+# Parameters
+
+
+def test_help_shows_the_parameters_of_the_class(script: Callable[..., Path]) -> None:
+    lines = reactors("run", script(), "--help").output.partition("Parameters of Count:")[2].splitlines()
+    shown = [" ".join(line.split()) for line in lines if line]
+    assert shown == [
+        "--first INTEGER [required]",
+        "--worst INTEGER default: None",
+        "--size <INTEGER INTEGER>... default: (1, 1)",
+        "--mode [up|down] default: up",
+        "--loud / --no-loud default: False",
+        "--count-seed TEXT default: none",
+    ]
+
+
+def test_parameters_are_read_by_their_types(script: Callable[..., Path]) -> None:
+    given = ("--first", "7", "--size", "3", "4", "--mode", "down", "--loud", "--count-seed", "5", "--seed", "6")
+    result = reactors("run", *given, script(), *FAST)
+    assert result.output.startswith("first=7 size=(3, 4) mode='down' seed='5'\n")
+    assert "seed 6" in result.output
+
+
+def test_parameters_without_a_type_are_python_literals(script: Callable[..., Path]) -> None:
+    text = "import reactors as rx\nclass Main(rx.Reactor):\n    def __init__(self, what, *rest, **more): print(repr(what))\n"
+    script("untyped.py", text)
+    for given, shown in (("[1, 2]", "[1, 2]"), ("10 ms", "'10 ms'"), ("3", "3")):
+        assert reactors("run", "untyped.py", "--what", given).output.startswith(shown)
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.py"], "there is no file 'nowhere.py'"),
+        (["count.py:Nothing"], "count.py has no reactor class 'Nothing'; it defines Count, Sink, Source"),
+        (["count.py:Item"], "count.py has no reactor class 'Item'"),
+        ([], "Missing argument 'FILE[:CLASS]'"),
+        (["count.py"], "Missing option '--first'"),
+        (["count.py", "--first", "x"], "'x' is not a valid integer"),
+        (["count.py", "--first", "1", "--last", "2"], "No such option '--last'"),
+        (["count.py", "--first", "1", "--timeout", "5"], "without a unit"),
+        (["count.py", "--first", "1", "--placement", "main"], "write PATH=WORKER"),
+        (["count.py", "--first", "1", "--workers", "0"], "--workers"),
+        (["count.py", "--first", "1", "--trace", "nowhere/t.json"], "there is no folder 'nowhere'"),
+    ],
+)
+def test_misuse_ends_with_2_and_says_why(script: Callable[..., Path], arguments: list[str], message: str) -> None:
+    script()
+    result = reactors("run", *arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def test_an_error_of_ours_is_its_message_alone(script: Callable[..., Path]) -> None:
+    result = reactors("run", script(), "--first", 1, "--placement", "main.nobody=0")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: placement names 'main.nobody'")
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exception_in_a_reaction_is_shown_from_the_users_own_lines(
+    script: Callable[..., Path], workers: int
+) -> None:
+    run = command("run", script(), *FAST, "--first", 1, "--worst", 2, "--workers", workers)
+    assert run.returncode == 1
+    assert 'raise LookupError(f"{item} is the worst")' in run.stderr
+    assert "in look" in run.stderr
+    assert "reactors_runtime" not in run.stderr
+    assert "/reactors/" not in run.stderr
+    assert "\nerror: main.sinks[0].look at 1 ms raised LookupError: Item(n=2) is the worst" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("x = (\n", "SyntaxError: '(' was never closed"),
+        ("import nothing_at_all\n", "ModuleNotFoundError: No module named 'nothing_at_all'"),
+        (
+            "import reactors as rx\nclass Main(rx.Reactor):\n    def __init__(self): 1 / 0\n",
+            "ZeroDivisionError: division by zero",
+        ),
+    ],
+)
+def test_an_exception_of_the_file_is_shown_without_our_lines(script: Callable[..., Path], text: str, last: str) -> None:
+    result = reactors("run", script("broken.py", text))
+    assert result.exit_code == 1
+    assert result.stderr.rstrip().endswith(last)
+    assert result.stderr.count("  File ") == 1
+    assert "broken.py" in result.stderr
+
+
+def test_ctrl_c_ends_with_130(script: Callable[..., Path]) -> None:
+    script()
+    words = [sys.executable, "-u", "-m", "reactors", "run", "count.py", "--first", "1"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        run.stdout.readline()
+        os.kill(run.pid, signal.SIGINT)
+        assert run.wait(60) == 130
+        assert run.stderr.read() == "interrupted\n"
+
+
+# Pictures
+
+
+def test_graph_prints_dot_without_a_file(script: Callable[..., Path]) -> None:
+    result = reactors("graph", script(), "--first", 1, "--expand", "--placement", "main.sinks[1]=1")
+    assert result.exit_code == 0
+    assert result.output.startswith("digraph {")
+    assert "cluster main.sinks[1]" in result.output
+    assert "worker 1" in result.output
+
+
+@needs_dot
+def test_graph_writes_a_picture(script: Callable[..., Path], tmp_path: Path) -> None:
+    result = reactors("graph", script(), "-o", "g.svg", "--first", 1, "--apg", "--workers", 2)
+    assert result.output == "g.svg: <graph of 4 reactors and 3 reactions>\n"
+    assert "level 1" in (tmp_path / "g.svg").read_text()
+
+
+def test_graph_without_dot_says_what_to_install(script: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    script()
+    monkeypatch.setenv("PATH", "")
+    result = reactors("graph", "count.py", "-o", "g.svg", "--first", 1)
+    assert result.exit_code == 1
+    assert "apt install graphviz" in result.stderr
+    assert reactors("graph", "count.py", "-o", "g.mmd", "--first", 1).exit_code == 0
+
+
+def test_graph_refuses_other_suffixes(script: Callable[..., Path]) -> None:
+    result = reactors("graph", script(), "-o", "g.gif", "--first", 1)
+    assert result.exit_code == 2
+    assert "a picture ends in .svg, .png, .pdf, .dot, .gv, .mmd" in result.output
+
+
+# The machine
+
+
+def test_doctor_has_a_verdict_and_a_remedy_for_everything() -> None:
+    result = reactors("doctor", "--json")
+    assert result.exit_code == 0
+    findings = {finding["name"]: finding for finding in json.loads(result.output)}
+    assert findings["core in C"]["verdict"] == "ok"
+    assert {"python", "compiler", "dot", "torch", "numpy", "cores", "memory"} <= set(findings)
+    assert {"processes", "descriptors", "locked memory"} <= set(findings)
+    assert all(finding["remedy"] for finding in findings.values() if finding["verdict"] != "ok")
+    assert "core in C" in reactors("doctor").output
+
+
+def test_doctor_notes_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CC", raising=False)
+    findings = {finding.name: finding for finding in doctor.examine()}
+    assert findings["dot"].verdict == findings["compiler"].verdict == "note"
+    assert "apt install graphviz" in findings["dot"].remedy
+
+
+def test_doctor_reads_the_limits_of_a_process(tmp_path: Path) -> None:
+    limits = tmp_path / "limits"
+    limits.write_text(
+        "Limit                     Soft Limit           Hard Limit           Units     \n"
+        "Max processes             100                  100                  processes \n"
+        "Max open files            1024                 524288               files     \n"
+        "Max locked memory         unlimited            unlimited            bytes     \n"
+    )
+    findings = [(f.name, f.verdict, f.fact) for f in doctor.limits(limits)]
+    assert findings == [
+        ("processes", "note", "100"),
+        ("descriptors", "ok", "1,024"),
+        ("locked memory", "ok", "no limit"),
+    ]
+
+
+def test_doctor_fails_without_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "reactors_runtime._core", None)
+    monkeypatch.delattr("reactors_runtime._core")
+    result = reactors("doctor")
+    assert result.exit_code == 1
+    assert "bad   core in C" in result.output
+
+
+def test_version() -> None:
+    run = command("--version")
+    assert run.stdout == f"reactors, version {version('reactors')}\n"
