@@ -10,7 +10,7 @@ observations of its own, through a physical action. The answers come through a s
 Run:   python multi_agent.py --agents 10
        python multi_agent.py --env pistonball --agents 10 --workers 2
        python multi_agent.py --serve --workers 2
-Needs: pip install 'reactors[rl]'; for pistonball pygame-ce and pymunk too
+Needs: pip install 'reactors[rl]'
 """
 
 import argparse

@@ -6,19 +6,17 @@ what leads to any of them leads to that box. Members that differ get a box for e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from reactors.diagram import Box, Diagram, Symbol, Wire, in_order, spans, times
-from reactors.time import spell
+from reactors.symbols import ENDS, after, ends, parts, symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
-    from reactors.diagram import SymbolKind, WireKind
+    from reactors.diagram import WireKind
     from reactors.graph import Graph
-    from reactors.nodes import ActionNode, PortNode, ReactionNode, ReactorNode, TimerNode
-
-    Part: TypeAlias = PortNode | TimerNode | ActionNode | ReactionNode
+    from reactors.nodes import ReactorNode
 
 
 def reactors(graph: Graph, *, expand: bool = False, placed: Sequence[int] | None = None) -> Diagram:
@@ -64,13 +62,20 @@ def precedence(graph: Graph, *, expand: bool = False, placed: Sequence[int] | No
     for identity, count in counts.items():
         drawn[identity].notes[0] += times(count if count > 1 else None)
     wires: dict[tuple[str, str], Wire] = {}
-    for before, after in graph.apg.edges:
-        ports = graph.apg.edges[before, after]["ports"]
-        ends = symbol_of[before].id, symbol_of[after].id
-        wire = wires.setdefault(ends, Wire(*ends, kind="order", channels=0))
+    for before, later in graph.apg.edges:
+        ports = graph.apg.edges[before, later]["ports"]
+        pair = symbol_of[before].id, symbol_of[later].id
+        wire = wires.setdefault(pair, Wire(*pair, kind="order", channels=0))
         wire.kind = "connection" if ports else wire.kind
         wire.channels += 1
     return Diagram(levels, in_order(wires.values(), drawn.values()), folding.workers)
+
+
+K = TypeVar("K")
+
+
+def _add(counts: dict[K, int], what: K) -> None:
+    counts[what] = counts.get(what, 0) + 1
 
 
 class _Folding:
@@ -90,7 +95,7 @@ class _Folding:
     def _draw(self, node: ReactorNode, identity: str, name: str, count: int | None) -> Box:
         box = self.box_of[node.path] = Box(identity, name, node.class_name, count)
         self._drawn.append(node)
-        for path, symbol in _symbols(node, identity):
+        for path, symbol in symbols(node, identity):
             box.symbols.append(symbol)
             self.symbol_of[path] = symbol
         for members, called, number in self._groups(node):
@@ -103,7 +108,7 @@ class _Folding:
     def _join(self, node: ReactorNode, drawn: ReactorNode) -> None:
         """Let what is drawn of one reactor stand for another of the same shape."""
         self.box_of[node.path] = self.box_of[drawn.path]
-        for one, other in zip(_parts(node), _parts(drawn), strict=True):
+        for one, other in zip(parts(node), parts(drawn), strict=True):
             self.symbol_of[one.path] = self.symbol_of[other.path]
         for child, drawn_child in zip(node.children, drawn.children, strict=True):
             self._join(child, drawn_child)
@@ -134,7 +139,7 @@ class _Folding:
             tuple((timer.name, timer.offset, timer.period) for timer in node.timers),
             tuple((action.name, action.physical, action.min_delay) for action in node.actions),
             tuple((r.name, r.stops, r.deadline, r.native) for r in node.reactions),
-            tuple(tuple(end[at:] for end in _ends(node, r, group)) for r in node.reactions for group in _ENDS),
+            tuple(tuple(end[at:] for end in ends(node, r, group)) for r in node.reactions for group in ENDS),
             tuple((child.name, self._shape(child)) for child in node.children),
             tuple((c.source[at:], c.target[at:], c.delay, c.physical) for c in node.connections),
         )
@@ -154,90 +159,15 @@ class _Folding:
             identity = self.symbol_of[reaction.path].id
             groups: tuple[tuple[str, WireKind], ...] = (("triggers", "trigger"), ("uses", "use"))
             for group, kind in groups:
-                for end in _ends(node, reaction, group):
+                for end in ends(node, reaction, group):
                     symbol = self._symbol(end)
                     yield Wire(symbol.id, identity, kind, delayed=symbol.kind.endswith("action"))
-            for end in _ends(node, reaction, "effects"):
+            for end in ends(node, reaction, "effects"):
                 yield Wire(identity, self._symbol(end).id, "effect")
         for c in node.connections:
-            note = ", ".join(filter(None, (_after(c.delay), "physical" if c.physical else "")))
-            ends = self._symbol(c.source).id, self._symbol(c.target).id
-            yield Wire(*ends, "connection", note, delayed=c.delay != (0, 0) or c.physical, physical=c.physical)
+            note = ", ".join(filter(None, (after(c.delay), "physical" if c.physical else "")))
+            source, target = self._symbol(c.source).id, self._symbol(c.target).id
+            yield Wire(source, target, "connection", note, delayed=c.delay != (0, 0) or c.physical, physical=c.physical)
 
     def _symbol(self, path: str) -> Symbol:
         return self.symbol_of.get(path) or self.symbol_of[path[: path.rindex("[")]]  # a channel of a multiport
-
-
-K = TypeVar("K")
-
-_ENDS = ("triggers", "uses", "effects")
-_BUILTIN: dict[str, SymbolKind] = {"startup": "startup", "shutdown": "shutdown"}
-
-
-def _ends(node: ReactorNode, reaction: ReactionNode, group: str) -> list[str]:
-    """The paths of what a reaction names; startup and shutdown have none in the program, and get one here."""
-    ends: list[str] = getattr(reaction, group)
-    return [f"{node.path}|{end}" if end in _BUILTIN else end for end in ends]
-
-
-def _parts(node: ReactorNode) -> Iterator[Part]:
-    parts: tuple[Iterable[Part], ...] = node.inputs, node.timers, node.actions, node.reactions, node.outputs
-    for group in parts:
-        yield from group
-
-
-def _symbols(node: ReactorNode, identity: str) -> Iterator[tuple[str, Symbol]]:
-    """The symbols of one reactor by path, in the order in which values go through it."""
-    named = {end for reaction in node.reactions for end in reaction.triggers}
-
-    def symbol(part: Part, kind: SymbolKind, *notes: str) -> tuple[str, Symbol]:
-        made = Symbol(f"{identity}.{part.name}", kind, part.name, [note for note in notes if note])
-        made.detail = made.id
-        return part.path, made
-
-    def builtin(kind: SymbolKind) -> tuple[str, Symbol]:
-        return f"{node.path}|{kind}", Symbol(f"{identity}|{kind}", kind, kind, detail=f"{kind} of {identity}")
-
-    def port(part: PortNode, kind: SymbolKind) -> tuple[str, Symbol]:
-        path, made = symbol(part, kind)
-        made.name = part.name if part.width is None else f"{part.name}[{part.width}]"
-        made.detail += f": {part.type}" if part.type else ""
-        return path, made
-
-    if "startup" in named:
-        yield builtin("startup")
-    for port_node in node.inputs:
-        yield port(port_node, "input")
-    for timer in node.timers:
-        yield symbol(timer, "timer", _when(timer))
-    for action in node.actions:
-        kind: SymbolKind = "physical action" if action.physical else "logical action"
-        yield symbol(action, kind, f"after {spell(action.min_delay)}" if action.min_delay else "")
-    for reaction in node.reactions:
-        deadline = "" if reaction.deadline is None else f"deadline {spell(reaction.deadline)}"
-        stop, native = "stop" if reaction.stops else "", "C" if reaction.native else ""
-        path, made = symbol(reaction, "reaction", deadline, stop, native)
-        made.number = reaction.number
-        yield path, made
-    if "shutdown" in named:
-        yield builtin("shutdown")
-    for port_node in node.outputs:
-        yield port(port_node, "output")
-
-
-def _when(timer: TimerNode) -> str:
-    if timer.period is None:
-        return f"once at {spell(timer.offset)}"
-    every = f"every {spell(timer.period)}"
-    return f"{every} from {spell(timer.offset)}" if timer.offset else every
-
-
-def _after(delay: tuple[int, int]) -> str:
-    ns, microsteps = delay
-    if ns:
-        return f"after {spell(ns)}"
-    return f"{microsteps} microstep{'s' * (microsteps > 1)}" if microsteps else ""
-
-
-def _add(counts: dict[K, int], what: K) -> None:
-    counts[what] = counts.get(what, 0) + 1

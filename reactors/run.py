@@ -81,7 +81,7 @@ def run(
         raise StructureError("rx.run inside of a reaction: a program cannot run another one in the same thread")
     checked(workers, backend, seed, max_microsteps)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
-    graph = main if isinstance(main, Graph) else Graph(whole(main))
+    graph = main if isinstance(main, Graph) else Graph(whole(main), debug=debug)
     if any(reactor._engine is not None for reactor in graph.reactors):
         raise StructureError(f"{graph.main.path} is running already; wait for its end, or make another one")
     way = chosen(backend, workers)

@@ -92,13 +92,14 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(autouse=True)
-def modules() -> Iterator[None]:
+def modules(tmp_path: Path) -> Iterator[None]:
     """What a script leaves in this process goes with the test."""
     before, path = set(sys.modules), sys.path[:]
     yield
     sys.path[:] = path
     for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__spec__", None) and "pytest" in str(sys.modules[name].__spec__.origin):
+        spec = sys.modules[name].__spec__
+        if spec is not None and str(spec.origin).startswith(str(tmp_path)):
             del sys.modules[name]
 
 
@@ -218,7 +219,7 @@ def test_parameters_are_read_by_their_types(script: Callable[..., Path]) -> None
 
 
 def test_parameters_without_a_type_are_python_literals(script: Callable[..., Path]) -> None:
-    text = "import reactors as rx\nclass Main(rx.Reactor):\n    def __init__(self, what, *rest, **more): print(repr(what))\n"
+    text = "import reactors as rx\nclass Main(rx.Reactor):\n    def __init__(self, what, *rest): print(repr(what))\n"
     script("untyped.py", text)
     for given, shown in (("[1, 2]", "[1, 2]"), ("10 ms", "'10 ms'"), ("3", "3")):
         assert reactors("run", "untyped.py", "--what", given).output.startswith(shown)

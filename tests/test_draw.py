@@ -44,10 +44,10 @@ class Station(rx.Reactor):
     def __init__(self, filters: int = 1) -> None:
         self.sensor = Sensor()
         self.filters = [Filter() for _ in range(filters)]
-        self.sensor.reading >> self.filters[0].raw
+        rx.connect(self.sensor.reading, self.filters[0].raw)
         for one, other in zip(self.filters, self.filters[1:], strict=False):
-            one.smooth >> other.raw
-        self.filters[-1].smooth >> self.smooth
+            rx.connect(one.smooth, other.raw)
+        rx.connect(self.filters[-1].smooth, self.smooth)
 
 
 class Controller(rx.Reactor):
@@ -94,7 +94,7 @@ class Plant(rx.Reactor):
         self.stations = rx.bank(n, Station)
         self.controller = Controller(n)
         self.valve = Valve()
-        self.stations.smooth >> self.controller.readings
+        rx.connect(self.stations.smooth, self.controller.readings)
         rx.connect(self.controller.command, self.valve.command, after="2 ms")
         rx.connect(self.valve.position, self.controller.setpoint, physical=True)
         self.add_reaction(self.controller.alarm, self.log)
@@ -108,8 +108,8 @@ class Loop(rx.Reactor):
     def __init__(self) -> None:
         self.sensor, self.head = Sensor(), rx.bank(3, Filter)
         self.joined = Joint()
-        self.sensor.reading >> self.joined.first
-        self.joined.out >> self.head[0].raw
+        rx.connect(self.sensor.reading, self.joined.first)
+        rx.connect(self.joined.out, self.head[0].raw)
         rx.connect(self.head[0].smooth, self.head[1].raw)
         rx.connect(self.head[1].smooth, self.head[2].raw)
         rx.connect(self.head[2].smooth, self.joined.second, after=0)
@@ -286,9 +286,9 @@ def test_members_of_a_bank_at_different_levels_stand_apart() -> None:
     class Chain(rx.Reactor):
         def __init__(self) -> None:
             self.sensor, self.line = Sensor(), rx.bank(3, Filter)
-            self.sensor.reading >> self.line[0].raw
-            self.line[0].smooth >> self.line[1].raw
-            self.line[1].smooth >> self.line[2].raw
+            rx.connect(self.sensor.reading, self.line[0].raw)
+            rx.connect(self.line[0].smooth, self.line[1].raw)
+            rx.connect(self.line[1].smooth, self.line[2].raw)
 
     diagram = folding.precedence(rx.Graph(Chain()))
     assert [[symbol.name for symbol in box.symbols] for box in diagram.boxes] == [
