@@ -143,7 +143,7 @@ void rx_view(rx_worker *w, rx_worker_view *view)
 }
 
 int64_t rx_clock_ns(void) { return rx__clock(); }
-int64_t rx_physical_time(rx_worker *w) { return rx__clock() - w->image->start_ns; }
+int64_t rx_physical_time(rx_worker *w) { return w->started ? rx__clock() - w->image->start_ns : 0; }
 
 void rx_set_native(rx_worker *w, uint32_t reaction, uint64_t function, uint64_t state)
 {
@@ -570,7 +570,7 @@ static int64_t stopped(rx_worker *w)
         w->want = rx__forever();
         rx__wait(w, others_done);
     }
-    rx__put(&w->bell->finished, (uint64_t)(rx__clock() - w->image->start_ns));
+    rx__put(&w->bell->finished, w->started ? (uint64_t)(rx__clock() - w->image->start_ns) : 1);
     return RX_DONE;
 }
 

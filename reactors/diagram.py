@@ -7,6 +7,7 @@ texts are written from. What anything looks like is not said here, but for the c
 from __future__ import annotations
 
 import colorsys
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -27,7 +28,7 @@ class Symbol:
     notes: list[str] = field(default_factory=list)  # what there is to say below the name
     number: int = 0  # of a reaction
     detail: str = ""  # for whoever points at it
-    workers: dict[int, int] = field(default_factory=dict)  # worker: how many of what it stands for are there
+    workers: Counter[int] = field(default_factory=Counter)  # how many of what it stands for each has
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class Box:
     name: str
     kind: str = ""  # its class
     count: int | None = None  # how many members of a bank it stands for
-    workers: dict[int, int] = field(default_factory=dict)
+    workers: Counter[int] = field(default_factory=Counter)
     symbols: list[Symbol] = field(default_factory=list)
     boxes: list[Box] = field(default_factory=list)
     in_order: bool = True  # whether its reactions are executed in their order

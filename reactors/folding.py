@@ -6,7 +6,8 @@ what leads to any of them leads to that box. Members that differ get a box for e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections import Counter
+from typing import TYPE_CHECKING
 
 from reactors.diagram import Box, Diagram, Symbol, Wire, in_order, spans, times
 from reactors.symbols import ENDS, after, ends, parts, symbols
@@ -46,7 +47,7 @@ def precedence(graph: Graph, *, expand: bool = False, placed: Sequence[int] | No
     levels: list[Box] = []
     drawn: dict[str, Symbol] = {}
     symbol_of: dict[str, Symbol] = {}
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for name, row in zip(graph.names, graph.program.reactions, strict=True):
         box, symbol = folding.box_of[graph.program.reactors[row.reactor].path], folding.symbol_of[name]
         while row.level >= len(levels):
@@ -56,9 +57,9 @@ def precedence(graph: Graph, *, expand: bool = False, placed: Sequence[int] | No
             drawn[identity] = Symbol(identity, "reaction", symbol.name, [box.id], symbol.number, symbol.detail)
             levels[row.level].symbols.append(drawn[identity])
         symbol_of[name] = drawn[identity]
-        _add(counts, identity)
+        counts[identity] += 1
         if placed is not None:
-            _add(drawn[identity].workers, placed[row.reactor])
+            drawn[identity].workers[placed[row.reactor]] += 1
     for identity, count in counts.items():
         drawn[identity].notes[0] += times(count if count > 1 else None)
     wires: dict[tuple[str, str], Wire] = {}
@@ -69,13 +70,6 @@ def precedence(graph: Graph, *, expand: bool = False, placed: Sequence[int] | No
         wire.kind = "connection" if ports else wire.kind
         wire.channels += 1
     return Diagram(levels, in_order(wires.values(), drawn.values()), folding.workers)
-
-
-K = TypeVar("K")
-
-
-def _add(counts: dict[K, int], what: K) -> None:
-    counts[what] = counts.get(what, 0) + 1
 
 
 class _Folding:
@@ -90,7 +84,7 @@ class _Folding:
         self._shapes: dict[Hashable, int] = {}
         self._draw(graph.root, "main", "main", None)
         for reactor, worker in zip(graph.program.reactors, placed or (), strict=False):
-            _add(self.box_of[reactor.path].workers, worker)
+            self.box_of[reactor.path].workers[worker] += 1
 
     def _draw(self, node: ReactorNode, identity: str, name: str, count: int | None) -> Box:
         box = self.box_of[node.path] = Box(identity, name, node.class_name, count)

@@ -74,7 +74,7 @@ def run(
     ...     def hello(self):
     ...         print("hello at", self.tag)
     >>> rx.run(Once()).reactions
-    hello at (0 ns, 0)
+    hello at 0 s
     1
     """
     if executing.program:
@@ -85,6 +85,10 @@ def run(
     if any(reactor._engine is not None for reactor in graph.reactors):
         raise StructureError(f"{graph.main.path} is running already; wait for its end, or make another one")
     way = chosen(backend, workers)
+    if way == "process":
+        from reactors_runtime.workers import warm_up
+
+        warm_up(("reactors.shipping",))  # the server starts while the program is elaborated
     program = graph.program
     physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
     options = Options(

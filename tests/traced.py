@@ -17,8 +17,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LAST_TIME = 20  # dice that would go on forever do not: after this time, or this microstep, they say no
-LAST_MICROSTEP = 4
+# Dice that would go on forever do not: they say no after this time, this microstep, or so many reactions of a reactor.
+LAST_TIME, LAST_MICROSTEP, MOST_REACTIONS = 20, 4, 100
 
 
 class Dice:
@@ -82,7 +82,8 @@ def saw(reactor: Any, number: int, inputs: dict[str, Any], salt: int = 0) -> Dic
     if "log" not in vars(reactor):
         reactor.log = []
     reactor.log.append((tag, number, seen))
-    return Dice((salt, reactor.path, number, tag, seen), over=tag[0] > LAST_TIME or tag[1] > LAST_MICROSTEP)
+    over = tag[0] > LAST_TIME or tag[1] > LAST_MICROSTEP or len(reactor.log) > MOST_REACTIONS
+    return Dice((salt, reactor.path, number, tag, seen), over=over)
 
 
 def stacked(port: Any) -> None:

@@ -316,7 +316,7 @@ inline conclude()
 	t = TO_ME(2); s = MIN(s, t);
 	still = !running && view[0] == FOREVER && view[1] == FOREVER && view[2] == FOREVER;
 	printf("%d: snapshot %d %d %d, bound %d, was %d\n", me, view[0], view[1], view[2], s, bound);
-	bound = MAX(bound, s);
+	bound = MAX(bound, s + 1);
 	KEEP(0); KEEP(1); KEEP(2);
 	near = (running -> 0 : FOREVER);
 #ifndef NO_MATES
@@ -368,7 +368,7 @@ inline begin_tag()
 	reached[me] = MARK(g, 0);
 	running = true;
 	visiting = !((me == 0 || may[0] > g) && (me == 1 || may[1] > g) && (me == 2 || may[2] > g));
-	bound = (bound > g -> bound : 0);           /* forget what is of no use any more, for fewer states */
+	bound = (bound > g + 1 -> bound : 0);           /* forget what is of no use any more, for fewer states */
 	FORGET(0); FORGET(1); FORGET(2);
 	near = 0; own = 0; still = false;
 	here = ((ticks >> g) & 1) << 7;
@@ -445,7 +445,7 @@ inline learn_of_stop()
 		own = MIN(own, stop);
 		publish(own);
 #ifndef STARVED_CACHE
-		bound = MIN(bound, stop);
+		bound = MIN(bound, stop + 1);
 		may[0] = MIN(may[0], stop); may[1] = MIN(may[1], stop); may[2] = MIN(may[2], stop)
 #endif
 	:: else
@@ -461,8 +461,9 @@ inline starve()
 }
 #endif
 
-#define BEGINS     (g < FOREVER && MARK(g, 0) >= reached[me] && g <= bound)
+#define BEGINS     (g < FOREVER && MARK(g, 0) >= reached[me] && g < bound)
 #define STARVES    (still && stop == FOREVER && starved == FOREVER)
+#define ROOM       (len(ring[ring_of[c]]) < CAPACITY)
 #define NEXT_READ  (visiting && READ(c) < CHANNELS)
 
 proctype worker(byte me)
@@ -472,7 +473,8 @@ proctype worker(byte me)
 	byte here;                      /* bits of channels: present at this tag; the eighth is its own event */
 	byte writes;                    /* bits of channels: written by the reaction that runs */
 	byte view[WORKERS], may[WORKERS];
-	byte own, g, bound, near, rank, c, x, s, t, ch;
+	byte bound;                     /* tags before it may begin, of its own events */
+	byte own, g, near, rank, c, x, s, t, ch;
 	byte stop = FOREVER;
 	bool running, visiting, runs, looked, took, still;
 
@@ -483,8 +485,8 @@ idle:	drain();
 	atomic { learn_of_stop() };
 #endif
 	if
-	:: atomic { !HAS_MATE && own <= bound && own < FOREVER -> took = false; g = own; goto found }
-	:: d_step { HAS_MATE || bound < own || own == FOREVER -> took = false; near = FOREVER; look_at_lines() }
+	:: atomic { !HAS_MATE && own < bound && own < FOREVER -> took = false; g = own; goto found }
+	:: d_step { HAS_MATE || own >= bound || own == FOREVER -> took = false; near = FOREVER; look_at_lines() }
 	fi;
 	look_at_rings();
 	atomic {
@@ -530,12 +532,16 @@ body:		atomic {
 #endif
 		};
 		do
-		:: atomic { c < CHANNELS && len(ring[ring_of[c]]) < CAPACITY -> send() }
-		:: d_step { c < CHANNELS && len(ring[ring_of[c]]) == CAPACITY -> tell(); quiet = quiet | ME };
+		:: atomic { c < CHANNELS && ROOM -> send() }
+		:: d_step { c < CHANNELS && !ROOM -> tell() };
+			do
+			:: atomic { ROOM -> break }
+			:: d_step { !ROOM -> quiet = quiet | ME };
 #ifndef FULL_UNDRAINED
-			drain();
+				drain();
 #endif
-			!(quiet & ME)
+				!(quiet & ME)
+			od
 		:: atomic { c == CHANNELS ->
 			c = 0; writes = 0;
 			if :: runs && WRITE(0) < CHANNELS -> progress(MARK(g, rank + 1)) :: else fi;
