@@ -6,6 +6,7 @@ thread per worker, or a process per worker. The core that they run is the same, 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -86,9 +87,10 @@ def run(
         raise StructureError(f"{graph.main.path} is running already; wait for its end, or make another one")
     way = chosen(backend, workers)
     if way == "process":
-        from reactors_runtime.workers import warm_up
+        from reactors_runtime import servers
 
-        warm_up(("reactors.shipping",))  # the server starts while the program is elaborated
+        with contextlib.suppress(servers.ServerDied):  # what is wrong with it is said when it is needed
+            servers.warm_up(("reactors.shipping",))  # it starts while the image is made
     program = graph.program
     physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
     options = Options(
