@@ -155,6 +155,7 @@ static void test_a_listener_may_act_at_any_time_from_the_clock_on(void)
 {
     circle c = new_circle(1);
     publish(c, rx__forever(), rx__forever(), rx__forever());
+    c.w[1]->started = 1;
     int64_t before = rx_physical_time(c.w[1]);
     rx__snapshot(c.w[1]);
     int64_t after = rx_physical_time(c.w[1]);
