@@ -14,8 +14,10 @@ import pytest
 from tests.conftest import PROC, children
 
 PROGRAM = """
-import sys, time
+import signal, sys
 import reactors as rx
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts the tests in the background ignores it
 
 class Busy(rx.Reactor):
     tick = rx.Timer(period="10 ms")
