@@ -12,18 +12,21 @@
  *
  * What is asserted: the consumer gets every message whole and in order. What the onlooker gets is not later than any
  * message that lay unread in the ring all the while it looked; messages that came or went meanwhile are covered by the
- * heads of those who put or took them. The reader gets a whole publication, and the one that is current as it ends. */
+ * heads of those who put or took them. A reader gets a whole publication, and the one that is current as it ends.
+ *
+ * The ring and the line have nothing in common, so each is checked alone: the line with -DLINE. Three workers each.
+ * Bounded: MESSAGES, through a ring of CAPACITY, so that every slot is used again and again; PUBLISHED. */
 
 #define CAPACITY  2
-#define MESSAGES  5
-#define PUBLISHED 3
+#define MESSAGES  6
+#define PUBLISHED 4
 
 /* Send tags never decrease within a ring. Of any two neighbours here, one half from each can be later than both. */
 #define TIME(n)  ((n) / 2)
 #define MICRO(n) (((n) + 1) % 2)
 #define TAG(time, micro) ((time) * 2 + (micro))
 
-/* the ring */
+#ifndef LINE
 byte time[CAPACITY], micro[CAPACITY];
 byte head;                      /* the consumer's */
 byte tail;                      /* the producer's */
@@ -33,10 +36,18 @@ active proctype producer()
 {
 	do
 	:: tail < MESSAGES ->
+#ifndef FULL_IGNORED
 		tail - head < CAPACITY;
+#endif
+#ifdef TAIL_BEFORE_MESSAGE
+		tail++;
+		time[(tail - 1) % CAPACITY] = TIME(tail - 1);
+		micro[(tail - 1) % CAPACITY] = MICRO(tail - 1)
+#else
 		time[tail % CAPACITY] = TIME(tail);
 		micro[tail % CAPACITY] = MICRO(tail);
 		tail++
+#endif
 	:: tail == MESSAGES -> break
 	od
 }
@@ -47,6 +58,9 @@ active proctype consumer()
 	do
 	:: head < MESSAGES ->
 		atomic { tail > head -> next = head; end = tail };
+#ifdef HEAD_BEFORE_TAKEN
+		head = end;
+#endif
 		do
 		:: next < end ->
 			assert(time[next % CAPACITY] == TIME(next) && micro[next % CAPACITY] == MICRO(next));
@@ -88,7 +102,7 @@ look:	version = moved;
 done:	skip
 }
 
-/* the line */
+#else
 byte version, line_time, line_micro;
 byte current;                   /* for the assertion: number of the publication, as it becomes visible */
 
@@ -106,7 +120,7 @@ active proctype publisher()
 	od
 }
 
-active proctype reader()
+active [2] proctype reader()
 {
 	byte before, t, m;
 look:	before = version;
@@ -125,3 +139,4 @@ look:	before = version;
 		assert(current == 0 || t == TIME(current) && m == MICRO(current))
 	}
 }
+#endif

@@ -34,6 +34,10 @@
  * workers come to the end, having done the stop tag, is spin's check for invalid end states; that they do not run in
  * circles, its check for cycles: who waits is blocked until somebody publishes, so a run without a cycle ends.
  *
+ * Bounded: three workers, a few wires and ranks, events of one's own in the masks of `events`, nothing sent beyond UNTIL,
+ * rings of CAPACITY. Not here: a timeout (idle, beyond, stop_is_certain), stop_waits, physical actions and the inbox,
+ * values and their slots. Whom a publication wakes, and how one sleeps, is in park.pml.
+ *
  * Memory is sequentially consistent here. C11 acquire and release are enough for the protocol, since a snapshot only has
  * to be closed under "happened before", not to have existed at one instant; the memory orders are csrc/tests' business. */
 
@@ -527,7 +531,7 @@ body:		atomic {
 #ifdef PASSED_EARLY
 			if :: runs && WRITE(0) < CHANNELS -> progress(MARK(g, rank + 1)) :: else fi;
 #endif
-#ifdef HEAD_RAISED_EARLY
+#ifdef HEAD_BEFORE_MESSAGE
 			if :: rank + 1 == ranks[me] -> find_own(); publish(own); own = 0 :: else fi;
 #endif
 		};
