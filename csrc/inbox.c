@@ -99,7 +99,9 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
         rx__put32(&inbox->lock, 0);
         if (open > 0) rx__ring_bell(base, worker);
         if (open <= 0 || !full) return open;
+        void *held = rx__let_go ? rx__let_go() : NULL;       /* whoever makes room may need it */
         sched_yield();
+        if (rx__take_back) rx__take_back(held);
     }
 }
 

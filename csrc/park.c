@@ -94,11 +94,16 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
     return result ? result : error == EINTR && w->solo ? RX_INTERRUPTED : 0;
 }
 
+void *(*rx__let_go)(void);
+void (*rx__take_back)(void *);
+
 int rx__wait(rx_worker *w, int (*done)(rx_worker *))
 {
     w->until = INT64_MAX;
     int result = done(w);
     if (result) return result;
+    *w->current = -1;
+    void *held = rx__let_go ? rx__let_go() : NULL;
     int64_t began = rx__clock(), now = began;
     w->bell->waits++;
     for (;;) {
@@ -117,5 +122,6 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
     if (result > 0 && now - began < w->spin) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
     else w->spin = w->spin / 2 > w->image->spin_ns / 16 ? w->spin / 2 : w->image->spin_ns / 16;
     w->bell->waited_ns += (uint64_t)(rx__clock() - began);
+    if (rx__take_back) rx__take_back(held);
     return result;
 }

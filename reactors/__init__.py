@@ -10,7 +10,7 @@ A map of the rooms, from what users write down to what runs:
 - connect                                       wires between them
 - graph: tree, wiring, ends, levels, check      from `main` to a graph of integers, and every error that needs no run
 - nodes, diagram, draw, cli                     pictures and the command line
-- run: access, binding, result                  ports that are alive, and running
+- run: access, binding, debug, standstill, result   ports that are alive, and running
 - shipping                                      to worker processes and back
 """
 
@@ -18,6 +18,7 @@ from reactors.actions import LogicalAction, PhysicalAction, Timer
 from reactors.bank import Bank, bank
 from reactors.connect import connect
 from reactors.errors import (
+    ActionValueError,
     ArgumentError,
     CausalityError,
     ContainmentError,
@@ -30,9 +31,12 @@ from reactors.errors import (
     MismatchError,
     OutsideReactionError,
     ParameterError,
+    PlacementError,
     ReactionError,
     ReactorError,
     ReactorWarning,
+    RunWhileImported,
+    SharedValueError,
     ShippingError,
     StructureError,
     UndeclaredAccessError,
@@ -54,6 +58,7 @@ from reactors.time import Tag
 from reactors.triggers import shutdown, startup, stop
 
 __all__ = [
+    "ActionValueError",
     "ArgumentError",
     "Bank",
     "CausalityError",
@@ -72,11 +77,14 @@ __all__ = [
     "OutsideReactionError",
     "ParameterError",
     "PhysicalAction",
+    "PlacementError",
     "ReactionError",
     "Reactor",
     "ReactorError",
     "ReactorWarning",
     "Result",
+    "RunWhileImported",
+    "SharedValueError",
     "ShippingError",
     "StructureError",
     "Tag",

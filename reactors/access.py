@@ -21,8 +21,8 @@ from numpy import ndarray
 from reactors.errors import ActionValueError, OutsideReactionError, UndeclaredAccessError, ValueMismatchError
 from reactors.time import duration
 from reactors_runtime import engine as engines
-from reactors_runtime._core import lib
-from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, SequenceStore, dumps, loads, outside, read_only
+from reactors_runtime._doors import Door
+from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,26 +30,19 @@ if TYPE_CHECKING:
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
 
-_OPEN, _PRESENT, _WRITABLE = 1, 2, 4
-READABLE, WRITTEN = _OPEN | _PRESENT, _OPEN | _PRESENT | _WRITABLE
+_PRESENT = 2
+READABLE, WRITTEN = 3, 7
 
 
-class Live:
+class Live(Door):
     """What is common to everything with a door. Always on top of the class that the object has at rest."""
 
     where: Callable[[], str]  # path, file and line, as errors name it
     _engine: Engine
     _element: int
-    _doors: memoryview
     _door: int
-    _where: memoryview
 
-    @property
-    def is_present(self) -> bool:
-        door = self._doors[self._door]
-        if door & _OPEN:
-            return door & _PRESENT != 0
-        self._refuse("is_present", "triggers or uses")
+    is_present = Door._is_present
 
     def _refuse(self, use: str, kind: str) -> NoReturn:
         running = self._engine.running()
@@ -71,25 +64,15 @@ class LivePort(Live):
 
     _type: Any
 
-    @property
-    def value(self) -> Any:
-        door = self._doors[self._door]
-        if door & _PRESENT:
-            return self._get()
-        if door:
-            return None
-        self._refuse("value", "triggers or uses")
-
-    def set(self, value: Any) -> None:
-        if not self._doors[self._door] & _WRITABLE:
-            self._refuse("set", "effects")
-        self._put(snapshot(value) if value.__class__ is np.ndarray else value)
-        self._doors[self._door] = WRITTEN
+    value = Door._value
+    set = Door._set
 
     def _get(self) -> Any:
+        """The value, where it is in no list."""
         raise NotImplementedError
 
     def _put(self, value: Any) -> None:
+        """Keep a value that cannot be kept just as it is."""
         raise NotImplementedError
 
     @property
@@ -120,51 +103,10 @@ class NoSource(LivePort):
 
 
 class ObjectPort(LivePort):
-    """Objects by reference, here and now. Every look-up counts: this is most of what a small reaction does."""
+    """Objects by reference, to readers on this worker, or on other threads."""
 
-    _store: ObjectStore
-
-    @property
-    def value(self) -> Any:
-        door = self._doors[self._door]
-        if door & 2:  # _PRESENT; a literal, for globals cost a look-up
-            return self._store.value
-        if door:
-            return None
-        self._refuse("value", "triggers or uses")
-
-    def set(self, value: Any) -> None:
-        doors, door = self._doors, self._door
-        if doors[door] < 4:  # not _WRITABLE
-            self._refuse("set", "effects")
-        if value.__class__ is ndarray:
-            value = snapshot(value)
-        self._store.value = value
-        doors[door] = 7  # WRITTEN
-
-
-class SequencePort(LivePort):
-    """Objects by reference, to readers later or on other threads."""
-
-    _store: SequenceStore
-
-    @property
-    def value(self) -> Any:
-        door = self._doors[self._door]
-        if door & 2:
-            return self._store.values[self._where[self._door]]
-        if door:
-            return None
-        self._refuse("value", "triggers or uses")
-
-    def set(self, value: Any) -> None:
-        doors, door = self._doors, self._door
-        if doors[door] < 4:
-            self._refuse("set", "effects")
-        if value.__class__ is ndarray:
-            value = snapshot(value)
-        self._store.put(self._where[door], self._engine.low[door], value)
-        doors[door] = 7
+    def _put(self, value: Any) -> None:
+        self._keep(snapshot(value))
 
 
 class PicklePort(LivePort):
@@ -175,17 +117,19 @@ class PicklePort(LivePort):
 
     def _get(self) -> Any:
         store = self._store
-        return store.value if store.__class__ is ObjectStore else store.get(self._where[self._door])
+        return store.values[0] if store.__class__ is ObjectStore else store.get(self._engine.where[self._door])
 
     def _put(self, value: Any) -> None:
+        if value.__class__ is np.ndarray:
+            value = snapshot(value)
         try:
-            self._pickled.put(self._where[self._door], value)
+            self._pickled.put(self._engine.where[self._door], value)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             raise ValueMismatchError(
                 f"{self.where()}: a {type(value).__name__} cannot be sent to another process ({error}); "
                 f"send plain data, or place both reactors on one worker"
             ) from error
-        self._store.value = value
+        self._store.values[0] = value
 
 
 class ArrayPort(LivePort):
@@ -194,15 +138,10 @@ class ArrayPort(LivePort):
     _store: ArrayStore
     _tensors: dict[int, Any] | None = None
 
-    @property
-    def value(self) -> Any:
-        door = self._doors[self._door]
-        if door & _PRESENT:
-            where = self._where[self._door]
-            return self._store.views[where] if where < OUTSIDE else self._store.get(where)
-        if door:
-            return None
-        self._refuse("value", "triggers or uses")
+    loan = Door._loan
+
+    def _get(self) -> Any:
+        return self._store.get(self._engine.where[self._door])
 
     @property
     def array(self) -> Any:
@@ -214,7 +153,7 @@ class ArrayPort(LivePort):
 
         if not self.is_present:
             return None
-        where = self._where[self._door]
+        where = self._engine.where[self._door]
         if self._tensors is None:
             self._tensors = {}
         tensor = self._tensors.get(where)
@@ -224,24 +163,13 @@ class ArrayPort(LivePort):
             tensor = self._tensors[where] = torch.from_numpy(self._store.slots[where])
         return tensor
 
-    def loan(self) -> Any:
-        if not self._doors[self._door] & _WRITABLE:
-            self._refuse("loan", "effects")
-        return self._store.slots[self._where[self._door]]
-
-    def set(self, value: Any) -> None:
-        doors, door = self._doors, self._door
-        if doors[door] < 4:
-            self._refuse("set", "effects")
+    def _put(self, value: Any) -> None:
         store = self._store
-        slot = store.slots[self._where[door]]
-        if value is slot:
-            pass  # the loan: it is there already
-        elif value.__class__ is ndarray and value.dtype is store.dtype and value.shape == store.shape:
+        slot = store.slots[self._engine.where[self._door]]
+        if value.__class__ is ndarray and value.dtype is store.dtype and value.shape == store.shape:
             slot[...] = value
         else:
             copy_into(slot, value, self)
-        doors[door] = 7
 
 
 def copy_into(slot: Any, value: Any, port: Any) -> None:
@@ -380,28 +308,14 @@ class LiveTimer(Live):
 class LiveLogicalAction(Live):
     """Schedules events of this worker."""
 
-    _action: int
+    value = Door._value
+    schedule = Door._schedule
 
-    @property
-    def value(self) -> Any:
-        door = self._doors[self._door]
-        if door & _PRESENT:
-            return self._engine.stores.actions[self._where[self._door]]
-        if door & _OPEN:
-            return None
-        self._refuse("value", "triggers or uses")
+    def _frozen(self, value: Any) -> Any:
+        return snapshot(value)
 
-    def schedule(self, value: Any = None, delay: Any = 0) -> None:
-        if delay.__class__ is not int or delay < 0:
-            delay = checked_delay(delay, self)
-        number = lib.rx_schedule(self._engine.core, self._action, delay, value is not None)
-        if number > 0:
-            values = self._engine.stores.actions
-            while len(values) <= number:
-                values.append(None)
-            values[number] = snapshot(value) if value.__class__ is np.ndarray else value
-        elif number == lib.RX_REFUSED:
-            self._refuse("schedule", "effects")
+    def _delay_ns(self, delay: Any) -> int:
+        return checked_delay(delay, self)
 
 
 def checked_delay(delay: Any, action: Any) -> int:
@@ -422,20 +336,16 @@ class LivePhysicalAction(Live):
     _numbers: ClassVar[Any] = itertools.count(1)
     _shown: int = 0
 
-    @property
-    def value(self) -> Any:
-        door = self._doors[self._door]
-        if door & _PRESENT:
-            where = self._where[self._door]
-            if where & OUTSIDE:
-                return loads(outside(where))
-            if self._shown != where:
-                self._waiting.pop(self._shown, None)
-                self._shown = where
-            return self._waiting.get(where)
-        if door & _OPEN:
-            return None
-        self._refuse("value", "triggers or uses")
+    value = Door._value
+
+    def _get(self) -> Any:
+        where = self._engine.where[self._door]
+        if where & OUTSIDE:
+            return loads(outside(where))
+        if self._shown != where:
+            self._waiting.pop(self._shown, None)
+            self._shown = where
+        return self._waiting.get(where)
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)

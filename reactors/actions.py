@@ -11,10 +11,11 @@ import sys
 from typing import TYPE_CHECKING, Generic, NoReturn
 
 from reactors.declared import Declared, parameter
-from reactors.errors import DurationError, OutsideReactionError, ParameterError
+from reactors.errors import DurationError, ParameterError
 from reactors.layout import T, checked_type
 from reactors.location import Call, Location
 from reactors.time import Duration, duration
+from reactors_runtime._doors import Door
 
 if TYPE_CHECKING:
     from reactors.reactor import Reactor
@@ -36,7 +37,7 @@ def resolved_duration(given: int | str, what: str, declared: Declared, owner: Re
         raise ParameterError(f"{declared.where()}: {what}={given!r} stands for self.{given}: {error}") from None
 
 
-class Timed(Declared):
+class Timed(Door, Declared):
     """What timers and actions have in common: they are triggers that no connection reaches."""
 
     _element: int = -1
@@ -47,10 +48,7 @@ class Timed(Declared):
         self._at_rest("is_present")
 
     def _at_rest(self, use: str) -> NoReturn:
-        raise OutsideReactionError(
-            f"{self.where()}: .{use} outside of a reaction; a {self.word} can be used only while a reaction that "
-            "declares it runs"
-        )
+        self._refuse_at_rest(use, f"a {self.word} can be used only while a reaction that declares it runs")
 
 
 class Timer(Timed):
@@ -126,9 +124,11 @@ class LogicalAction(Action[T]):
 
     word = "logical action"
 
-    def schedule(self, value: T | None = None, delay: Duration = 0) -> None:  # noqa: ARG002 - for the live class
+    def schedule(self, value: T | None = None, delay: Duration = 0) -> None:
         """Make it fire at the tag of now plus min_delay plus `delay`: at the next microstep if both are zero."""
-        self._at_rest("schedule")
+        if type(self).schedule is LogicalAction.schedule:
+            self._at_rest("schedule")
+        self.schedule(value, delay)  # somebody kept this method from before the run; the live class has its own
 
 
 class PhysicalAction(Action[T]):
@@ -146,6 +146,8 @@ class PhysicalAction(Action[T]):
 
     word = "physical action"
 
-    def schedule(self, value: T | None = None, delay: Duration = 0) -> bool:  # noqa: ARG002 - for the live class
+    def schedule(self, value: T | None = None, delay: Duration = 0) -> bool:
         """Make it fire as soon as `delay` has passed. Any thread may call this; False if the program is not running."""
-        return False
+        if type(self).schedule is PhysicalAction.schedule:
+            return False
+        return self.schedule(value, delay)  # as a callback that was registered before the run

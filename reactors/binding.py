@@ -16,11 +16,11 @@ import numpy as np
 
 from reactors import access
 from reactors.actions import LogicalAction, PhysicalAction
-from reactors.debug import DebugPort, sealable
+from reactors.debug import DEBUG
 from reactors.errors import UndeclaredAccessError
 from reactors.ports import Port
-from reactors.time import Tag
 from reactors.triggers import Startup
+from reactors_runtime._doors import KEEPS
 from reactors_runtime.program import Kind
 from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, read_only
 
@@ -38,10 +38,7 @@ class Context:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-
-    def tag(self) -> Tag:
-        """The tag being executed."""
-        return Tag(*self._engine.tag())
+        self.now = engine.now  # the tag being executed, as two numbers
 
     def physical_time(self) -> int:
         """Ns since the start."""
@@ -95,9 +92,9 @@ class Binding:
                 thing = self.objects[element]
                 if thing is None or isinstance(thing, Startup):  # which no program has a name for
                     continue
-                life, live = self._life(thing, engine, element)
-                live.update(_engine=engine, _door=door, _doors=engine.doors, _where=engine.where)
-                self._revive(thing, engine.worker, life, live)
+                life, live, way = self._life(thing, engine, element)
+                live.update(_engine=engine, _door=door)
+                self._revive(thing, engine.worker, life, live, engine.way(door, **way))
                 multiport = getattr(thing, "_multiport", None)
                 if multiport is not None:
                     multiports[id(multiport)] = multiport
@@ -117,35 +114,41 @@ class Binding:
         for thing, rest, at_rest in self._rest.values():
             thing.__class__, thing.__dict__ = rest, at_rest
             self._place(thing, thing)
+            for live in (thing, *self._twins[id(thing)].values()):  # somebody may keep one
+                live._detach()
         self._rest.clear()
         self._twins.clear()
 
-    def _life(self, thing: Any, engine: Engine, element: int) -> tuple[type, dict[str, Any]]:
-        """The live class of an object for one worker, and what only it knows."""
+    def _life(self, thing: Any, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
+        """The live class of an object for one worker, what only it knows, and its way to values (`Engine.way`)."""
         if isinstance(thing, Port):
             return self._life_of_port(engine, element)
         if isinstance(thing, LogicalAction):
-            return access.LiveLogicalAction, {"_action": engine.part.actions[element]}
+            way = {"values": engine.stores.actions, "action": engine.part.actions[element]}
+            return access.LiveLogicalAction, {}, way
         if isinstance(thing, PhysicalAction):
             live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
-            return access.LivePhysicalAction, {**live, "_waiting": {}}
-        return access.LiveTimer, {}
+            return access.LivePhysicalAction, {**live, "_waiting": {}}, {}
+        return access.LiveTimer, {}, {}
 
-    def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any]]:
+    def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
+        life, live, way = self._port_by_store(engine, element)
+        return (DEBUG.get(life, life) if self.debug else life), live, way
+
+    def _port_by_store(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         store = engine.stores.of(element)
         source = engine.image.sources.get(element)
-        pickled = engine.stores.pickled(element) if source is not None and source.worker == engine.worker else None
+        writes = source is not None and source.worker == engine.worker
+        live = {"_store": store}
         if store is None:
-            return access.NoSource, {"_store": None}
+            return access.NoSource, live, {}
         if isinstance(store, ArrayStore):
-            return access.ArrayPort, {"_store": store}
-        if isinstance(store, SequenceStore):
-            return access.SequencePort, {"_store": store}
+            return access.ArrayPort, live, store.way() if writes else {"values": store.views}
+        pickled = engine.stores.pickled(element) if writes else None
         if pickled is not None or not isinstance(store, ObjectStore):
-            return access.PicklePort, {"_store": store, "_pickled": pickled}
-        if self.debug:
-            return DebugPort, {"_store": sealable(engine, store)}
-        return access.ObjectPort, {"_store": store}
+            return access.PicklePort, {**live, "_pickled": pickled}, {}
+        way = {"values": store.values, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
+        return access.ObjectPort, live, way
 
     def _rows(self, multiport: Any, engine: Engine) -> dict[str, Any]:
         """What a multiport knows of its channels: their twins, doors and the blocks that they are rows of."""
@@ -167,15 +170,19 @@ class Binding:
             "_tensors": {},
         }
 
-    def _revive(self, thing: Any, worker: int, life: type, live: dict[str, Any]) -> None:
+    def _revive(self, thing: Any, worker: int, life: type, live: dict[str, Any], way: tuple[Any, ...] = ()) -> None:
         _, rest, at_rest = self._rest.setdefault(id(thing), (thing, thing.__class__, thing.__dict__))
         twin: Any = object.__new__(live_class(life, rest))
         for name, value in (*at_rest.items(), *live.items()):
             setattr(twin, name, value)
+        if way:
+            twin._attach(*way)
         twins = self._twins.setdefault(id(thing), {})
         twins[worker] = twin
         if len(twins) == 1:
             thing.__class__, thing.__dict__ = twin.__class__, {**at_rest, **live}
+            if way:
+                thing._attach(*way)
             self._place(thing, twin)
         else:
             lives = {self._threads[w]: t for w, t in twins.items()}

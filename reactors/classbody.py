@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from reactors.actions import LogicalAction, PhysicalAction, Timer
 from reactors.bank import Bank
-from reactors.declared import BODY, Body, Declared, spelled
+from reactors.declared import BODY, Body, Declared, article, spelled
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
 from reactors.ports import Input, Output
@@ -41,6 +41,7 @@ def complete(cls: type[Reactor], location: Location) -> None:
     cls._declarations = tuple(each for each in declared if not isinstance(each, Reaction))
     cls._reactions = tuple(each for each in declared if isinstance(each, Reaction))
     own = {each.name: each for each in cls._declarations}
+    everything: dict[str, Declared] = {each.name: each for each in declared}
     for name, value in vars(cls).items():
         if isinstance(value, Reaction) and value._class is cls:
             _check_ends(cls, value)
@@ -49,7 +50,7 @@ def complete(cls: type[Reactor], location: Location) -> None:
                 check_code(value, own, own_code(value.late), f"{spelled(cls)}.{value.late.__name__}")
         if isinstance(value, Reaction | types.FunctionType):
             function = own_code(value.body if isinstance(value, Reaction) else value)
-            check_assignments(function, own, reserved(), f"{spelled(cls)}.{name}")
+            check_assignments(function, everything, reserved(), f"{spelled(cls)}.{name}")
 
 
 def _linear(cls: type) -> Iterable[Declared]:
@@ -141,13 +142,9 @@ def _check_clashes(cls: type, declared: list[Declared], location: Location) -> N
 
 def _called(thing: object, otherwise: Location) -> str:
     if isinstance(thing, Declared):
-        return f"{_article(thing.word)} ({thing.location})"
+        return f"{article(thing.word)} ({thing.location})"
     what = "a method" if isinstance(thing, types.FunctionType) else f"{thing!r}"
     return f"{what} ({_line(thing, otherwise)})"
-
-
-def _article(word: str) -> str:
-    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
 def _line(thing: object, otherwise: Location) -> Location:

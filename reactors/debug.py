@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from typing import TYPE_CHECKING, Any
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reactors.access import ObjectPort
+from reactors.access import ArrayPort, LivePort, ObjectPort, PicklePort
 from reactors.errors import ReactorWarning, SharedValueError, ValueMismatchError
-from reactors_runtime.values import ObjectStore
 
 if TYPE_CHECKING:
-    from reactors_runtime.engine import Engine
+    from reactors_runtime.values import ArrayStore, ObjectStore, Store
 
 
-class DebugPort(ObjectPort):
-    """What costs too much for every day: types are checked, values that a reader changed are found."""
+class DebugPort(LivePort):
+    """Types are checked, and whether a reaction asks before it reads what may be absent."""
 
+    _store: Store
     _carried: Any  # of the port at rest
     _asked: tuple[Any, ...] | None = None
     _warned = False
@@ -43,25 +44,16 @@ class DebugPort(ObjectPort):
         if wanted is not None and not isinstance(value, wanted) and not (wanted is float and type(value) is int):
             raise ValueMismatchError(
                 f"{self.where()} takes {getattr(wanted, '__name__', wanted)} and was given "
-                f"{value!r}, of type {type(value).__name__}"
+                f"{value!r}, of type {type(value).__name__}; convert it, or declare that type"
             )
-        self._check_seal()
         super().set(value)
-        self._sealable.seal = _sealed(self._store.value), self._store.value
-
-    @property
-    def _sealable(self) -> DebugStore:
-        assert isinstance(self._store, DebugStore)
-        return self._store
 
     def _check_seal(self) -> None:
-        seal, value = self._sealable.seal
-        if seal is not None and _sealed(value) != seal:
-            self._sealable.seal = (None, None)
-            raise SharedValueError(
-                f"{self.where()}: its value was changed after it was set; readers share it with the writer: "
-                f"copy it before changing it"
-            )
+        """See whether the value is as it was, where that can be known."""
+
+    def _named(self, number: int) -> str:
+        reaction = self._engine.image.program.reactions[number]
+        return f"{self._engine.image.program.reactors[reaction.reactor].path}.{reaction.name}"
 
     def _moment(self) -> tuple[Any, ...]:
         return (*self._engine.tag(), self._engine.running())
@@ -74,36 +66,114 @@ class DebugPort(ObjectPort):
         if self._element in reaction.triggers or self._element in reaction.effects or self._warned:
             return
         self._warned = True
-        path = f"{self._engine.image.program.reactors[reaction.reactor].path}.{reaction.name}"
         warnings.warn(
-            f"{path} reads {self.where()} without asking for .is_present; it is no trigger of this reaction, "
-            f"so it may be absent, and its value None",
+            f"{self._named(running)} reads {self.where()} without asking for .is_present; it is no trigger of this "
+            f"reaction, so it may be absent, and its value None",
             ReactorWarning,
-            stacklevel=4,
+            stacklevel=3,  # the line that reads
         )
 
 
-class DebugStore(ObjectStore):
-    """Remembers a digest of the value, to find out that somebody changed it."""
-
-    __slots__ = ("seal",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seal: tuple[bytes | None, Any] = (None, None)
+class DebugPicklePort(DebugPort, PicklePort):
+    """Objects that were copied on their way: nobody else can change them."""
 
 
-def _sealed(value: Any) -> bytes | None:
-    try:
-        return pickle.dumps(value, 5)
-    except Exception:  # noqa: BLE001 - what cannot be pickled cannot be checked
-        return None
+class SealedPort(DebugPort):
+    """Values that several share: a change after one was set is found by whoever looks next."""
+
+    def set(self, value: Any) -> None:
+        super().set(value)
+        self._seal(self._number())
+
+    def _number(self) -> int:
+        return self._engine.where[self._door]
+
+    def _value_of(self, number: int) -> Any:
+        """What tells the value from another one in the same place."""
+        raise NotImplementedError
+
+    def _digest_of(self, number: int) -> bytes | None:
+        """What it looks like; None if that is hard to say."""
+        raise NotImplementedError
+
+    def _stale(self, seal: Seal, number: int) -> bool:
+        raise NotImplementedError
+
+    def _seal(self, number: int) -> None:
+        self._store.seals[number] = Seal(self._value_of(number), self._digest_of(number), self._engine.running())
+
+    def _check_seal(self) -> None:
+        """See whether the value is as it was; who has it now is the next suspect."""
+        number = self._number()
+        seal = self._store.seals.get(number)
+        if seal is None or self._stale(seal, number):  # set by a port that seals nothing
+            self._seal(number)
+        else:
+            self._compare(seal, number)
+            self._store.seals[number] = seal._replace(reaction=self._engine.running())
+
+    def _compare(self, seal: Seal, number: int) -> None:
+        if seal.digest is not None and self._digest_of(number) != seal.digest:
+            del self._store.seals[number]
+            raise SharedValueError(
+                f"{self.where()}: its value was changed after it was set, by {self._named(seal.reaction)}, which had "
+                "it last, or by what else keeps it; those who read it share it with who set it: change a copy"
+            )
 
 
-def sealable(engine: Engine, store: ObjectStore) -> ObjectStore:
-    """One store for the writer and its readers, as before, that remembers what was put into it."""
-    found: ObjectStore | None = engine.debug_stores.get(id(store))
-    if found is None:
-        found = engine.debug_stores[id(store)] = DebugStore()
-        found.value = store.value
-    return found
+class DebugObjectPort(SealedPort, ObjectPort):
+    """Objects by reference."""
+
+    _store: ObjectStore
+
+    def set(self, value: Any) -> None:
+        number = self._number()
+        seal = self._store.seals.get(number)
+        if seal is not None and not self._stale(seal, number):
+            self._compare(seal, number)  # the one before, while it is there
+        super().set(value)
+        self._store.seals.pop(number - len(self._store.values), None)  # nobody needs that one any more
+
+    def _value_of(self, number: int) -> Any:
+        values = self._store.values
+        return values[number % len(values)]
+
+    def _digest_of(self, number: int) -> bytes | None:
+        try:
+            return blake2b(pickle.dumps(self._value_of(number), 5)).digest()
+        except Exception:  # noqa: BLE001 - what cannot be pickled cannot be checked
+            return None
+
+    def _stale(self, seal: Seal, number: int) -> bool:
+        return seal.value is not self._value_of(number)
+
+
+class DebugArrayPort(SealedPort, ArrayPort):
+    """Arrays are read-only, but tensors cannot be: compared among those who look at the same tag."""
+
+    _store: ArrayStore
+
+    @property
+    def tensor(self) -> Any:
+        _ = self.value
+        return super().tensor
+
+    def _value_of(self, number: int) -> Any:  # noqa: ARG002 - whatever lies there, it is the tag that counts
+        return self._engine.tag()
+
+    def _digest_of(self, number: int) -> bytes | None:
+        return blake2b(self._store.get(number).tobytes()).digest()
+
+    def _stale(self, seal: Seal, number: int) -> bool:
+        return bool(seal.value != self._value_of(number))
+
+
+DEBUG: dict[type, type] = {ObjectPort: DebugObjectPort, PicklePort: DebugPicklePort, ArrayPort: DebugArrayPort}
+
+
+class Seal(NamedTuple):
+    """A value, what it looked like, and the reaction that had it last."""
+
+    value: Any
+    digest: bytes | None
+    reaction: int

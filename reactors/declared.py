@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import dis
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
-from reactors.errors import DeclarationError, ParameterError
+from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
 from reactors.location import Location
 
 if TYPE_CHECKING:
@@ -75,6 +75,11 @@ def spelled(kind: type) -> str:
     return kind.__qualname__.rpartition("<locals>.")[2]
 
 
+def article(word: str) -> str:
+    """A word with its indefinite article."""
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
 class Declared:
     """What is declared in a class body or in `__init__`: ports, timers, actions, reactions."""
 
@@ -86,6 +91,9 @@ class Declared:
     _declared: Self  # the declaration, of which this is a bound copy or itself
 
     __set_name__ = property(_class_by_name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self)  # and nothing of what a door leads to
 
     def _declare(self: Self, frame: FrameType) -> None:
         """Note where the declaration stands: `frame` is executing it."""
@@ -127,6 +135,16 @@ class Declared:
     def where(self) -> str:
         """Path, file and line, as errors name it."""
         return f"{self.path} ({self.location})"
+
+    def _refuse_at_rest(self, use: str, rule: str) -> NoReturn:
+        """Refuse what only a reaction that declares this can do; `rule` says so to who is in none."""
+        if self._owner is not None and self._owner._engine is not None:
+            group = "effects" if use in ("set", "loan", "schedule") else "triggers or uses"
+            raise UndeclaredAccessError(
+                f"{self.where()}: .{use} while the program runs, but no reaction declares it; name it in the {group} "
+                "of the reaction that uses it"
+            )
+        raise OutsideReactionError(f"{self.where()}: .{use} outside of a reaction; {rule}")
 
     def __repr__(self) -> str:
         return f"<{self.word} {self.path}>"

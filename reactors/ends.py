@@ -123,6 +123,10 @@ def _check_reach(tree: Tree, place: Place, reaction: Reaction[Any]) -> None:
             outward = isinstance(end, Input) == (group == "effects")  # an input to set, an output to read
             if end._class is not None:
                 _refuse(place, reaction, group, end, "it is the declaration in a class; name the port of a reactor")
+            if owner is None:
+                _refuse(
+                    place, reaction, group, end, "it belongs to no reactor; assign it to an attribute: self.x = ..."
+                )
             if not tree.holds(owner):
                 _refuse(place, reaction, group, end, "its reactor is not contained in the program")
             if isinstance(end, Timed) and not own:

@@ -82,6 +82,10 @@ class StructureError(ReactorError, RuntimeError):
     """A reactor made, or a connection drawn, while the program runs: its graph is fixed by then."""
 
 
+class RunWhileImported(StructureError):  # noqa: N818 - what happened
+    """`rx.run` at the top level of a file that is imported for what it defines."""
+
+
 class ValueMismatchError(ReactorError, TypeError):
     """A value set on a port that its type, shape or dtype does not allow."""
 

@@ -1,7 +1,9 @@
 """How can a reaction be a C function?
 
 `native` takes the address of a function `void f(void **data, unsigned char *present, void *state)`: data[k] and
-present[k] belong to the k-th of the reaction's triggers, uses and effects in that order, multiports channel by channel.
+present[k] belong to the k-th of what the reaction names: what it reads in the order of the declaration, triggers before
+uses; then its effects, ports first, then rx.stop if it has that, then actions. Multiports count channel by channel. To
+set an effect, the function writes to data[k], where there is something to write, and sets present[k] to 1.
 Such a reaction runs inside the core and never touches Python, so its ports need a shape and dtype, and its actions no
 value.
 """

@@ -104,7 +104,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
         """Something of this module is pickled."""
         if name not in self.modules and (module := sys.modules.get(name)) is not None:
             self.modules[name] = None
-            if name != "__main__" and not installed(module) and not _found_afresh(name, module):
+            if name != "__main__" and not (installed(module) or _found_afresh(name, module)):
                 self._by_value[name] = module
                 cloudpickle.register_pickle_by_value(module)
 
@@ -296,7 +296,9 @@ def _function_of(kind: type, reaction: str, part: str) -> Any:
 
 
 def _found_afresh(name: str, module: ModuleType) -> bool:
-    """Whether an interpreter that has not imported the module would find the same one."""
+    """Whether an interpreter that has not imported the module would find the same one, and all of it."""
+    if getattr(module.__spec__, "_initializing", False):  # it is being imported: what runs now would run there, too
+        return False
     parent, _, _ = name.rpartition(".")
     path = getattr(sys.modules.get(parent), "__path__", None) if parent else None
     if parent and path is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, cast, overload
 import numpy as np
 
 from reactors.declared import Declared, parameter
-from reactors.errors import ArgumentError, OutsideReactionError
+from reactors.errors import ArgumentError
 from reactors.layout import (
     Layout,
     Shape,
@@ -28,6 +28,7 @@ from reactors.layout import (
     space_layout,
 )
 from reactors.location import Call, Location
+from reactors_runtime._doors import Door
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from reactors.connect import Connection, Sink, Source
 
 
-class Port(Declared, Generic[T]):
+class Port(Door, Declared, Generic[T]):
     """What `Input` and `Output` have in common; not to be made itself."""
 
     _channels: list[Self] | None = None  # of a multiport
@@ -208,19 +209,20 @@ class Port(Declared, Generic[T]):
         """The indices of the channels of a multiport that are present, ascending."""
         self._at_rest("present")
 
-    def set(self, value: T) -> None:  # noqa: ARG002 - for the live class
+    def set(self, value: T) -> None:
         """Put `value` on the port at this tag; the last one set in a tag counts."""
-        self._at_rest("set")
+        if type(self).set is Port.set:
+            self._at_rest("set")
+        self.set(value)  # somebody kept this method from before the run; the live class has its own
 
     def loan(self) -> T:
         """The memory of an array port to write the next value into; a later `set` of it copies nothing."""
-        self._at_rest("loan")
+        if type(self).loan is Port.loan:
+            self._at_rest("loan")
+        return self.loan()  # likewise
 
     def _at_rest(self, use: str) -> NoReturn:
-        raise OutsideReactionError(
-            f"{self.where()}: .{use} outside of a reaction; ports hold values only while a reaction that declares them "
-            "runs"
-        )
+        self._refuse_at_rest(use, "ports hold values only while a reaction that declares them runs")
 
     if TYPE_CHECKING:  # how a connection sees a port: see `Source` and `Sink`
 
@@ -257,8 +259,10 @@ class Input(Port[T]):
         space: object = None,
         width: int | str | None = None,
     ) -> None: ...
-    def __init__(self, type: Any = None, **description: Any) -> None:
-        self._describe(type, **description)
+    def __init__(
+        self, type: Any = None, *, shape: Any = None, dtype: Any = None, space: object = None, width: Any = None
+    ) -> None:
+        self._describe(type, shape=shape, dtype=dtype, space=space, width=width)
 
 
 class Output(Port[T]):
@@ -287,5 +291,7 @@ class Output(Port[T]):
         space: object = None,
         width: int | str | None = None,
     ) -> None: ...
-    def __init__(self, type: Any = None, **description: Any) -> None:
-        self._describe(type, **description)
+    def __init__(
+        self, type: Any = None, *, shape: Any = None, dtype: Any = None, space: object = None, width: Any = None
+    ) -> None:
+        self._describe(type, shape=shape, dtype=dtype, space=space, width=width)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
@@ -110,7 +111,7 @@ class Reaction(Declared, Generic[R]):
         given = checked_duration(limit, "deadline", f"the reaction {self.where()}")
 
         def declare(method: Callable[[R], None]) -> Callable[[R], None]:
-            checked_method(method, "the deadline's method")
+            checked_method(method, Call("deadline", Location.caller()))
             if self._class is not None:
                 raise DeclarationError(
                     f"{self.where()} belongs to a class that is complete; declare its deadline in the same class, "
@@ -147,11 +148,12 @@ def reaction(
         raise DeclarationError(
             f"{_spelled(triggers[0])}: @rx.reaction without triggers; write @rx.reaction(trigger, ...)"
         )
-    ends = Ends.of(triggers, uses, effects, Call("rx.reaction", Location.caller()))
+    call = Call("rx.reaction", Location.caller())
+    ends = Ends.of(triggers, uses, effects, call)
 
     def declare(method: Callable[[R], None] | Native) -> Reaction[R]:
         if not isinstance(method, Native):
-            checked_method(method, "the reaction")
+            checked_method(method, call)
         declared: Reaction[R] = Reaction(method, ends)
         declared._declare(sys._getframe(1))
         return declared
@@ -186,13 +188,14 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
     raise ArgumentError(f"{where}: {what} has {wrong}; there can be {_FORMS[what]}")
 
 
-def checked_method(method: object, what: str) -> None:
+def checked_method(method: object, call: Call) -> None:
     """Refuse what cannot be called with `self` alone and be done when it returns."""
     plain = inspect.unwrap(method) if callable(method) else method
     if isinstance(plain, Reaction):
         raise DeclarationError(f"{plain.where()} is a reaction already; name all its triggers in one @rx.reaction")
     if not isinstance(plain, FunctionType):
-        raise DeclarationError(f"{what} is {plain!r}, of type {type(plain).__name__}, and has to be a method")
+        refuse_method_of_port(plain, f"{call} decorates")
+        raise DeclarationError(f"{call} decorates {plain!r}, of type {type(plain).__name__}; it has to be a method")
     where = _spelled(plain)
     check_synchronous(plain, where)
     code = plain.__code__
@@ -229,6 +232,18 @@ def _spelled(function: FunctionType) -> str:
     return f"{function.__qualname__.rpartition('<locals>.')[2]} ({at})"
 
 
+def refuse_method_of_port(body: object, subject: str) -> None:
+    """Refuse what a port or action can do as the body of a reaction: in a run, another object takes its place."""
+    while isinstance(body, partial):
+        body = body.func
+    if isinstance(body, MethodType) and isinstance(port := body.__self__, Declared):
+        call = f" (self.{port.name}.{body.__name__}(...))" if port.name else ""
+        raise DeclarationError(
+            f"{subject} {body.__name__} of the {port.word} {port.where()}, which another object stands for while the "
+            f"program runs; write a method or a function that calls it{call}, and give that"
+        )
+
+
 def own_code(body: object) -> FunctionType | None:
     """The function behind a body, if there is one to read."""
     plain = inspect.unwrap(body) if callable(body) else body
@@ -242,7 +257,11 @@ def checked_body(body: Any, where: object, argument: str) -> Any:
     if isinstance(body, Native):
         return body
     if not callable(body):
-        raise ArgumentError(f"{where}: {argument} is {body!r}, of type {type(body).__name__}, and has to be callable")
+        remedy = "; name the method without calling it" if body is None else ""
+        raise ArgumentError(
+            f"{where}: {argument} is {body!r}, of type {type(body).__name__}, and has to be callable{remedy}"
+        )
+    refuse_method_of_port(body, f"{where}: {argument} is")
     function = own_code(body)
     if function is not None:
         check_synchronous(function, f"{where}: {argument} {_spelled(function)}")

@@ -23,19 +23,24 @@ from reactors.errors import DeclarationError, OutsideReactionError, StructureErr
 from reactors.location import Call, Location
 from reactors.native import Native
 from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body
+from reactors.time import Tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
 
-    from reactors.time import Duration, Tag
+    from reactors.time import Duration
+
+
+_new_tag = tuple.__new__  # half the time of Tag(...)
 
 
 class Executing(threading.local):
-    """Whether this thread is executing a program; the runtime says so."""
+    """Whether this thread is executing a program, or a file for the sake of its classes; whoever does so says it."""
 
     program = False
+    definitions = False
 
 
 executing = Executing()
@@ -156,6 +161,10 @@ class Reactor:
         if deadline is not None and late is not None:
             declared.limit = checked_duration(deadline, "deadline", where)
             declared.late = checked_body(late, where, "late")
+        for end in (*declared.triggers, *declared.uses, *declared.effects):
+            other = end._owner if isinstance(end, Declared) else None
+            if other is not None and other is not self and other._container is None:
+                other._container = self  # as far as is known: so nobody runs it alone
         self._added_reactions.append(declared)
 
     def _free_name(self, body: object) -> str:
@@ -172,8 +181,10 @@ class Reactor:
     @property
     def tag(self) -> Tag:
         """The tag that is being executed: time in ns since the start, and microstep."""
-        tag: Tag = self._running("tag").tag()
-        return tag
+        context = self._engine
+        if context is None:
+            self._running("tag")
+        return _new_tag(Tag, context.now.tolist())
 
     @property
     def physical_time(self) -> int:
@@ -184,8 +195,8 @@ class Reactor:
     @property
     def lag(self) -> int:
         """How far physical time is ahead of the time of the tag, in ns."""
-        engine = self._running("lag")
-        lag: int = engine.physical_time() - engine.tag().time
+        context = self._running("lag")
+        lag: int = context.physical_time() - context.now[0]
         return lag
 
     def request_stop(self) -> None:

@@ -10,8 +10,11 @@ import contextlib
 import os
 import sys
 import threading
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reactors.bank import Bank
 from reactors.binding import Binding, Context, settle
 from reactors.errors import (
     ArgumentError,
@@ -20,13 +23,14 @@ from reactors.errors import (
     MicrostepLimitError,
     PlacementError,
     ReactionError,
+    RunWhileImported,
     StructureError,
 )
 from reactors.graph import Graph
 from reactors.progress import Progress
 from reactors.reactor import Reactor, executing
 from reactors.result import Result, collect
-from reactors.time import Duration, Tag, duration
+from reactors.time import Duration, Tag, duration, spell
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed, Runaway
@@ -35,7 +39,7 @@ from reactors_runtime.memory import Memory, OutOfMemory
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Literal
 
 BACKENDS = ("auto", "inline", "thread", "process")
@@ -80,7 +84,10 @@ def run(
     """
     if executing.program:
         raise StructureError("rx.run inside of a reaction: a program cannot run another one in the same thread")
+    not_while_importing()
     checked(workers, backend, seed, max_microsteps)
+    switches(fast=fast, keepalive=keepalive, debug=debug)
+    writable(trace)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     graph = main if isinstance(main, Graph) else Graph(whole(main), debug=debug)
     if any(reactor._engine is not None for reactor in graph.reactors):
@@ -229,6 +236,17 @@ def first(failures: list[BaseException]) -> BaseException:
 # ---- arguments and messages ----
 
 
+def not_while_importing() -> None:
+    """Refuse to run what a file runs when all that is wanted of it is what it defines."""
+    from reactors_runtime import worker
+
+    if executing.definitions or worker.loading:
+        what = "the program's classes are imported by a worker" if worker.loading else "the file is imported"
+        raise RunWhileImported(
+            f'rx.run while {what}: everything in the file is run then; put this call under if __name__ == "__main__":'
+        )
+
+
 def checked(workers: object, backend: object, seed: object, max_microsteps: object) -> None:
     """Refuse what `run` cannot be called with."""
     for name, value, least in (("workers", workers, 1), ("seed", seed, 0), ("max_microsteps", max_microsteps, 1)):
@@ -240,6 +258,19 @@ def checked(workers: object, backend: object, seed: object, max_microsteps: obje
         raise ArgumentError(f"workers of rx.run is {workers}; there can be 64 at most")
     if backend not in BACKENDS:
         raise ArgumentError(f"backend of rx.run is {backend!r}; write one of {', '.join(map(repr, BACKENDS))}")
+
+
+def switches(**given: object) -> None:
+    """Refuse what is neither on nor off."""
+    for name, value in given.items():
+        if not isinstance(value, bool) and not (value is None and name == "keepalive"):
+            raise ArgumentError(f"{name} of rx.run is {value!r}, of type {type(value).__name__}; write True or False")
+
+
+def writable(trace: str | os.PathLike[str] | None) -> None:
+    """Refuse before the run what could not be written after it."""
+    if trace is not None and not (folder := Path(trace).parent).is_dir():
+        raise ArgumentError(f"trace of rx.run is {os.fspath(trace)!r}, but there is no folder {str(folder)!r}; make it")
 
 
 def chosen(backend: str, workers: int) -> str:
@@ -259,8 +290,14 @@ def whole(main: object) -> Reactor:
             f"rx.run takes a reactor, and was given the class {main.__qualname__}; write rx.run({main.__qualname__}())"
         )
     if not isinstance(main, Reactor):
+        several = isinstance(main, Bank | list | tuple) and len(main)
         raise ArgumentError(
-            f"rx.run takes a reactor or an rx.Graph, and was given {main!r}, of type {type(main).__name__}"
+            f"rx.run takes a reactor or an rx.Graph, and was given {main!r}, of type {type(main).__name__}; "
+            + (
+                "to run several, assign them to attributes of one"
+                if several
+                else "make one: a class derived from rx.Reactor, called"
+            )
         )
     return main
 
@@ -270,7 +307,7 @@ def placed(graph: Graph, workers: int, placement: Any) -> list[int]:
     reactors = graph.program.reactors
     if placement == "auto":
         return placements.spread(reactors, workers)
-    if isinstance(placement, str):
+    if not isinstance(placement, Mapping) and not callable(placement):
         raise PlacementError(
             f'placement of rx.run is {placement!r}; write "auto", a dict or a function of path -> worker'
         )
@@ -290,17 +327,27 @@ def failure(graph: Graph, failed: ReactionFailed) -> ReactionError:
     cause = failed.exception
     path = f"{graph.program.reactors[reaction.reactor].path}.{reaction.name}" if reaction else "no reaction"
     tag = Tag(*failed.tag)
-    error = ReactionError(f"{path} at {tag} raised {type(cause).__name__}: {cause}", path, tag)
+    error = ReactionError(f"{path} at {tag} raised {type(cause).__name__}: {cause}{remedy(cause)}", path, tag)
     for note in getattr(failed, "__notes__", ()):
         error.add_note(note)
     return error
 
 
+def remedy(cause: BaseException) -> str:
+    """What to do about an exception that is NumPy's, but has its reason here."""
+    if isinstance(cause, ValueError) and "read-only" in str(cause):
+        return "; arrays that come from a port are read-only: change a copy (port.value.copy())"
+    return ""
+
+
 def runaway(graph: Graph, error: Runaway) -> str:
     """What to say when time stands still."""
-    names = [graph.program.reactions[n] for n in error.reactions]
-    loop = ", ".join(f"{graph.program.reactors[r.reactor].path}.{r.name}" for r in names)
+    from reactors.standstill import circle
+
+    loop = circle(graph.program, error.reactions)
+    names = [graph.names[r] for r in (*loop, *loop[:1])]
+    time, microsteps = error.tag
     return (
-        f"{graph.main.path}: {error.tag[1]:,} microsteps at {Tag(*error.tag).time} ns and time stands still; the "
-        f"reactions that run: {loop}; give a delay in this loop a positive value, or raise max_microsteps"
+        f"time stands still at {spell(time)}: after {microsteps:,} microsteps these reactions still trigger one "
+        f"another: {' -> '.join(names)}; give a delay in this loop a positive value, or raise max_microsteps"
     )

@@ -1,7 +1,8 @@
 """Which reactor class does `FILE[:CLASS]` mean?
 
 FILE is imported under its own name, from its own folder, as another file beside it would do, so that what stands under
-`if __name__ == "__main__"` does not run and worker processes can import it just so. Without CLASS it is the class named
+`if __name__ == "__main__"` does not run and worker processes can import it just so. A file that calls `rx.run` all the
+same is imported up to there. Without CLASS it is the class named
 like the file, or Main, or else the only one that no other class of the file contains or derives from.
 """
 
@@ -14,8 +15,9 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from reactors.errors import RunWhileImported
 from reactors.reaction import Reaction
-from reactors.reactor import Reactor
+from reactors.reactor import Reactor, executing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,11 +68,16 @@ def load(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    executing.definitions = True
     try:
         loader.exec_module(module)
+    except RunWhileImported:  # it has what it takes to run, and who imports it again would not get so far
+        spec._initializing = True  # type: ignore[attr-defined]
     except BaseException:
         del sys.modules[name]
         raise
+    finally:
+        executing.definitions = False
     return module
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from reactors.bank import Bank
 from reactors.binding import Binding, Context, settle
-from reactors.blame import culprit
-from reactors.declared import Declared
+from reactors.blame import USES_GLOBAL, culprit
+from reactors.declared import Declared, spelled
 from reactors.errors import ShippingError, WorkerDied, WorkerError, WorkerStartError
 from reactors.native import Native
 from reactors.packer import (
@@ -277,20 +277,27 @@ def _unshippable(graph: Graph, placement: Sequence[int], worker: int, error: Exc
         found = culprit(thing, fault)
         if found is not None:
             where, part, error = found
+            comma = "," * (", which" in where)
+            keep = ", which runs on the worker"
+            if USES_GLOBAL in where or place.startswith("the class"):
+                keep += (
+                    ", and keep it in an attribute, for what code finds in globals or in its class goes along with it"
+                )
             return ShippingError(
-                f"{place}{where} cannot be sent to worker {worker}: it is {_kind(part)} ({error}); make it in a "
-                f"reaction to rx.startup, which runs on the worker"
+                f"{place}{where}{comma} cannot be sent to worker {worker}: it is {_kind(part)} ({error}); make it in a "
+                f"reaction to rx.startup{keep}"
             )
     return ShippingError(f"{graph.main.path}: part of it cannot be sent to worker {worker} ({error})")
 
 
 def _what_goes(graph: Graph, placement: Sequence[int], worker: int) -> Iterator[tuple[str, Any]]:
+    """What is sent, with its name; classes first, for they come along with all else."""
+    for reactor, at in zip(graph.reactors, placement, strict=True):
+        if at == worker:
+            yield f"the class of {reactor.path}, {spelled(type(reactor))}", type(reactor)
     for reactor, at in zip(graph.reactors, placement, strict=True):
         if at == worker:
             yield from ((f"{reactor.path}.{name}", value) for name, value in attributes(reactor).items())
-    for reactor, at in zip(graph.reactors, placement, strict=True):
-        if at == worker:
-            yield f"the class of {reactor.path}, {type(reactor).__qualname__}", type(reactor)
     for name, declared, reaction in zip(graph.names, graph.declarations, graph.program.reactions, strict=True):
         if placement[reaction.reactor] == worker and declared._owner is not None:
             yield f"the body of {name}", declared.body

@@ -7,22 +7,26 @@ This gives every reactor its path and every port, timer and action its elements;
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from inspect import getattr_static
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import warn_explicit
 
 from reactors.actions import Action, PhysicalAction, Timed, Timer
 from reactors.bank import Bank
-from reactors.declared import Declared, spelled
+from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
 from reactors.ports import Port
+from reactors.reaction import Reaction
 from reactors.reactor import Reactor
 from reactors.triggers import Shutdown, Startup, shutdown, startup
+from reactors.undeclared import assignment
 from reactors_runtime.program import Element, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.reaction import Reaction
+    from reactors.location import Location
 
 Handle: TypeAlias = Port[Any] | Timed | Startup
 
@@ -69,6 +73,7 @@ def grow(main: Reactor) -> Tree:
     tree = Tree()
     main._container = main._path = None
     classes: dict[type, str] = {}
+    strays: list[Stray] = []
     stack: list[tuple[Place, Place | None]] = [(Place(main, "main", "main", None), None)]
     seen: dict[int, Place] = {}
     while stack:
@@ -85,8 +90,11 @@ def grow(main: Reactor) -> Tree:
             container.children.append(place)
         reactor._path, reactor._index = place.path, len(tree.places)
         tree.places.append(place)
-        stack.extend((child, place) for child in reversed(_look_into(place, classes)))
+        stack.extend((child, place) for child in reversed(_look_into(place, classes, strays)))
         _number(place, tree)
+    for stray, told in strays:
+        if not tree.holds(stray):
+            raise ContainmentError(told)
     kinds = {type(place.reactor) for place in tree.places}
     for kind, path in classes.items():
         if kind not in kinds:
@@ -103,12 +111,20 @@ def _check_main(main: object) -> None:
     around = main._container
     if around is not None and any(thing is main for _, thing, _ in _contained(around)):
         raise ContainmentError(
-            f"{main.path} (made at {main._made_at}) is contained in {around.path}, a {spelled(type(around))}; run "
-            f"that, or make another {spelled(type(main))}"
+            f"{main.path} (made at {main._made_at}) is contained in {_named(around)}; run that, or make another "
+            f"{spelled(type(main))}"
         )
 
 
-def _contained(reactor: Reactor) -> Iterator[tuple[str, Reactor, tuple[str, int, int] | None]]:
+def _named(container: Reactor) -> str:
+    """A container, which may not have been elaborated yet."""
+    kind = spelled(type(container))
+    return f"a {kind} (made at {container._made_at})" if container._path is None else f"{container.path}, a {kind}"
+
+
+def _contained(
+    reactor: Reactor, strays: list[Stray] | None = None
+) -> Iterator[tuple[str, Reactor, tuple[str, int, int] | None]]:
     """The reactors in its attributes: name, reactor, and bank, index and width for members of a bank."""
     for name, value in vars(reactor).items():
         sort = _SORTS.get(type(value)) or _sort(type(value))
@@ -118,10 +134,61 @@ def _contained(reactor: Reactor) -> Iterator[tuple[str, Reactor, tuple[str, int,
             yield from _of_bank(name, value)
         elif sort is list or sort is dict:
             for key, each in value.items() if sort is dict else enumerate(value):
-                if isinstance(each, Reactor):
+                inner = _SORTS.get(type(each)) or _sort(type(each))
+                if inner is Reactor:
                     yield f"{name}[{key}]", each, None
-                elif isinstance(each, Bank):
+                elif inner is Bank:
                     yield from _of_bank(f"{name}[{key}]", each)
+                elif inner is not object and strays is not None:
+                    strays += _inside(reactor, name, f"{name}[{key}]", each)
+        elif sort is set and strays is not None:
+            strays += _held(reactor, name, name, value, "is a set; reactors have an order: write a list or a dict")
+
+
+Stray: TypeAlias = tuple[Any, str]  # a reactor where none is looked for, and what to say if it is nowhere else
+
+
+def _inside(reactor: Reactor, name: str, inside: str, thing: Any) -> list[Stray]:
+    """Refuse ports that a list holds and no attribute; find reactors in lists within lists."""
+    if isinstance(thing, Declared):
+        if thing._owner is None and thing._class is None:
+            remedy = "" if isinstance(thing, Timed) else "declare a multiport (width=...), or "
+            raise DeclarationError(
+                f"{reactor.path}.{inside} ({thing.location}) is {article(thing.word)} that no attribute holds; {remedy}"
+                "assign each to an attribute of its own"
+            )
+        return []
+    if isinstance(thing, type):
+        if issubclass(thing, Declared):
+            raise DeclarationError(
+                f"{reactor.path}.{inside} ({_where(reactor, name)}) is the class rx.{thing.__name__} itself; assign "
+                f"rx.{thing.__name__}(...) to an attribute of its own"
+            )
+        return []
+    why = "is a list within another; write one list, or a bank or a reactor for each row"
+    return _held(reactor, name, inside, thing, why)
+
+
+def _held(reactor: Reactor, name: str, inside: str, things: Any, why: str) -> list[Stray]:
+    """The first of some things, if it is a reactor."""
+    first = next(iter(things.values() if isinstance(things, dict) else things), None)
+    if isinstance(first, Bank):
+        first = next(iter(first), None)
+    if not isinstance(first, Reactor):
+        return []
+    where = f"{reactor.path}.{inside} ({_where(reactor, name)})"
+    return [
+        (first, f"{where} holds a {spelled(type(first))} (made at {first._made_at}) that nothing contains: it {why}")
+    ]
+
+
+def _where(reactor: Reactor, name: str) -> Location:
+    """The line of its `__init__` that assigns to an attribute, or else the one that made the reactor."""
+    for kind in type(reactor).__mro__:
+        found = assignment(vars(kind).get("__init__"), name)
+        if found is not None:
+            return found
+    return reactor._made_at
 
 
 def _of_bank(name: str, bank: Bank[Any]) -> Iterator[tuple[str, Reactor, tuple[str, int, int]]]:
@@ -134,13 +201,13 @@ _SORTS: dict[type, type] = {}  # what kind of thing the values of a type are; `o
 
 
 def _sort(kind: type) -> type:
-    known = (Port, Timed, Declared, Reactor, Bank, list, tuple, dict, type)
+    known = (Port, Timed, Declared, Reactor, Bank, list, tuple, dict, set, frozenset, type)
     sort = next((base for base in known if issubclass(kind, base)), object)
-    _SORTS[kind] = list if sort is tuple else sort
+    _SORTS[kind] = list if sort is tuple else set if sort is frozenset else sort
     return _SORTS[kind]
 
 
-def _look_into(place: Place, classes: dict[type, str]) -> list[Place]:
+def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> list[Place]:
     """Bind what the reactor declares itself, and find the reactors it contains."""
     reactor, path = place.reactor, place.path
     declared = 0
@@ -157,35 +224,42 @@ def _look_into(place: Place, classes: dict[type, str]) -> list[Place]:
             declared += value._declared._class is not None
             (place.ports if sort is Port else place.timed).append(value)
         elif sort is type:
-            _note_class(f"{path}.{name}", f"self.{name}", value, classes)
-        elif sort is list and value and isinstance(value[0], Declared) and value[0]._owner is None:
-            raise DeclarationError(
-                f"{path}.{name} ({value[0].location}) holds several {value[0].word}s; declare a multiport (width=...), "
-                "or assign each to an attribute of its own"
-            )
+            _note_class(reactor, name, value, classes)
+        elif sort is Declared:
+            _refuse_reaction(f"{path}.{name}", value)
         else:
             containing = True
     if declared != len(reactor._declarations):
         _refuse_replacement(reactor)
     place.reactions = [*reactor._reactions, *reactor._added_reactions]
-    return [_child(place, *found) for found in _contained(reactor)] if containing else []
+    return [_child(place, *found) for found in _contained(reactor, strays)] if containing else []
 
 
-def _note_class(path: str, attribute: str, value: type, classes: dict[type, str]) -> None:
+def _note_class(reactor: Reactor, name: str, value: type, classes: dict[type, str]) -> None:
     if issubclass(value, Declared):
         raise DeclarationError(
-            f"{path} is the class rx.{value.__name__} itself; write {attribute} = rx.{value.__name__}(...)"
+            f"{reactor.path}.{name} ({_where(reactor, name)}) is the class rx.{value.__name__} itself; write "
+            f"self.{name} = rx.{value.__name__}(...)"
         )
     if issubclass(value, Reactor):
-        classes.setdefault(value, path)
+        classes.setdefault(value, f"{reactor.path}.{name} ({_where(reactor, name)})")
+
+
+def _refuse_reaction(path: str, value: Declared) -> None:
+    """A reaction that somebody decorated in `__init__`: it would never run."""
+    if isinstance(value, Reaction) and value._class is None and value._owner is None:
+        raise DeclarationError(
+            f"{path} ({value.location}) is a reaction decorated outside of the body of a class; in __init__ write "
+            "self.add_reaction(triggers, body, ...)"
+        )
 
 
 def _child(place: Place, name: str, child: Reactor, bank: tuple[str, int, int] | None) -> Place:
     path, around = f"{place.path}.{name}", child._container
     if around is not None and around is not place.reactor and any(thing is child for _, thing, _ in _contained(around)):
         raise ContainmentError(
-            f"{path} (made at {child._made_at}) is contained in {around.path}, a {spelled(type(around))}, as well; a "
-            "reactor is contained once: make two, or refer to it by a property"
+            f"{path} (made at {child._made_at}) is contained in {_named(around)}, as well; a reactor is contained "
+            "once: make two, or refer to it by a property"
         )
     return Place(child, name, path, None if bank is None else (f"{place.path}.{bank[0]}", bank[1], bank[2]))
 
@@ -196,6 +270,12 @@ def _bind(reactor: Reactor, name: str, declared: Declared) -> None:
         raise DeclarationError(
             f"{reactor.path}.{name} is the declaration of the class, {declared.where()}, and no port of this reactor; "
             "do not assign it in __init__"
+        )
+    meant = getattr_static(type(reactor), name, None)
+    if isinstance(meant, FunctionType | Reaction):
+        raise DeclarationError(
+            f"{reactor.path}.{name} is declared twice: as {article(declared.word)} ({declared.location}), and as a "
+            f"{'reaction' if isinstance(meant, Reaction) else 'method'} of {spelled(type(reactor))}; rename one"
         )
     declared._owner = reactor
     declared.name = name

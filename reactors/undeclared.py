@@ -7,6 +7,7 @@ read from the code is found when it happens, by the doors of `access.py`.
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from reactors.actions import Action, LogicalAction, Timed
@@ -17,7 +18,7 @@ from reactors.ports import Input, Output, Port
 from reactors.reading import ASSIGNED, Use, uses_of_self
 
 if TYPE_CHECKING:
-    from types import FunctionType
+    from collections.abc import Mapping
 
     from reactors.reaction import Reaction
 
@@ -63,8 +64,17 @@ def _undeclared(use: Use, end: Declared | None, read: set[int], written: set[int
     return None
 
 
+def assignment(function: object, name: str) -> Location | None:
+    """Where a method assigns to this attribute of `self`, if its code says so."""
+    if not isinstance(function, FunctionType):
+        return None
+    lines = (use.line for use in uses_of_self(function.__code__) if use == (name, ASSIGNED, use.line))
+    line = next(lines, None)
+    return None if line is None else Location(function.__code__.co_filename, line)
+
+
 def check_assignments(
-    function: FunctionType | None, own: dict[str, Declared], reserved: frozenset[str], path: str
+    function: FunctionType | None, own: Mapping[str, Declared], reserved: frozenset[str], path: str
 ) -> None:
     """Refuse code that assigns to what its reactor declares, or to what every reactor has."""
     if function is None:

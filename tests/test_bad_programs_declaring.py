@@ -6,6 +6,7 @@ The numbers are rows of the table of bad programs; what the `@marks` are is said
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -405,6 +406,46 @@ def test_wrong_argument(call: Callable[[], object], error: type[rx.ReactorError]
     assert refused(error, call) == told
 
 
+@pytest.mark.parametrize("wrap", [lambda method: method, partial], ids=["itself", "partial"])
+def test_method_of_a_port_as_the_body_of_a_reaction(wrap: Callable[[Any], Any]) -> None:
+    """Row 12."""
+
+    class Wrong(rx.Reactor):
+        again = rx.LogicalAction()  # @again
+
+        def __init__(self) -> None:
+            self.add_reaction(rx.startup, wrap(self.again.schedule), effects=self.again)  # @bodyofport
+
+    assert refused(rx.DeclarationError, Wrong) == (
+        "Wrong.add_reaction (@bodyofport): body is schedule of the logical action Wrong.again (@again), which another "
+        "object stands for while the program runs; write a method or a function that calls it "
+        "(self.again.schedule(...)), and give that"
+    )
+
+
+def test_method_of_a_port_decorated() -> None:
+    """Row 12."""
+
+    def program() -> None:
+        class Wrong(rx.Reactor):
+            again = rx.LogicalAction()  # @againtoo
+            step = rx.reaction(rx.startup, effects=again)(again.schedule)  # @decorated
+
+    assert refused(rx.DeclarationError, program) == (
+        "rx.reaction (@decorated) decorates schedule of the logical action <logical action> (@againtoo), which another "
+        "object stands for while the program runs; write a method or a function that calls it, and give that"
+    )
+
+
+def test_body_that_was_called_already() -> None:
+    """Row 8."""
+    told = refused(rx.ArgumentError, lambda: Source().add_reaction(rx.startup, print()))  # type: ignore[func-returns-value, arg-type]  # @called
+    assert told == (
+        "Source.add_reaction (@called): body is None, of type NoneType, and has to be callable; name the method "
+        "without calling it"
+    )
+
+
 def test_body_that_takes_arguments() -> None:
     """Row 8."""
 
@@ -448,8 +489,88 @@ def test_port_without_parentheses_in_init() -> None:
         self.count = rx.Output
 
     assert refused(rx.DeclarationError, graph_of(build)) == (
-        "main.count is the class rx.Output itself; write self.count = rx.Output(...)"
+        "main.count (@maker) is the class rx.Output itself; write self.count = rx.Output(...)"
     )
+
+
+def in_init(lines: str, body: str = "pass") -> Callable[[], object]:
+    """The elaboration of a reactor with these lines in its `__init__`, which begins at line 4 of wrong.py."""
+    text = f"import reactors as rx\nclass Wrong(rx.Reactor):\n    {body}\n    def __init__(self):\n        {lines}"
+
+    def program() -> None:
+        names: dict[str, Any] = {"__name__": "wrong"}
+        exec(compile(text, "wrong.py", "exec"), names)
+        rx.Graph(names["Wrong"]())
+
+    return program
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("self.a = rx.Output", "main.a (wrong.py:5) is the class rx.Output itself; write self.a = rx.Output(...)"),
+        (
+            "self.a = [rx.Timer]",
+            "main.a[0] (wrong.py:5) is the class rx.Timer itself; assign rx.Timer(...) to an attribute of its own",
+        ),
+        (
+            "self.a = [rx.Output()]",
+            (
+                "main.a[0] (wrong.py:5) is an output that no attribute holds; declare a multiport (width=...), or "
+                "assign each to an attribute of its own"
+            ),
+        ),
+        (
+            "self.a = {'x': 1, 'y': rx.Timer()}",
+            "main.a[y] (wrong.py:5) is a timer that no attribute holds; assign each to an attribute of its own",
+        ),
+        (
+            "self.a = rx.reaction(rx.startup)(lambda self: None)",
+            (
+                "main.a (wrong.py:5) is a reaction decorated outside of the body of a class; in __init__ write "
+                "self.add_reaction(triggers, body, ...)"
+            ),
+        ),
+        (
+            "self.a = type(self).b",
+            (
+                "main.a is the declaration of the class, Wrong.b (wrong.py:3), and no port of this reactor; do not "
+                "assign it in __init__"
+            ),
+        ),
+        (
+            "self.c = rx.Output()",
+            "main.c is declared twice: as an output (wrong.py:5), and as a method of Wrong; rename one",
+        ),
+    ],
+)
+def test_declaration_in_init_that_is_none(lines: str, told: str) -> None:
+    """Rows 9 and 11: with the line of `__init__`."""
+    assert refused(rx.DeclarationError, in_init(lines, "b = rx.Output(); c = lambda self: None")) == told
+
+
+def test_attribute_that_would_replace_a_reaction() -> None:
+    """Row 11."""
+    body = "b = rx.reaction(rx.startup)(lambda self: None)"
+    assert refused(rx.DeclarationError, in_init("self.b = rx.Output()", body)) == (
+        "Wrong.__init__ (wrong.py:5): self.b is assigned to, which would replace the reaction declared at wrong.py:3; "
+        "choose another name"
+    )
+
+
+def test_port_that_no_attribute_holds_in_a_reaction() -> None:
+    """Row 7."""
+    lines = "self.add_reaction(rx.startup, lambda: None, effects=rx.Output())"
+    assert refused(rx.UndeclaredAccessError, in_init(lines)) == (
+        "main.reaction1 (wrong.py:5): effects has the output <output> (wrong.py:5), but it belongs to no reactor; "
+        "assign it to an attribute: self.x = ..."
+    )
+
+
+def test_misspelt_option_of_a_port() -> None:
+    """Row 8: Python's own words, with our name of the class."""
+    with pytest.raises(TypeError, match=r"Output\.__init__\(\) got an unexpected keyword argument 'wdth'"):
+        rx.Output(wdth=3)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import cffi
@@ -298,7 +299,9 @@ def test_class_in_an_attribute_is_warned_of_if_none_is_ever_made() -> None:
     def build(self: Any) -> None:
         self.a = Source
 
-    assert warned(graph_of(build)) == ["main.a is the class Source, no reactor; to contain one, make it: Source(...)"]
+    assert warned(graph_of(build)) == [
+        "main.a (@maker) is the class Source, no reactor; to contain one, make it: Source(...)"
+    ]
 
     def build_with(self: Any) -> None:
         self.kind = Source
@@ -363,6 +366,69 @@ def test_running_a_reactor_that_is_contained_elsewhere() -> None:
     assert refused(rx.ContainmentError, lambda: rx.Graph(main.a)) == (  # type: ignore[attr-defined]
         "main.a (made at @inside) is contained in main, a Main; run that, or make another Source"
     )
+
+
+def test_running_a_reactor_whose_container_has_a_reaction_to_it() -> None:
+    """Row 13: the container has not been elaborated, but its reaction would be missing."""
+
+    def build(self: Any) -> None:
+        self.a = Source()  # @watched
+        self.add_reaction(self.a.out, lambda: None)
+
+    main: Any = Main(build)  # @watcher
+    assert refused(rx.ContainmentError, lambda: rx.Graph(main.a)) == (
+        "Source (made at @watched) is contained in a Main (made at @watcher); run that, or make another Source"
+    )
+    rx.Graph(main)  # which may be run as ever
+
+
+@pytest.mark.parametrize(
+    ("hold", "told"),
+    [
+        (
+            lambda a: {a},
+            (
+                "main.kids (@maker) holds a Source (made at @kid) that nothing contains: it is a set; reactors "
+                "have an order: write a list or a dict"
+            ),
+        ),
+        (
+            lambda a: [[a]],
+            (
+                "main.kids[0] (@maker) holds a Source (made at @kid) that nothing contains: it is a list "
+                "within another; write one list, or a bank or a reactor for each row"
+            ),
+        ),
+    ],
+)
+def test_reactors_where_nobody_looks_for_them(hold: Callable[[Any], Any], told: str) -> None:
+    """Row 13: and where they are contained besides, these are mere references."""
+
+    def build(self: Any) -> None:
+        self.kids = hold(Source())  # @kid
+
+    assert refused(rx.ContainmentError, graph_of(build)) == told
+
+    def build_both(self: Any) -> None:
+        self.a = Source()
+        self.kids = hold(self.a)
+
+    graph_of(build_both)()
+
+
+@pytest.mark.parametrize(
+    ("thing", "told"),
+    [
+        (Source, "rx.run takes a reactor, and was given the class Source; write rx.run(Source())"),
+        (None, "of type NoneType; make one: a class derived from rx.Reactor, called"),
+        ([1, 2], "of type list; to run several, assign them to attributes of one"),
+    ],
+)
+def test_run_of_what_is_no_reactor(thing: Any, told: str) -> None:
+    """Row 13."""
+    with pytest.raises(rx.ReactorError) as caught:
+        rx.run(thing)
+    assert str(caught.value).endswith(told)
 
 
 def test_running_a_reactor_that_is_connected_elsewhere() -> None:

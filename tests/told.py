@@ -77,4 +77,4 @@ class Main(rx.Reactor):
 
 def graph_of(build: Callable[[Any], object]) -> Callable[[], rx.Graph]:
     """The elaboration of what `build` makes."""
-    return lambda: rx.Graph(Main(build))
+    return lambda: rx.Graph(Main(build))  # @maker

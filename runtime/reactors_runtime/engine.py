@@ -62,26 +62,46 @@ class Engine:
         view = ffi.new("rx_worker_view *")
         lib.rx_view(self.core, view)
         doors, reactions = max(len(self.part.door_cells), 1), max(len(self.reactions), 1)
+        self._doors_at, self._where_at, self._low_at = (
+            int(ffi.cast("uintptr_t", start)) for start in (view.doors, view.where, view.low)
+        )
         self.doors = memoryview(ffi.buffer(view.doors, doors)).cast("B")
         self.where = memoryview(ffi.buffer(view.where, 8 * doors)).cast("Q")
-        self.low = memoryview(ffi.buffer(view.low, 8 * doors)).cast("Q")
         self.batch = memoryview(ffi.buffer(view.batch, 4 * reactions)).cast("I")
         self.current = memoryview(ffi.buffer(view.current, 8)).cast("q")
-        self._now = memoryview(ffi.buffer(view.now, 16)).cast("Q")
+        self.now = memoryview(ffi.buffer(view.now, 16)).cast("Q")
         self.stores = Stores(self)
         self.failed = False
         self.thread = threading.get_ident()  # that runs it
-        self.debug_stores: dict[int, Any] = {}
         for local, number in enumerate(self.reactions):
             native = image.program.reactions[number].native
             if native is not None:
                 lib.rx_set_native(self.core, local, native.address, native.state)
 
+    def way(
+        self,
+        door: int,
+        *,
+        values: list[Any] | None = None,
+        slots: list[Any] | None = None,
+        scalars: int = 0,
+        stride: int = 0,
+        scalar: str = " ",
+        sets: int = 0,
+        travels: bool = False,
+        action: int = 0,
+    ) -> tuple[Any, ...]:
+        """What `Door._attach` takes to lead to this door; csrc/python/doors.c has what it means."""
+        low = self._low_at + 8 * door if travels else 0
+        core = int(ffi.cast("uintptr_t", self.core))
+        places = self._doors_at + door, self._where_at + 8 * door, low
+        return *places, values, slots, scalars, stride, scalar, sets, core, action
+
     # ---- what reactions ask ----
 
     def tag(self) -> tuple[int, int]:
         """The tag being executed: time in ns since the start, microstep."""
-        return self._now[0], self._now[1]
+        return self.now[0], self.now[1]
 
     def physical_time(self) -> int:
         """Ns since the start."""
@@ -98,7 +118,7 @@ class Engine:
 
     def running(self) -> int:
         """The reaction being executed, as the program numbers them; -1 for none."""
-        local = self.current[0]
+        local = self.current[0] if self.core != ffi.NULL else -1
         return self.reactions[local] if local >= 0 else -1
 
     # ---- the loop ----
@@ -192,7 +212,7 @@ class Engine:
             lib.rx_close(self.core)
             self.core = ffi.NULL
         self.stores.close()
-        del self.base, self.doors, self.where, self.low, self.batch, self.current, self._now
+        del self.base, self.doors, self.where, self.batch, self.current, self.now
 
 
 # ---- seen from outside ----

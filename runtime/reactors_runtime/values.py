@@ -9,11 +9,13 @@ reads them there.
 from __future__ import annotations
 
 import pickle
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reactors_runtime._core import ffi, lib
+from reactors_runtime._doors import COPIES
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class Stores:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value
+        self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value. Its length: 2^k
         self._by_source: dict[tuple[int, bool], Store] = {}
 
     def close(self) -> None:
@@ -78,35 +80,32 @@ class Stores:
 
 
 class Store:
-    """What is common to all: nothing but the name."""
+    """What is common to all."""
 
-    __slots__ = ()
+    __slots__ = ("__dict__",)
+
+    @cached_property
+    def seals(self) -> dict[int, Any]:
+        """What debug mode knows of the values, by number."""
+        return {}
 
 
 class ObjectStore(Store):
-    """The one value of a source whose readers are all here and now."""
+    """The one value of a source whose readers are all here and now, in a list with room for it alone."""
 
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value: Any = None
-
-
-class SequenceStore(Store):
-    """Values by number, for readers later or on other threads. The writer forgets what nobody needs any more."""
-
-    __slots__ = ("first", "values")
+    __slots__ = ("values",)
 
     def __init__(self) -> None:
-        self.values: dict[int, Any] = {}
-        self.first = 0
+        self.values: list[Any] = [None]
 
-    def put(self, number: int, low: int, value: Any) -> None:
-        """Keep a value; drop those before `low`."""
-        self.values[number] = value
-        while self.first < low and self.first < number:
-            self.values.pop(self.first, None)
-            self.first += 1
+
+class SequenceStore(ObjectStore):
+    """Values by number, for readers later or on other threads: value n is at n modulo the length, a power of two.
+
+    The list grows where more values are on their way than ever before; what nobody needs any more is overwritten.
+    """
+
+    __slots__ = ()
 
 
 class PickleStore(Store):
@@ -165,6 +164,13 @@ class ArrayStore(Store):
         buffer = engine.memory.map
         self.slots = [np.ndarray(shape, dtype, buffer, source.data + k * source.stride) for k in range(source.slots)]
         self.views = [read_only(slot) for slot in self.slots]
+
+    def way(self) -> dict[str, Any]:
+        """What `Engine.way` takes for a port that is written: numbers on their own, of eight bytes, need no NumPy."""
+        scalar = {"i8": "q", "f8": "d"}.get(self.dtype.str[1:], " ") if self.shape == () else " "
+        at = self.slots[0].ctypes.data if scalar != " " and self.dtype.isnative else 0
+        way = {"values": self.views, "slots": self.slots, "sets": COPIES}
+        return {**way, "scalars": at, "stride": self.source.stride, "scalar": scalar}
 
     def get(self, where: int) -> np.ndarray[Any, Any]:
         """The value in a slot, or in a copy of one."""

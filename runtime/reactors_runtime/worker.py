@@ -86,6 +86,8 @@ class Failure:
         return cls(when, reaction, tag, exception, text, notes)
 
 
+loading = False  # whether this process is a worker that is yet to get its part of the program
+
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - compared with the names in code objects
 
 
@@ -107,6 +109,8 @@ def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> N
 
 
 def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int, arena_at: int, *out: int) -> None:
+    global loading  # noqa: PLW0603 - of this process
+    loading = True
     before = list(sys.modules)
     when = "start"
     try:
@@ -118,6 +122,7 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
         engine = Engine(image, number, Memory.attach(arena_at, image.size))
         with mapped(part_at) as pickled:
             part: Part = pickle.loads(pickled)
+        loading = False
         bodies, late = part.attach(engine)
         gc.freeze()  # all of this lives to the end; the server had collection off, so loading it was fast
         gc.enable()

@@ -82,6 +82,7 @@ def gone(processes: set[int]) -> bool:
 
 @pytest.mark.parametrize("kind", ["orderly", "endless"])
 def test_nothing_is_left_when_the_caller_is_killed(kind: str) -> None:
+    """Row 31."""
     with program(kind) as process:
         everybody = family(process.pid)
         assert len(everybody) == 4  # caller, server, two workers
@@ -90,6 +91,7 @@ def test_nothing_is_left_when_the_caller_is_killed(kind: str) -> None:
 
 
 def test_nothing_is_left_when_the_server_is_killed() -> None:
+    """Row 31."""
     with program("endless") as process:
         (server,) = children(process.pid)
         everybody = family(process.pid)
@@ -100,6 +102,7 @@ def test_nothing_is_left_when_the_server_is_killed() -> None:
 
 
 def test_ctrl_c_lets_the_shutdown_reactions_run_and_comes_out() -> None:
+    """Row 32."""
     with program("orderly") as process:
         process.send_signal(signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
@@ -109,6 +112,7 @@ def test_ctrl_c_lets_the_shutdown_reactions_run_and_comes_out() -> None:
 
 
 def test_ctrl_c_twice_kills_a_worker_in_an_endless_loop() -> None:
+    """Row 32."""
     with program("endless") as process:
         everybody = family(process.pid)
         process.send_signal(signal.SIGINT)
@@ -122,6 +126,7 @@ def test_ctrl_c_twice_kills_a_worker_in_an_endless_loop() -> None:
 
 
 def test_ctrl_c_from_the_terminal_reaches_the_caller_alone() -> None:
+    """Row 32."""
     with program("orderly") as process:
         for pid in sorted(family(process.pid), reverse=True):  # as a terminal does, to the whole foreground group
             os.kill(pid, signal.SIGINT)
@@ -131,6 +136,7 @@ def test_ctrl_c_from_the_terminal_reaches_the_caller_alone() -> None:
 
 
 def test_a_terminated_caller_takes_its_workers_along() -> None:
+    """Row 31."""
     with program("endless") as process:
         everybody = family(process.pid)
         process.terminate()

@@ -62,6 +62,7 @@ def one(deed: Any = None, **attributes: Any) -> Any:
 
 
 def test_an_open_file_is_refused_by_its_path() -> None:
+    """Row 34."""
     with Path("/dev/null").open() as file, pytest.raises(rx.ShippingError) as caught:
         one(log=file)
     assert caught.match(
@@ -70,19 +71,23 @@ def test_an_open_file_is_refused_by_its_path() -> None:
 
 
 def test_the_part_of_an_attribute_that_cannot_be_sent_is_named() -> None:
+    """Row 34."""
     with pytest.raises(rx.ShippingError, match=r"main\.actor\.settings\['locks'\]\[1\] cannot be sent .* it is a lock"):
         one(settings={"locks": [1, threading.Lock()]})
 
 
 def test_a_lambda_over_a_socket_is_refused_with_the_name_of_the_socket() -> None:
+    """Row 34."""
     with (
         socket.socket() as line,
-        pytest.raises(rx.ShippingError, match=r"main\.actor\.send, which uses line cannot be"),
+        pytest.raises(rx.ShippingError, match=r"main\.actor\.send, which uses line, cannot be"),
     ):
         one(send=lambda: line.send(b""))
 
 
 def test_a_body_that_uses_what_cannot_be_sent_is_refused() -> None:
+    """Row 34."""
+
     class Inner(rx.Reactor):
         def __init__(self) -> None:
             lock = threading.Lock()
@@ -93,11 +98,69 @@ def test_a_body_that_uses_what_cannot_be_sent_is_refused() -> None:
             self.bystander = Quiet()
             self.actor = Inner()
 
-    with pytest.raises(rx.ShippingError, match=r"the body of main\.actor\..*, which uses lock cannot be sent"):
+    with pytest.raises(rx.ShippingError, match=r"the body of main\.actor\..*, which uses lock, cannot be sent"):
         run(Outer())
 
 
+def test_what_a_class_and_its_code_bring_along_is_named() -> None:
+    """Row 34: of a script, the globals that its code uses go along."""
+    script = """
+import threading
+import reactors as rx
+
+LOCK = threading.Lock()
+SETTINGS = {"locks": [LOCK]}
+
+def use_a_lock():
+    return SETTINGS["locks"][0].locked()
+
+class UsesGlobal(rx.Reactor):
+    @rx.reaction(rx.startup)
+    def start(self):
+        (lambda: use_a_lock())()
+
+class HasProperty(rx.Reactor):
+    @property
+    def locked(self):
+        return LOCK.locked()
+
+class Base:
+    shared = (1, LOCK)
+
+class Derived(rx.Reactor, Base):
+    pass
+
+class Defaulted(rx.Reactor):
+    def ask(self, lock=LOCK):
+        return lock.locked()
+
+for kind in (UsesGlobal, HasProperty, Derived, Defaulted):
+    main = rx.Reactor()
+    main.actor = kind()
+    try:
+        rx.run(main, backend="process")
+    except rx.ShippingError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    end = (
+        " cannot be sent to worker 0: it is a lock (cannot pickle '_thread.lock' object); make it in a reaction to "
+        "rx.startup, which runs on the worker, and keep it in an attribute, for what code finds in globals or in its "
+        "class goes along with it"
+    )
+    places = [
+        "UsesGlobal.start, which uses the global use_a_lock, which uses the global SETTINGS['locks'][0],",
+        "HasProperty.locked, which uses the global LOCK,",
+        "Derived, which derives from Base.shared[1],",
+        "Defaulted.ask, which has a default argument,",
+    ]
+    assert done.stdout.splitlines() == [f"the class of main.actor, {place}{end}" for place in places]
+
+
 def test_a_tensor_on_a_gpu_is_refused() -> None:
+    """Row 34."""
+
     class OnGpu(torch.Tensor):  # type: ignore[misc, name-defined]
         is_cuda = True
 
@@ -107,6 +170,7 @@ def test_a_tensor_on_a_gpu_is_refused() -> None:
 
 
 def test_nothing_runs_when_something_cannot_be_sent(tmp_path: Path) -> None:
+    """Row 34."""
     witness = tmp_path / "ran"
     with pytest.raises(rx.ShippingError):
         one(lambda _: witness.touch(), lock=threading.Lock())
@@ -348,6 +412,7 @@ def test_a_c_function_of_a_library_runs_in_a_worker_and_its_state_comes_back() -
 
 
 def test_a_c_function_that_only_this_process_has_is_refused() -> None:
+    """Row 34."""
     import cffi
 
     ffi = cffi.FFI()

@@ -30,6 +30,7 @@ class Main(rx.Reactor):
 
 
 def test_an_import_error_in_what_is_sent_is_the_workers_own_and_comes_out() -> None:
+    """Row 35."""
     main = Main()
     with pytest.raises(rx.WorkerStartError) as caught:
         run(main)
@@ -52,6 +53,7 @@ def test_a_module_that_only_the_caller_could_import_goes_by_value(monkeypatch: p
 
 @pytest.mark.parametrize("program", ["/bin/false", "/nowhere/python"])
 def test_a_python_that_does_not_start_is_named(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 35."""
     workers.close_server()
     monkeypatch.setattr(sys, "executable", program)
     with pytest.raises(rx.WorkerStartError, match=program):
@@ -59,6 +61,7 @@ def test_a_python_that_does_not_start_is_named(program: str, monkeypatch: pytest
 
 
 def test_a_python_that_cannot_find_its_library_is_shown_with_what_it_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 35."""
     workers.close_server()
     monkeypatch.setenv("PYTHONHOME", "/nowhere")
     with pytest.raises(rx.WorkerStartError, match=r"(?s)ended with exit status 1; it printed:.*/nowhere"):
@@ -66,6 +69,7 @@ def test_a_python_that_cannot_find_its_library_is_shown_with_what_it_printed(mon
 
 
 def test_a_refused_fork_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Row 35."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os\ndef fork():\n    raise BlockingIOError(11, 'Resource temporarily unavailable')\nos.fork = fork\n"
     )
@@ -75,6 +79,8 @@ def test_a_refused_fork_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPatc
 
 
 def test_memory_that_there_is_not_is_refused_before_the_start_with_the_largest_ports() -> None:
+    """Row 36."""
+
     class Huge(rx.Reactor):
         picture = rx.Output(shape=(1 << 20, 1 << 20), dtype="f8")
         label = rx.Output(shape=(1 << 20, 4), dtype="f8")

@@ -114,7 +114,7 @@ def test_pending_events_of_an_action_coexist_and_fire_in_the_order_of_tags() -> 
 
 
 def test_a_second_event_for_the_same_tag_moves_to_the_next_microstep() -> None:
-    """All of them happen, in the order of the calls, also if they were asked for at different tags."""
+    """All happen, in the order of the calls, also if asked for at different tags (row 27 of the bad programs)."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):

@@ -1,0 +1,626 @@
+"""Programs that go wrong while they run: the same error wherever that is, and never a wrong result instead.
+
+The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`. Workers that die,
+programs that are interrupted and reactors that cannot be sent are in `faults/`.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reactors as rx
+from reactors.errors import PlacementError, SharedValueError
+from tests.told import marked, refused, warned
+
+APART: dict[str, Any] = {"workers": 2, "placement": {"main": 0, "main.reader": 1}}
+WAYS = [{}, {"backend": "thread", **APART}, {"backend": "process", **APART}]
+every_way = pytest.mark.parametrize("way", WAYS, ids=["inline", "thread", "process"])
+Deed = Callable[[Any], object]
+
+
+def nothing(self: Any) -> None: ...
+
+
+class Writer(rx.Reactor):
+    """Does what it is told, with everything it has among its effects."""
+
+    tick = rx.Timer(period="1 ms")
+    number = rx.Output(int)  # @number
+    thing = rx.Output()  # @thing
+    vector = rx.Output(shape=(2,), dtype="f4")  # @vector
+    again = rx.LogicalAction()  # @again
+
+    def __init__(self, deed: Deed = nothing) -> None:
+        self.deed = deed
+        self.closed = False
+        self.kept: Any = None
+
+    @rx.reaction(tick, effects=(number, thing, vector, again))
+    def write(self) -> None:
+        self.deed(self)
+
+    @rx.reaction(rx.shutdown)
+    def close(self) -> None:
+        self.closed = True
+
+
+class Reader(rx.Reactor):
+    number = rx.Input(int)  # @innumber
+    thing = rx.Input()  # @inthing
+    vector = rx.Input(shape=(2,), dtype="f4")
+
+    def __init__(self, deed: Deed = nothing) -> None:
+        self.deed = deed
+
+    @rx.reaction(number, thing, vector)
+    def read(self) -> None:
+        self.deed(self)
+
+
+class Main(rx.Reactor):
+    def __init__(self, write: Deed = nothing, read: Deed = nothing) -> None:
+        self.writer, self.reader = Writer(write), Reader(read)
+        for port in ("number", "thing", "vector"):
+            rx.connect(getattr(self.writer, port), getattr(self.reader, port))
+
+
+def failed(main: rx.Reactor, **options: Any) -> rx.ReactionError:
+    """The error with which a run of three milliseconds ends."""
+    with pytest.raises(rx.ReactionError) as caught:
+        rx.run(main, fast=True, timeout="3 ms", **options)
+    return caught.value
+
+
+# Exceptions
+
+
+@every_way
+def test_exception_in_a_reaction(way: Any) -> None:
+    """Row 17: its path, tag and cause; the shutdown reactions run."""
+
+    def fail(self: Any) -> None:
+        if self.tag.time == 2_000_000:
+            raise LookupError("nothing there")
+
+    main = Main(fail)
+    error = failed(main, **way)
+    assert str(error) == "main.writer.write at 2 ms raised LookupError: nothing there"
+    assert (error.reaction, error.tag) == ("main.writer.write", rx.Tag(2_000_000, 0))
+    assert isinstance(error.__cause__, LookupError)
+    assert main.writer.closed
+
+
+@every_way
+def test_exception_while_shutting_down_after_another(way: Any) -> None:
+    """Row 17: the first comes out, with a note of the second."""
+
+    class Failing(rx.Reactor):
+        @rx.reaction(rx.startup, rx.shutdown)
+        def fail(self) -> None:
+            raise LookupError(f"at {self.tag}")
+
+    error = failed(Failing(), **{**way, "placement": "auto"})
+    assert str(error) == "main.fail at 0 s raised LookupError: at 0 s"
+    assert any("while shutting down: LookupError" in note for note in error.__notes__)
+
+
+# Reading
+
+
+class Peeping(rx.Reactor):
+    tick = rx.Timer()
+    number = rx.Input(int)  # @peeped
+
+    def __init__(self, *, ask: bool) -> None:
+        self.ask = ask
+
+    @rx.reaction(tick, uses=number)
+    def look(self) -> None:
+        if not self.ask or self.number.is_present:
+            _ = self.number.value  # @peep
+
+
+def test_reading_without_asking_is_told_in_debug_mode() -> None:
+    """Row 18: an absent port is None; which may surprise where it is no trigger."""
+
+    def main(*, ask: bool) -> rx.Reactor:
+        found = rx.Reactor()
+        found.writer, found.reader = Writer(), Peeping(ask=ask)  # type: ignore[attr-defined]
+        rx.connect(found.writer.number, found.reader.number)  # type: ignore[attr-defined]
+        return found
+
+    def run(*, ask: bool, debug: bool) -> list[str]:
+        told = warned(lambda: rx.run(main(ask=ask), timeout=0, debug=debug))
+        return [each for each in told if "nobody reads" not in each]
+
+    assert run(ask=False, debug=False) == run(ask=True, debug=True) == []
+    assert run(ask=False, debug=True) == [
+        (
+            "main.reader.look reads main.reader.number (@peeped) without asking for .is_present; it is no trigger of "
+            "this reaction, so it may be absent, and its value None"
+        )
+    ]
+
+
+# Writing
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("value", "given"),
+    [
+        (np.zeros(3, "f4"), "ndarray of shape (3,) and dtype float32"),
+        (np.array([1j, 2]), "ndarray of shape (2,) and dtype complex128"),
+        ("ab", "str of shape () and dtype <U2"),
+        (None, "NoneType of shape () and dtype object"),
+    ],
+    ids=["shape", "dtype", "string", "none"],
+)
+def test_array_that_does_not_fit(way: Any, value: Any, given: str) -> None:
+    """Row 21: always checked."""
+    error = failed(Main(lambda self: self.vector.set(value)), **way)
+    assert isinstance(error.__cause__, rx.ValueMismatchError)
+    assert marked(error.__cause__) == (
+        f"main.writer.vector (@vector) takes arrays of shape (2,) and dtype float32, and was given {given}; convert it "
+        "first"
+    )
+
+
+def test_object_that_does_not_fit_is_told_in_debug_mode() -> None:
+    """Row 21."""
+    main = Main(lambda self: self.number.set("one"))
+    rx.run(main, fast=True, timeout=0)
+    error = failed(main, debug=True)
+    assert isinstance(error.__cause__, rx.ValueMismatchError)
+    assert marked(error.__cause__) == (
+        "main.writer.number (@number) takes int and was given 'one', of type str; convert it, or declare that type"
+    )
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("delay", "told"),
+    [
+        (-1, "is negative (-1), but time never goes back; write a duration without a sign"),
+        ("-1 ms", "is negative ('-1 ms'), but time never goes back; write a duration without a sign"),
+        (0.5, 'is 0.5, of type float; write a string such as "10 ms", a datetime.timedelta, or a whole number of'),
+    ],
+)
+def test_delay_of_schedule_that_is_none(way: Any, delay: Any, told: str) -> None:
+    """Row 22."""
+    error = failed(Main(lambda self: self.again.schedule(delay=delay)), **way)
+    assert isinstance(error.__cause__, ValueError)
+    assert marked(error.__cause__).startswith(f"the delay of schedule of main.writer.again (@again) {told}")
+
+
+# Time that stands still
+
+
+class Turning(rx.Reactor):
+    inp = rx.Input(int)
+    out = rx.Output(int)
+
+    @rx.reaction(rx.startup, inp, effects=out)
+    def turn(self) -> None:
+        self.out.set(1)
+
+
+class Circle(rx.Reactor):
+    """Two reactors in a loop without a positive delay, and one that has nothing to do with it."""
+
+    def __init__(self) -> None:
+        self.busy = Writer()
+        self.left, self.reader = Turning(), Turning()
+        rx.connect(self.left.out, self.reader.inp)
+        rx.connect(self.reader.out, self.left.inp, after=0)
+
+
+@every_way
+def test_time_that_stands_still_is_an_error_where_there_is_a_limit(way: Any) -> None:
+    """Row 23: the loop is named, all the way round and nothing else."""
+    with pytest.raises(rx.MicrostepLimitError) as caught:
+        rx.run(Circle(), max_microsteps=1000, timeout="1 s", **way)
+    told = str(caught.value)
+    assert told.startswith(
+        "time stands still at 0 s: after 1,000 microsteps these reactions still trigger one another: "
+    )
+    circle, _, remedy = told.partition("another: ")[2].partition("; ")
+    assert circle in (
+        "main.left.turn -> main.reader.turn -> main.left.turn",
+        "main.reader.turn -> main.left.turn -> main.reader.turn",
+    )
+    assert remedy == "give a delay in this loop a positive value, or raise max_microsteps"
+
+
+def test_time_that_stands_still_through_an_action() -> None:
+    """Row 23: found though another reaction ran far more often."""
+
+    class Still(rx.Reactor):
+        late = rx.Timer("1 ms")
+        often = rx.Timer(0, "1 us")
+        again = rx.LogicalAction()
+
+        @rx.reaction(often)
+        def innocent(self) -> None: ...
+
+        @rx.reaction(late, again, effects=again)
+        def repeat(self) -> None:
+            self.again.schedule()
+
+    with pytest.raises(rx.MicrostepLimitError, match=r"at 1 ms: .* another: main\.repeat -> main\.repeat; "):
+        rx.run(Still(), max_microsteps=100, fast=True)
+
+
+@pytest.mark.slow
+def test_time_that_stands_still_is_told_once_where_there_is_no_limit() -> None:
+    """Row 23: a training loop may well pass ten million microsteps."""
+    numba = pytest.importorskip("numba")
+    pointer, void = numba.types.CPointer, numba.types.voidptr
+
+    @numba.cfunc(numba.types.void(pointer(void), pointer(numba.types.uint8), pointer(numba.types.int64)))  # type: ignore[untyped-decorator]
+    def count(data: Any, present: Any, state: Any) -> None:
+        state[0] += 1
+        if state[0] < 11_000_000:
+            present[2] = 1
+
+    class Still(rx.Reactor):
+        again = rx.LogicalAction()
+
+        def __init__(self) -> None:
+            self.counts = np.zeros(1, np.int64)
+            self.add_reaction((rx.startup, self.again), rx.native(count, self.counts), effects=self.again)
+
+    main = Still()
+    with pytest.warns(RuntimeWarning) as caught:
+        rx.run(main, fast=True)
+    assert main.counts[0] == 11_000_000
+    (told,) = [str(each.message) for each in caught]
+    assert told.startswith(
+        "time stands still at 0 ns: 10,000,000 microsteps so far; the reactions that run: main.count;"
+    )
+
+
+@every_way
+def test_timeout_of_zero(way: Any) -> None:
+    """Row 24: one tag, not none and not for ever."""
+    main = Main()
+    assert rx.run(main, timeout=0, **way).final_tag == rx.Tag(0, 0)
+    assert main.writer.closed
+
+
+@pytest.mark.parametrize("timeout", [-1, 1.5, "5", "soon", True])
+def test_timeout_that_is_none(timeout: Any) -> None:
+    """Row 24."""
+    assert refused(rx.DurationError, lambda: rx.run(Main(), timeout=timeout)).startswith("the timeout of rx.run is ")
+
+
+# Effects in the wrong hands
+
+
+class Thief(rx.Reactor):
+    """Two reactions of which only the first declares the effects; the second does what it is told."""
+
+    tick = rx.Timer()
+    out = rx.Output(int)  # @loot
+    act = rx.LogicalAction()  # @lootact
+    spare = rx.LogicalAction()  # @spare
+
+    def __init__(self, deed: Deed) -> None:
+        self.deed = deed
+
+    @rx.reaction(tick, effects=(out, act, rx.stop))
+    def own(self) -> None: ...
+
+    @rx.reaction(tick)
+    def steal(self) -> None:
+        self.deed(self)
+
+
+def on_a_thread(deed: Deed, self: Any) -> None:
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            deed(self)
+        except rx.ReactorError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    for error in errors:
+        raise error
+
+
+@every_way
+@pytest.mark.parametrize("by", [lambda deed: deed, lambda deed: partial(on_a_thread, deed)], ids=["reaction", "thread"])
+@pytest.mark.parametrize(
+    ("deed", "told"),
+    [
+        (
+            lambda self: self.out.set(1),
+            (
+                "main.out (@loot): .set while the reaction main.steal runs, which does not declare it; name it in the "
+                "effects of the reaction that uses it"
+            ),
+        ),
+        (
+            lambda self: self.act.schedule(),
+            (
+                "main.act (@lootact): .schedule while the reaction main.steal runs, which does not declare it; name it "
+                "in the effects of the reaction that uses it"
+            ),
+        ),
+        (
+            lambda self: self.spare.schedule(),
+            (
+                "main.spare (@spare): .schedule while the program runs, but no reaction declares it; name it in the "
+                "effects of the reaction that uses it"
+            ),
+        ),
+        (lambda self: self.request_stop(), "main.steal: request_stop() needs effects=rx.stop"),
+    ],
+    ids=["set", "schedule", "nobody's", "stop"],
+)
+def test_effect_used_by_who_did_not_declare_it(way: Any, by: Any, deed: Deed, told: str) -> None:
+    """Row 25: the port and the reaction that runs."""
+    error = failed(Thief(by(deed)), **{**way, "placement": "auto"})
+    assert error.reaction == "main.steal"
+    assert isinstance(error.__cause__, rx.UndeclaredAccessError)
+    assert marked(error.__cause__).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "port_of",
+    [
+        lambda self: lambda: self.number,
+        lambda self: lambda port=self.number: port,
+    ],
+    ids=["through its reactor", "itself"],
+)
+def test_effect_used_by_a_thread_that_outlives_its_reaction(port_of: Any) -> None:
+    """Row 25."""
+    told: list[str] = []
+
+    def leave(self: Any) -> None:
+        if self.kept is not None:
+            return
+        late, port = threading.Event(), port_of(self)
+
+        def work() -> None:
+            late.wait()
+            told.append(refused(rx.OutsideReactionError, lambda: port().set(1)))
+
+        self.kept = late, threading.Thread(target=work)
+        self.kept[1].start()
+
+    main = Main(leave)
+    rx.run(main, fast=True, timeout=0)
+    late, thread = main.writer.kept
+    late.set()
+    thread.join()
+    assert told[0].startswith("main.writer.number (@number): .set outside of a reaction; ")
+
+
+def test_method_of_a_port_that_was_kept_before_the_run() -> None:
+    """Row 25: does what it does in the reaction that declares it."""
+
+    def keep(self: Any) -> None:
+        self.kept(5)
+
+    main = Main(keep, lambda self: setattr(self, "seen", self.number.value))
+    main.writer.kept = main.writer.number.set
+    rx.run(main, timeout=0)
+    assert main.reader.seen == 5  # type: ignore[attr-defined]
+
+
+# Values that are shared
+
+
+@every_way
+@pytest.mark.parametrize("port", ["vector", "thing"])
+def test_reader_that_changes_an_array(way: Any, port: str) -> None:
+    """Row 26: cannot."""
+
+    def write(self: Any) -> None:
+        getattr(self, port).set(np.zeros(2, "f4"))
+
+    def read(self: Any) -> None:
+        getattr(self, port).value[0] = 5
+
+    error = failed(Main(write, read), **way)
+    assert str(error) == (
+        "main.reader.read at 0 s raised ValueError: assignment destination is read-only; arrays that come from a port "
+        "are read-only: change a copy (port.value.copy())"
+    )
+
+
+def test_reader_that_changes_an_object_is_told_in_debug_mode() -> None:
+    """Row 26: when the next one has it in hand."""
+    things = [1]
+    main = Main(lambda self: self.thing.set(things), lambda self: self.thing.value.append(2))
+    error = failed(main, debug=True)
+    assert error.reaction == "main.writer.write"
+    assert isinstance(error.__cause__, SharedValueError)
+    assert marked(error.__cause__) == (
+        "main.writer.thing (@thing): its value was changed after it was set, by "
+        "main.reader.read, which had it last, or by what else keeps it; those who read it share it with who set it: "
+        "change a copy"
+    )
+
+
+@every_way
+def test_debug_mode_changes_no_value(way: Any) -> None:
+    """Row 26: also where a port has readers on this worker and on another."""
+    seen: dict[str, Any] = {}
+    for debug in (False, True):
+        main: Any = Main(lambda self: self.thing.set([7]), lambda self: setattr(self, "seen", self.thing.value))
+        main.near = Reader(lambda self: setattr(self, "seen", self.thing.value))
+        rx.connect(main.writer.thing, main.near.thing)
+        told = warned(lambda main=main, debug=debug: rx.run(main, timeout=0, debug=debug, **way))  # type: ignore[misc]
+        assert all("no connection leads there" in each or "nobody reads it" in each for each in told)
+        seen[str(debug)] = main.near.seen, main.reader.seen
+    assert seen == {"False": ([7], [7]), "True": ([7], [7])}
+
+
+# Deadlines
+
+
+def test_deadline_without_a_method_for_those_who_miss_it() -> None:
+    """Row 29."""
+    for given in ({"deadline": "1 ms"}, {"late": print}):
+        told = refused(rx.DeclarationError, lambda given=given: Writer().add_reaction(rx.startup, print, **given))  # type: ignore[misc]
+        assert told.endswith("deadline and late go together: how long, and what to run instead")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'deadline'"):
+        rx.reaction(rx.startup, deadline="1 ms")  # type: ignore[call-arg]
+
+
+def test_missed_deadlines_are_counted_in_the_summary() -> None:
+    """Row 29."""
+
+    class Hasty(rx.Reactor):
+        tick = rx.Timer(0, 1)
+
+        @rx.reaction(tick)
+        def slow(self) -> None:
+            time.sleep(0.001)
+
+        @rx.reaction(tick)
+        def hurry(self) -> None: ...
+        @hurry.deadline("1 us")
+        def late(self) -> None: ...
+
+    result = rx.run(Hasty(), timeout=2)
+    assert {each.path: each.late for each in result.statistics} == {"main.slow": 0, "main.hurry": 3}
+    assert "  3 late" in next(line for line in result.summary().splitlines() if "main.hurry" in line)
+
+
+# Physical actions
+
+
+class Button(rx.Reactor):
+    tick = rx.Timer(0, "100 ms")
+    pressed = rx.PhysicalAction(int)
+
+    def __init__(self) -> None:
+        self.answers: list[bool] = []
+        self.seen: list[Any] = []
+
+    @rx.reaction(tick, effects=pressed)
+    def press(self) -> None:
+        self.answers.append(self.pressed.schedule(self.tag.time))
+
+    @rx.reaction(pressed)
+    def see(self) -> None:
+        self.seen.append((self.pressed.value, self.tag > rx.Tag(self.pressed.value, 0)))
+
+
+@every_way
+def test_physical_action_in_fast_mode(way: Any) -> None:
+    """Row 30: gets the physical time since the start, or the next microstep if logical time is ahead of that."""
+    button = Button()
+    rx.run(button, fast=True, timeout="200 ms", keepalive=True, **{**way, "placement": "auto"})
+    assert button.answers[:2] == [True, True]
+    assert button.seen[:2] == [(0, True), (100_000_000, True)]
+
+
+@every_way
+def test_physical_action_before_and_after_the_run(way: Any) -> None:
+    """Row 33: is refused, and says so."""
+    button = Button()
+    assert button.pressed.schedule(1) is False
+    rx.run(button, fast=True, timeout=0, **{**way, "placement": "auto"})
+    assert button.pressed.schedule(1) is False
+    assert not [value for value, _ in button.seen if value == 1]
+
+
+@every_way
+def test_physical_action_as_a_callback_that_was_registered_before_the_run(way: Any) -> None:
+    """Row 33: is taken while the program runs."""
+
+    class Waiting(rx.Reactor):
+        pressed = rx.PhysicalAction(int)
+
+        def __init__(self) -> None:
+            self.seen = 0
+
+        @rx.reaction(pressed, effects=rx.stop)
+        def see(self) -> None:
+            self.seen = self.pressed.value
+            self.request_stop()
+
+    waiting = Waiting()
+    callback, over = waiting.pressed.schedule, threading.Event()
+
+    def press() -> None:
+        while not callback(5) and not over.wait(0.001):
+            pass
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    try:
+        rx.run(waiting, timeout="60 s", **{**way, "placement": "auto"})
+    finally:
+        over.set()
+        thread.join()
+    assert waiting.seen == 5
+
+
+# What rx.run is given
+
+
+@every_way
+def test_more_memory_than_there_is(way: Any) -> None:
+    """Row 36: nothing starts, and the largest ports are named with what each takes."""
+
+    class Huge(rx.Reactor):
+        picture = rx.Output(shape=(1 << 20, 1 << 20), dtype="f8")
+        label = rx.Output(shape=(1 << 20, 4), dtype="f8")
+
+        @rx.reaction(rx.startup, effects=(picture, label))
+        def start(self) -> None:
+            raise AssertionError("it has started")
+
+    with pytest.raises(rx.MemoryTooSmall) as caught:
+        rx.run(Huge(), **{**way, "placement": "auto"})
+    told = str(caught.value)
+    assert told.startswith("main: the program's ports need 8.0 TiB of shared memory, but ")
+    assert "are free; the largest: main.picture 8.0 TiB, main.label 32.0 MiB" in told
+    assert told.endswith("; make their shapes or widths smaller, or use fewer workers")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"workers": 0}, rx.ArgumentError, "workers of rx.run is 0; write a whole number, 1 or more"),
+        ({"seed": -1}, rx.ArgumentError, "seed of rx.run is -1; write a whole number, 0 or more"),
+        ({"max_microsteps": 0}, rx.ArgumentError, "max_microsteps of rx.run is 0; write a whole number, 1 or more"),
+        ({"fast": "no"}, rx.ArgumentError, "fast of rx.run is 'no', of type str; write True or False"),
+        ({"keepalive": 3}, rx.ArgumentError, "keepalive of rx.run is 3, of type int; write True or False"),
+        ({"debug": None}, rx.ArgumentError, "debug of rx.run is None, of type NoneType; write True or False"),
+        (
+            {"trace": Path("/nowhere/trace.json")},
+            rx.ArgumentError,
+            "trace of rx.run is '/nowhere/trace.json', but there is no folder '/nowhere'; make it",
+        ),
+        (
+            {"placement": 3},
+            PlacementError,
+            'placement of rx.run is 3; write "auto", a dict or a function of path -> worker',
+        ),
+        (
+            {"placement": {"main.nobody": 0}},
+            PlacementError,
+            "placement names 'main.nobody', and there is no such reactor; paths look like 'main.reader'",
+        ),
+    ],
+)
+def test_wrong_argument_of_run(options: Any, error: type[rx.ReactorError], told: str) -> None:
+    """Row 8."""
+    assert refused(error, lambda: rx.run(Main(), **options)) == told
