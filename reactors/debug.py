@@ -8,19 +8,16 @@ from __future__ import annotations
 import pickle
 import warnings
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from reactors.access import ArrayPort, LivePort, ObjectPort, PicklePort
 from reactors.errors import ReactorWarning, SharedValueError, ValueMismatchError
-
-if TYPE_CHECKING:
-    from reactors_runtime.values import ArrayStore, ObjectStore, Store
 
 
 class DebugPort(LivePort):
     """Types are checked, and whether a reaction asks before it reads what may be absent."""
 
-    _store: Store
+    _store: Any  # a Store
     _carried: Any  # of the port at rest
     _asked: tuple[Any, ...] | None = None
     _warned = False
@@ -124,8 +121,6 @@ class SealedPort(DebugPort):
 class DebugObjectPort(SealedPort, ObjectPort):
     """Objects by reference."""
 
-    _store: ObjectStore
-
     def set(self, value: Any) -> None:
         number = self._number()
         seal = self._store.seals.get(number)
@@ -150,8 +145,6 @@ class DebugObjectPort(SealedPort, ObjectPort):
 
 class DebugArrayPort(SealedPort, ArrayPort):
     """Arrays are read-only, but tensors cannot be: compared among those who look at the same tag."""
-
-    _store: ArrayStore
 
     @property
     def tensor(self) -> Any:

@@ -181,9 +181,7 @@ class Reactor:
     @property
     def tag(self) -> Tag:
         """The tag that is being executed: time in ns since the start, and microstep."""
-        context = self._engine
-        if context is None:
-            self._running("tag")
+        context = self._engine or self._running("tag")
         return _new_tag(Tag, context.now.tolist())
 
     @property

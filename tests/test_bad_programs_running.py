@@ -465,7 +465,7 @@ def test_debug_mode_changes_no_value(way: Any) -> None:
         rx.connect(main.writer.thing, main.near.thing)
         told = warned(lambda main=main, debug=debug: rx.run(main, timeout=0, debug=debug, **way))  # type: ignore[misc]
         assert all("no connection leads there" in each or "nobody reads it" in each for each in told)
-        seen[str(debug)] = main.near.seen, main.reader.seen
+        seen[str(debug)] = vars(main.near)["seen"], vars(main.reader)["seen"]
     assert seen == {"False": ([7], [7]), "True": ([7], [7])}
 
 

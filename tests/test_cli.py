@@ -164,6 +164,50 @@ def test_a_file_with_the_name_of_another_module_takes_the_place_of_none(script: 
     assert json.loads(run.stdout.splitlines()[-1])["reactions"] == 12
 
 
+RUNS_ITSELF = """
+import reactors as rx
+
+class Count(rx.Reactor):
+    @rx.reaction(rx.startup)
+    def count(self):
+        print("counted")
+
+class Pair(rx.Reactor):
+    def __init__(self):
+        self.counts = rx.bank(2, Count)
+
+print("before")
+rx.run(Pair(), workers=2)
+print("after")
+"""
+
+
+def test_a_file_that_runs_its_program_itself_is_imported_up_to_there(script: Callable[..., Path]) -> None:
+    script("pair.py", RUNS_ITSELF)
+    graph = command("graph", "pair.py", "-o", "pair.mmd")
+    assert (graph.returncode, graph.stdout.splitlines()[0]) == (0, "before"), graph.stderr
+    run = command("run", "pair.py", "--workers", 2)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split()[0] == "before"
+    assert run.stdout.count("counted") == 2
+    assert "after" not in run.stdout
+
+
+def test_a_module_that_runs_its_program_when_it_is_imported_runs_it_once(script: Callable[..., Path]) -> None:
+    script("pair.py", RUNS_ITSELF)
+    lines = (
+        "import pair, reactors as rx",
+        "try: rx.run(pair.Pair(), workers=2)",
+        "except rx.WorkerStartError as e: print(e)",
+    )
+    again = "\n".join(lines)
+    run = subprocess.run([sys.executable, "-c", again], capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    first = run.stdout.partition("after")[0]
+    assert sorted(first.split()) == ["before", "counted", "counted"]
+    assert 'put this call under if __name__ == "__main__":' in run.stdout
+
+
 def test_a_trace_is_written(script: Callable[..., Path], tmp_path: Path) -> None:
     assert reactors("run", script(), *FAST, "--first", 1, "--trace", "trace.json").exit_code == 0
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
