@@ -1,6 +1,6 @@
 /* The event queue of one worker: a 4-ary heap by tag, then by the order of scheduling, so that events of one action
  * at one tag come out in call order. Nothing is ever searched: two events of one action at one tag are told apart
- * when they are taken (worker.c moves the second on by a microstep).
+ * when they are taken (events.c moves the second on by a microstep).
  *
  * The next microstep of the present time has a list of its own, which is all that most RL programs ever use. */
 #ifndef RX_QUEUE_H

@@ -13,7 +13,15 @@ typedef struct rx__ring rx__ring;
 typedef struct rx__inbox rx__inbox;
 typedef void (*rx__native)(void **data, unsigned char *present, void *state);
 
-typedef struct { rx__native function; void *state; void **data; unsigned char *present; } rx__call;
+typedef struct {              /* a native reaction: what it is called with, triggers and uses first, then effects */
+    rx__native function;
+    void *state;
+    void **data;
+    unsigned char *present;
+    rx_cell **cells;
+    uint8_t *moves;           /* the value is not always at the same place */
+} rx__call;
+
 typedef struct { uint64_t payload; uint32_t tap, pad; } rx__hold;   /* tap RX_NONE: a value of an action */
 
 struct rx_worker {
@@ -26,7 +34,8 @@ struct rx_worker {
     rx_reaction *reactions;
     rx_cell *cells;
     rx_fan *fans;
-    uint32_t *lists, *first_of_word, *door_cells, *batch;
+    uint32_t *lists, *first_of_word, *batch;
+    rx_cell **cell_of;        /* by door */
     rx_source *sources;
     rx_sub *subs;
     rx_tap *taps;
@@ -82,6 +91,7 @@ struct rx_worker {
     int looked;               /* at others since the rings were last emptied: what they did before may be in there */
     int visiting;             /* at this tag something may still come from others */
     uint8_t *sends;           /* by reaction: it writes something that others get */
+    uint8_t *chooses;         /* by reaction: it writes into one of several slots */
     const rx_wait *waiting_for;
     uint32_t wants;           /* as in rx_bell: what it waits for */
     rx_tag want;
@@ -104,9 +114,68 @@ struct rx_worker {
 /* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
 static inline int rx__idle(const rx_worker *w) { return !w->heap.n && !w->soon.n && !w->beyond; }
 
+static inline uint64_t rx__mix(uint64_t h, uint64_t x)
+{
+    uint64_t y = (h ^ x) * 0x9FB21C651E98DF25ull;
+    return y ^ (y >> 32);
+}
+
+static inline void rx__trigger(rx_worker *w, const rx_cell *cell)
+{
+    for (const rx_fan *f = w->fans + cell->fan, *end = f + cell->n_fan; f < end; f++) {
+        rx__ready_add(&w->ready, f->word, f->mask);
+        w->triggered[f->word] |= f->mask;
+    }
+}
+
+/* Heavy ones are timed each time, and a batch would blur that. */
+static inline int rx__must_be_alone(const rx_worker *w, uint32_t index)
+{
+    return w->heavy[index] || w->t->trace || (w->reactions[index].flags & RX_ALONE);
+}
+
+/* One in about sixteen light reactions is measured; the steps are uneven, so that no rhythm hides anything. */
+static inline int rx__sample_now(rx_worker *w)
+{
+    if (--w->until_sample > 0) return 0;
+    w->dice = w->dice * 1664525u + 1013904223u;
+    w->until_sample = 9 + (int32_t)(w->dice >> 28);
+    return 1;
+}
+
+/* In fast mode nobody waits for physical time - but a program that lives on events from outside does not run ahead
+ * to its timeout while there is nothing else to do. */
+static inline int rx__need_not_wait(const rx_worker *w)
+{
+    return w->image->fast && !(w->image->keepalive && rx__idle(w));
+}
+
 /* worker.c */
+int64_t rx__stopped(rx_worker *w);
+int rx__runaway(rx_worker *w);                                /* 1: time has stood still for too long */
+
+/* solo.c, team.c: what to run next, or why nothing */
+int64_t rx__next_alone(rx_worker *w);
+int64_t rx__next_together(rx_worker *w);
+void rx__progress(rx_worker *w, uint64_t position);
+
+/* events.c */
 void rx__deliver(rx_worker *w, uint32_t cell, rx_tag nominal, uint64_t payload);
 rx_tag rx__own_next(const rx_worker *w);
+void rx__start_events(rx_worker *w);
+void rx__start_tag(rx_worker *w, rx_tag g);
+void rx__end_tag(rx_worker *w);
+void rx__schedule(rx_worker *w, uint32_t action, int64_t delay, uint64_t payload);
+
+/* reaction.c */
+int rx__choose_slots(rx_worker *w, const rx_reaction *r);     /* 0: one that it may write has none free */
+int rx__room_now(rx_worker *w);                               /* asks again for that one */
+int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed);
+void rx__dispatch_with_others(rx_worker *w, uint32_t index);  /* in a batch */
+void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index);
+void rx__end_call(rx__call *call);
+void rx__shut_doors(rx_worker *w, const rx_reaction *r);
+int rx__finish(rx_worker *w);                                 /* 1: something was written that others wait for */
 
 /* channel.c */
 uint64_t rx__copy(const void *from, uint64_t bytes);          /* payload of a copy outside the ring; 0: no memory */

@@ -1,6 +1,6 @@
 /* May three workers trust what they read of each other? The frontier protocol, checked in every interleaving.
  *
- * Each worker is a process. It does what worker.c does with others around: take messages, find a tag, begin it, go
+ * Each worker is a process. It does what team.c does: take messages, find a tag, begin it, go
  * through its reactions by rank, send, publish. Whether a reaction that runs writes to a channel is left open, so one
  * graph stands for all programs with its wires. check.sh runs it on several graphs, and with errors planted.
  *
@@ -10,8 +10,8 @@
  *   calm                          rx_line.version, see below
  *   look_at_lines, snapshot       collect and rx__snapshot in frontier.c; bound and may are kept as there
  *   COVERED                       rx__covered
- *   ring, drain, deliver          channel.c: the ring of an ordered pair of workers, rx__drain; worker.c: rx__deliver
- *   idle                          may_begin in worker.c;   begin_tag: begin_shared;   checkpoint: inputs_complete
+ *   ring, drain, deliver          channel.c: the ring of an ordered pair of workers, rx__drain; events.c: rx__deliver
+ *   idle                          may_begin in team.c;   begin_tag: begin_shared;   checkpoint: inputs_complete
  *   starved                       rx_image.starved and starved_at
  *   quiet                         rx__wait and rx__wake: who waits looks again whenever somebody has published
  *

@@ -85,7 +85,7 @@ static inline rx_record *record_at(run *r, const source *s, uint64_t slot)
 static inline void *value_at(runner *m, uint32_t door)
 {
     rx_worker *w = m->core;
-    const rx_cell *cell = &w->cells[w->door_cells[door]];
+    const rx_cell *cell = w->cell_of[door];
     int number = m->run->b->parts[m->worker].elements[door];
     const element *e = &m->run->p->elements[number];
     if (e->kind != PORT) return NULL;
@@ -162,7 +162,7 @@ static inline void pull(runner *m, uint32_t local, int late)
     for (uint32_t k = 0; k < r->n_writes; k++) {
         if (!present[n + k]) continue;
         if (k < r->n_ports) w->doors[writes[k]] |= RX_PRESENT;
-        else rx_schedule(w, w->cells[w->door_cells[writes[k]]].action, 0, 0);
+        else rx_schedule(w, w->cell_of[writes[k]]->action, 0, 0);
     }
 }
 

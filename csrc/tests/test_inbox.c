@@ -181,7 +181,7 @@ typedef struct { uint64_t value, n; rx_tag last; } ear;
 static void pass_on(void **data, unsigned char *present, void *state)
 {
     ear *e = state;
-    const rx_cell *cell = &me->core->cells[me->core->door_cells[me->core->lists[me->core->reactions[0].reads]]];
+    const rx_cell *cell = me->core->cell_of[me->core->lists[me->core->reactions[0].reads]];
     e->value = cell->payload;
     e->n++;
     fill(data[1], 8, e->value);

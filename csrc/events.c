@@ -1,0 +1,166 @@
+/* What is pending, and how a tag begins and ends: timers, actions and messages become present here. */
+#include <stdlib.h>
+
+#include "shared.h"
+#include "tag.h"
+#include "worker.h"
+
+rx_tag rx__own_next(const rx_worker *w)
+{
+    rx_tag next = rx__least(rx__heap_least(&w->heap), w->stop);
+    return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;
+}
+
+static void queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload);
+
+/* Values of logical actions and of messages are given back when the tag is over; a physical action's is the sender's. */
+static inline int given_back(const rx_worker *w, const rx_cell *cell, uint64_t payload)
+{
+    return cell->tap != RX_NONE || (payload & RX_OUTSIDE) ||
+           (payload && !(cell->action != RX_NONE && w->actions[cell->action].physical));
+}
+
+static void hold(rx_worker *w, uint32_t tap, uint64_t payload)
+{
+    if (w->n_holds == w->holds_capacity) {
+        uint32_t more = w->holds_capacity ? w->holds_capacity * 2 : 64;
+        rx__hold *moved = realloc(w->holds, more * sizeof *moved);
+        if (!moved) {
+            w->error = RX_NO_MEMORY;
+            return;
+        }
+        w->holds = moved;
+        w->holds_capacity = more;
+    }
+    w->holds[w->n_holds++] = (rx__hold){payload, tap, 0};
+}
+
+static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
+{
+    cell->stamp = w->stamp;
+    cell->payload = payload;
+    rx__trigger(w, cell);
+    if (given_back(w, cell, payload)) hold(w, cell->tap, payload);
+    if (cell->period) queue(w, rx__tag(rx__add_ns(w->tag.time, cell->period), 0), (uint32_t)(cell - w->cells), 0);
+}
+
+static void queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
+{
+    if (rx__less(w->stop, tag)) {                    /* beyond the stop tag nothing happens, but it was to */
+        w->beyond = 1;
+        if (given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
+        return;
+    }
+    int error;
+    if (rx__equal(tag, rx__next_microstep(w->tag)))
+        error = rx__soon_push(&w->soon, cell, payload);
+    else
+        error = rx__heap_push(&w->heap, (rx_event){tag, w->order++ << RX_CELL_BITS | cell, payload});
+    if (error) w->error = error;
+}
+
+/* Something for [cell] that was meant for the tag [nominal]. Where the tag has it already, or is over (its producer
+ * had more than one for it), it happens one microstep later. */
+void rx__deliver(rx_worker *w, uint32_t number, rx_tag nominal, uint64_t payload)
+{
+    rx_cell *cell = &w->cells[number];
+    if (w->in_tag && rx__equal(nominal, w->tag) && cell->stamp != w->stamp)
+        appear(w, cell, payload);
+    else if (rx__less(w->tag, nominal))
+        queue(w, nominal, number, payload);
+    else
+        queue(w, rx__next_microstep(w->tag), number, payload);
+}
+
+/* Takes one due event: present now, or moved on if the cell has one already. */
+static inline void take(rx_worker *w, uint32_t number, uint64_t payload)
+{
+    rx_cell *cell = &w->cells[number];
+    if (cell->stamp != w->stamp)
+        appear(w, cell, payload);
+    else
+        queue(w, rx__next_microstep(w->tag), number, payload);
+}
+
+void rx__start_tag(rx_worker *w, rx_tag g)
+{
+    int same_time = g.time == w->tag.time && g.microstep == w->tag.microstep + 1;
+    rx_soons due = {0};
+    if (same_time) {                                 /* swap: what is scheduled now is for the microstep after this */
+        due = w->soon;
+        w->soon = w->soon_next;
+        w->soon.n = 0;
+        w->soon_next = due;
+    }
+    w->tag = g;
+    *w->now = g;
+    w->stamp++;
+    w->tag_word = rx__mix(rx__mix(0, (uint64_t)g.time), g.microstep);
+    w->in_tag = 1;
+    w->ready.at = 0;
+    w->bell->tags++;
+    while (w->heap.n && rx__equal(w->heap.items[0].tag, g)) {
+        rx_event e = w->heap.items[0];
+        uint32_t number = rx__event_cell(&e);
+        rx__heap_pop(&w->heap);
+        take(w, number, e.payload);
+    }
+    for (uint32_t i = 0; i < due.n; i++) take(w, due.items[i].cell, due.items[i].payload);
+    if (rx__equal(g, w->stop)) take(w, w->t->shutdown, 0);
+}
+
+void rx__end_tag(rx_worker *w)
+{
+    for (uint32_t i = 0; i < w->n_unsent; i++) rx__commit(w, w->unsent[i]);
+    w->n_unsent = 0;
+    for (uint32_t i = 0; i < w->n_holds; i++) rx__release(w, w->holds[i].tap, w->holds[i].payload);
+    w->n_holds = 0;
+    w->in_tag = 0;
+    if (rx__equal(w->tag, w->stop)) w->finished = 1;
+}
+
+void rx__schedule(rx_worker *w, uint32_t number, int64_t delay, uint64_t payload)
+{
+    const rx_action *a = &w->actions[number];
+    int64_t total = rx__add_ns(a->min_delay, delay);
+    queue(w, rx__plus(w->tag, rx__tag(total, total == 0)), a->cell, payload);
+}
+
+/* 0, or the number under which the caller keeps the value until the event is over. */
+int64_t rx_schedule(rx_worker *w, uint32_t number, int64_t delay, int has_value)
+{
+    const rx_action *a = &w->actions[number];
+    if (!(w->doors[a->door] & RX_WRITABLE)) return RX_REFUSED;
+    int64_t total = rx__add_ns(a->min_delay, delay);
+    if (w->failed || rx__less(w->stop, rx__plus(w->tag, rx__tag(total, total == 0)))) {
+        w->beyond = 1;
+        return RX_BEYOND_STOP;
+    }
+    uint64_t payload = 0;
+    if (has_value) {
+        if (!w->n_free) {
+            /* room to give every number back, then a new one */
+            if (w->values + 1 > w->free_capacity) {
+                uint32_t more = w->free_capacity ? w->free_capacity * 2 : 64;
+                uint64_t *moved = realloc(w->free_values, more * sizeof *moved);
+                if (!moved) {
+                    w->error = RX_NO_MEMORY;
+                    return RX_BEYOND_STOP;
+                }
+                w->free_values = moved;
+                w->free_capacity = more;
+            }
+            w->free_values[w->n_free++] = ++w->values;
+        }
+        payload = w->free_values[--w->n_free];
+    }
+    rx__schedule(w, number, delay, payload);
+    return (int64_t)payload;
+}
+
+void rx__start_events(rx_worker *w)
+{
+    rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
+    queue(w, rx__tag(0, 0), w->t->startup, 0);
+    for (uint32_t i = 0; i < w->t->n_timers; i++) queue(w, rx__tag(timers[i].first, 0), timers[i].cell, 0);
+}

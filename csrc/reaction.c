@@ -1,0 +1,254 @@
+/* One reaction: what it declared is opened to it, it runs, and what it did becomes visible. */
+#include <stdlib.h>
+
+#include "clock.h"
+#include "shared.h"
+#include "tag.h"
+#include "worker.h"
+
+#define HEAVY_NS 2000          /* a reaction that takes longer is worth two clock readings each time */
+
+/* ---- the digest (docs/internals.md, "The digest") --------------------------------------------------------- */
+
+static inline uint64_t with_port(uint64_t p, uint32_t k) { return p * 0x100000001B3ull + (k + 1); }
+
+static inline void record(rx_worker *w, const rx_reaction *r, uint64_t p, int late)
+{
+    uint64_t e = w->tag_word + (r->number + 1) * 0x9E3779B97F4A7C15ull + p + (late ? 0xD6E8FEB86659FD93ull : 0);
+    w->digests[r->reactor] = rx__mix(w->digests[r->reactor], e);
+}
+
+/* ---- values that it writes -------------------------------------------------------------------------------- */
+
+int rx__choose_slots(rx_worker *w, const rx_reaction *r)
+{
+    const uint32_t *writes = w->lists + r->writes;
+    for (uint32_t k = 0; k < r->n_ports; k++) {
+        uint32_t number = w->cell_of[writes[k]]->source;
+        if (number == RX_NONE) continue;
+        rx_source *s = &w->sources[number];
+        if (s->mode != RX_SLOTS || s->fresh == w->stamp) continue;
+        if (!rx__room(w, s)) {
+            w->wants_room = number;
+            return 0;
+        }
+        s->fresh = w->stamp;
+    }
+    return 1;
+}
+
+int rx__room_now(rx_worker *w)
+{
+    if (rx__room(w, &w->sources[w->wants_room])) return 1;
+    rx__drain(w);
+    return 0;
+}
+
+/* A port that the reaction has set is present from now on; if nobody else may write it, its value is sent. */
+static inline void appear(rx_worker *w, rx_cell *cell, uint32_t index)
+{
+    if (cell->stamp == w->stamp) return;
+    cell->stamp = w->stamp;
+    rx__trigger(w, cell);
+    if (cell->source == RX_NONE) return;
+    rx_source *s = &w->sources[cell->source];
+    cell->payload = s->mode == RX_SLOTS ? s->slot : s->mode == RX_SEQUENCE ? s->sent : 0;
+    if (!s->n_subs) return;
+    if (s->writer == index) rx__commit(w, cell->source);
+    else w->unsent[w->n_unsent++] = cell->source;
+}
+
+/* ---- run by the caller: through doors --------------------------------------------------------------------- */
+
+/* Opens the doors of what a reaction declared and returns its part of the digest. */
+static inline uint64_t open_doors(rx_worker *w, const rx_reaction *r)
+{
+    const uint32_t *reads = w->lists + r->reads, *writes = w->lists + r->writes;
+    uint64_t p = 0, stamp = w->stamp;
+    for (uint32_t k = 0; k < r->n_reads; k++) {
+        uint32_t door = reads[k];
+        const rx_cell *cell = w->cell_of[door];
+        if (cell->stamp == stamp) {
+            w->doors[door] = RX_OPEN | RX_PRESENT;
+            w->where[door] = cell->payload;
+            p = with_port(p, k);
+        } else {
+            w->doors[door] = RX_OPEN;
+        }
+    }
+    for (uint32_t k = 0; k < r->n_ports; k++) {
+        uint32_t door = writes[k];
+        const rx_cell *cell = w->cell_of[door];
+        w->doors[door] = (uint8_t)(RX_OPEN | RX_WRITABLE | (cell->stamp == stamp ? RX_PRESENT : 0));
+        if (cell->source != RX_NONE) {
+            rx_source *s = &w->sources[cell->source];
+            if (s->mode == RX_SLOTS) {
+                w->where[door] = s->slot;
+            } else if (s->mode == RX_SEQUENCE) {
+                uint64_t low = UINT64_MAX;
+                for (uint32_t i = s->subs; i < s->subs + s->n_subs; i++) {
+                    uint64_t released = rx__get(RX_AT(uint64_t, w->base, w->subs[w->lists[i]].released));
+                    if (released < low) low = released;
+                }
+                w->low[door] = low;
+                w->where[door] = s->sent;
+            }
+        }
+    }
+    for (uint32_t k = r->n_ports; k < r->n_writes; k++) w->doors[writes[k]] |= RX_WRITABLE;
+    return p;
+}
+
+void rx__shut_doors(rx_worker *w, const rx_reaction *r)
+{
+    for (uint32_t k = 0; k < r->n_reads; k++) w->doors[w->lists[r->reads + k]] = 0;
+    for (uint32_t k = 0; k < r->n_writes; k++) w->doors[w->lists[r->writes + k]] = 0;
+}
+
+/* What a reaction set appears and triggers; what has no other writer left is sent. */
+static inline void close_doors(rx_worker *w, const rx_reaction *r, uint32_t index, uint64_t p, int late)
+{
+    const uint32_t *reads = w->lists + r->reads, *writes = w->lists + r->writes;
+    for (uint32_t k = 0; k < r->n_ports; k++) {
+        uint32_t door = writes[k];
+        uint8_t state = w->doors[door];
+        w->doors[door] = 0;
+        if (!(state & RX_PRESENT)) continue;
+        if (!(r->flags & RX_STOPS) || k + 1 < r->n_ports) p = with_port(p, r->n_reads + k);
+        appear(w, w->cell_of[door], index);
+    }
+    for (uint32_t k = r->n_ports; k < r->n_writes; k++) w->doors[writes[k]] = 0;
+    for (uint32_t k = 0; k < r->n_reads; k++) w->doors[reads[k]] = 0;
+    record(w, r, p, late);
+}
+
+int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
+{
+    const rx_reaction *r = &w->reactions[index];
+    uint32_t body = index;
+    w->partial[0] = open_doors(w, r);
+    if (r->deadline != INT64_MAX && rx_physical_time(w) > rx__add_ns(w->tag.time, r->deadline)) body += w->t->n_reactions;
+    w->batch[0] = body;
+    w->n_batch = 1;
+    *w->current = index;
+    if (timed) w->dispatched = rx__clock();
+    return body;
+}
+
+void rx__dispatch_with_others(rx_worker *w, uint32_t index)
+{
+    w->partial[w->n_batch] = open_doors(w, &w->reactions[index]);
+    w->batch[w->n_batch++] = index;
+}
+
+/* ---- run here: a C function ------------------------------------------------------------------------------- */
+
+void rx_set_native(rx_worker *w, uint32_t reaction, uint64_t function, uint64_t state)
+{
+    const rx_reaction *r = &w->reactions[reaction];
+    rx__call *call = &w->calls[reaction];
+    uint32_t n = r->n_reads + r->n_writes;
+    rx__end_call(call);
+    *call = (rx__call){(rx__native)(uintptr_t)function, (void *)(uintptr_t)state, calloc(n + 1, sizeof(void *)), calloc(n + 1, 1),
+                       calloc(n + 1, sizeof(rx_cell *)), calloc(n + 1, 1)};
+    if (!call->data || !call->present || !call->cells || !call->moves) {
+        w->error = RX_NO_MEMORY;
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        rx_cell *cell = call->cells[k] = w->cell_of[w->lists[k < r->n_reads ? r->reads + k : r->writes + k - r->n_reads]];
+        if (cell->source == RX_NONE) {
+            call->moves[k] = k < r->n_reads && cell->tap != RX_NONE;
+            continue;
+        }
+        const rx_source *s = &w->sources[cell->source];
+        call->moves[k] = s->mode == RX_SLOTS || cell->tap != RX_NONE;
+        call->data[k] = w->base + s->data;
+    }
+}
+
+void rx__end_call(rx__call *call)
+{
+    free(call->data);
+    free(call->present);
+    free(call->cells);
+    free(call->moves);
+}
+
+void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
+{
+    rx__call *call = &w->calls[index];
+    rx_cell *const *cells = call->cells;
+    unsigned char *present = call->present;
+    uint32_t n_reads = r->n_reads, ports = n_reads + r->n_ports, all = n_reads + r->n_writes;
+    uint64_t p = 0, stamp = w->stamp;
+    for (uint32_t k = 0; k < n_reads; k++) {
+        const rx_cell *cell = cells[k];
+        present[k] = cell->stamp == stamp;
+        if (!present[k]) continue;
+        p = with_port(p, k);
+        if (call->moves[k]) call->data[k] = rx__value(w, cell, cell->tap);
+    }
+    for (uint32_t k = n_reads; k < ports; k++) {
+        const rx_cell *cell = cells[k];
+        present[k] = cell->stamp == stamp;
+        if (!call->moves[k]) continue;
+        const rx_source *s = &w->sources[cell->source];
+        call->data[k] = w->base + s->data + s->slot * s->stride;
+    }
+    for (uint32_t k = ports; k < all; k++) present[k] = 0;
+    *w->current = index;
+    call->function(call->data, present, call->state);
+    for (uint32_t k = n_reads; k < ports; k++) {
+        if (!present[k]) continue;
+        if (!(r->flags & RX_STOPS) || k + 1 < ports) p = with_port(p, k);
+        appear(w, cells[k], index);
+    }
+    for (uint32_t k = ports; k < all; k++)
+        if (present[k]) rx__schedule(w, cells[k]->action, 0, 0);
+    w->stats[index].count++;
+    w->bell->reactions++;
+    record(w, r, p, 0);
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------------- */
+
+static inline void trace(rx_worker *w, const rx_reaction *r, int64_t start, int64_t end, int late)
+{
+    uint64_t *count = RX_AT(uint64_t, w->base, w->t->trace);
+    rx_span *spans = (rx_span *)(count + 8);
+    spans[*count & (w->t->n_trace - 1)] = (rx_span){w->tag, start - w->image->start_ns, end - w->image->start_ns, r->global, (uint32_t)late};
+    rx__put(count, *count + 1);
+}
+
+static void measured(rx_worker *w, uint32_t index, int late)
+{
+    int64_t now = rx__clock(), ns = now - w->dispatched;
+    rx_stats *s = &w->stats[index];
+    s->sampled++;
+    s->ns += (uint64_t)ns;
+    w->heavy[index] = ns > HEAVY_NS;
+    if (w->t->trace) trace(w, &w->reactions[index], w->dispatched, now, late);
+    w->dispatched = 0;
+}
+
+/* ---- afterwards ------------------------------------------------------------------------------------------- */
+
+int rx__finish(rx_worker *w)
+{
+    uint32_t n = (uint32_t)w->t->n_reactions;
+    int sends = 0;
+    if (w->dispatched) measured(w, w->batch[0] % n, w->batch[0] >= n);
+    for (uint32_t i = 0; i < w->n_batch; i++) {
+        uint32_t index = w->batch[i];
+        int late = index >= n;
+        if (late) index -= n;
+        w->stats[index].count++;
+        w->stats[index].late += (uint64_t)late;
+        sends |= w->sends[index];
+        close_doors(w, &w->reactions[index], index, w->partial[i], late);
+    }
+    w->bell->reactions += w->n_batch;
+    w->n_batch = 0;
+    return sends;
+}

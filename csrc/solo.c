@@ -1,0 +1,90 @@
+/* A worker that is alone: it looks at its own queue only, takes a whole level's word of ready reactions at once, and
+ * needs no atomics. */
+#include "clock.h"
+#include "shared.h"
+#include "tag.h"
+#include "worker.h"
+
+static int due(rx_worker *w)
+{
+    rx__drain(w);
+    rx_tag g = rx__own_next(w);
+    if (rx__idle(w) && !w->image->keepalive)
+        g = w->stop = rx__least(w->stop, rx__next_microstep(w->tag));        /* starvation */
+    if (rx__is_forever(g)) return 0;
+    if (rx__need_not_wait(w)) return 1;
+    int64_t time = w->image->start_ns + g.time;
+    if (w->clock < time) w->clock = rx__clock();
+    if (w->clock >= time) return 1;
+    w->until = time;
+    return 0;
+}
+
+/* Begins the next tag: 0, or why there is none. */
+static int begin(rx_worker *w)
+{
+    if (w->finished) return (int)rx__stopped(w);
+    if (w->error) return w->error;
+    rx_tag g = rx__own_next(w);
+    if (!w->image->fast || w->t->physical || rx__idle(w)) {
+        int c = rx__wait(w, due);
+        if (c < 0) return c;
+        g = rx__own_next(w);
+    } else if (rx__get32(&w->image->abort)) {
+        return RX_ABORTED;
+    }
+    rx__start_tag(w, g);
+    return g.microstep && rx__runaway(w) ? RX_RUNAWAY : 0;
+}
+
+/* Runs the native reactions that come first in a word of ready ones; what is left of it. */
+static inline uint64_t run_natives(rx_worker *w, uint32_t first, uint64_t bits)
+{
+    for (; bits; bits &= bits - 1) {
+        uint32_t index = first + (uint32_t)__builtin_ctzll(bits);
+        const rx_reaction *r = &w->reactions[index];
+        if (!(r->flags & RX_NATIVE)) break;
+        if (w->chooses[index]) rx__choose_slots(w, r);
+        rx__run_native(w, r, index);
+    }
+    return bits;
+}
+
+int64_t rx__next_alone(rx_worker *w)
+{
+    for (;;) {
+        if (!w->in_tag) {
+            int c = begin(w);
+            if (c) return c;
+        }
+        int64_t word = rx__ready_first(&w->ready);
+        if (word < 0) {
+            rx__end_tag(w);
+            continue;
+        }
+        uint32_t first = w->first_of_word[word];
+        uint64_t all = w->ready.words[word], bits = run_natives(w, first, all);
+        uint32_t index = first + (uint32_t)__builtin_ctzll(bits | 1ull << 63);
+        int several = (bits & (bits - 1)) != 0;
+        if (!bits) {
+            rx__ready_remove(&w->ready, (uint32_t)word, all);
+            continue;
+        }
+        int alone = rx__must_be_alone(w, index), timed = alone || rx__sample_now(w);
+        if (timed || !several) {
+            rx__ready_remove(&w->ready, (uint32_t)word, all ^ (bits & (bits - 1)));
+            if (w->chooses[index]) rx__choose_slots(w, &w->reactions[index]);
+            return rx__dispatch(w, index, timed);
+        }
+        *w->current = index;
+        for (; bits; bits &= bits - 1) {
+            index = first + (uint32_t)__builtin_ctzll(bits);
+            if (rx__must_be_alone(w, index) || (w->reactions[index].flags & RX_NATIVE)) break;
+            if (w->chooses[index]) rx__choose_slots(w, &w->reactions[index]);
+            rx__dispatch_with_others(w, index);
+        }
+        rx__ready_remove(&w->ready, (uint32_t)word, all ^ bits);
+        if (w->n_batch == 1) return w->batch[0];
+        return RX_BATCH - (int64_t)w->n_batch;
+    }
+}
