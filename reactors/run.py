@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-# How long a worker looks before it sleeps. A sleeping core wakes in 12 us on bare metal, in a virtual machine 50 to 200,
-# and rounds of lock-step simulation, during which half of the workers may have nothing to do, take up to a millisecond.
+# How long a worker looks before it sleeps. A sleeping core wakes in 12 us on bare metal, in a virtual machine in 50
+# to 200, and a round of lock-step simulation, in which half of the workers may have nothing to do, takes up to 1 ms.
 SPIN_NS = 2_000_000
 
 BACKENDS = ("auto", "inline", "thread", "process")
