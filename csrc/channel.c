@@ -40,10 +40,11 @@ int rx__ring_first(rx__ring *ring, rx_tag *sent)
 
 static uint32_t *refs_of(rx_worker *w, uint64_t refs, uint64_t slot) { return RX_AT(uint32_t, w->base, refs) + slot; }
 
+/* The lowest free slot, not the next one: while receivers keep up, one slot stays in the caches, and the rows of a
+ * multiport's block lie in the same one. */
 int rx__room(rx_worker *w, rx_source *s)
 {
-    for (uint32_t i = 0; i < s->slots; i++) {
-        uint32_t slot = (uint32_t)(s->sent + i) & (s->slots - 1);
+    for (uint32_t slot = 0; slot < s->slots; slot++) {
         if (!rx__get32(refs_of(w, s->refs, slot))) {
             s->slot = slot;
             return 1;
