@@ -32,6 +32,7 @@ from reactors.reactor import Reactor, executing
 from reactors.result import Result, collect
 from reactors.time import Duration, Tag, duration, spell
 from reactors_runtime import engine as engines
+from reactors_runtime import numeric_threads
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed, Runaway
 from reactors_runtime.image import Image, Options
@@ -72,7 +73,7 @@ def run(
     "auto" will not do. `trace` names a file for a timeline that chrome://tracing and Perfetto show. `progress` draws a
     line, or calls a function with the tag, the seconds since the start, and how much of the timeout is over. `debug`
     checks what is too dear to check every day: types on ports, shared values that are changed. `max_microsteps` at one
-    time is an error.
+    time is an error. Numeric libraries use one thread in each worker, or as many as OMP_NUM_THREADS says.
 
     Raises `ReactorError`: what elaboration finds, `ReactionError` with the exception of a reaction as its cause,
     `WorkerDied`; and `KeyboardInterrupt` after the shutdown reactions have run.
@@ -145,7 +146,8 @@ def run(
 def inline(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:  # noqa: ARG001
     """In this thread, where a debugger can follow."""
     binding = Binding(graph.elements, debug=debug)
-    alone(graph, image, memory, 0, binding, {})
+    with numeric_threads.limited():
+        alone(graph, image, memory, 0, binding, {})
 
 
 def alone(graph: Graph, image: Image, memory: Memory, worker: int, binding: Binding, shared: dict[int, Any]) -> None:
@@ -178,7 +180,8 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
 
     def work(worker: int) -> None:
         try:
-            alone(graph, image, memory, worker, binding, shared)
+            with numeric_threads.limited():
+                alone(graph, image, memory, worker, binding, shared)
         except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
             failures[worker] = error
             engines.abort(memory, image)
@@ -186,18 +189,19 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
     threads = [threading.Thread(target=work, args=(w,), name=f"reactors worker {w}") for w in range(image.workers)]
     interrupt: KeyboardInterrupt | None = None
     try:
-        for thread in threads:
-            thread.start()
-        while any(thread.is_alive() for thread in threads):
-            try:
-                for thread in threads:
-                    thread.join(0.02)
-                line.look()
-            except KeyboardInterrupt as error:
-                if interrupt is not None:
-                    raise
-                interrupt = error
-                engines.abort(memory, image, engines.INTERRUPTED)
+        with numeric_threads.limited():  # around all threads: so the last that ends is not the one that puts it back
+            for thread in threads:
+                thread.start()
+            while any(thread.is_alive() for thread in threads):
+                try:
+                    for thread in threads:
+                        thread.join(0.02)
+                    line.look()
+                except KeyboardInterrupt as error:
+                    if interrupt is not None:
+                        raise
+                    interrupt = error
+                    engines.abort(memory, image, engines.INTERRUPTED)
     finally:
         if image.workers > 1:
             binding.detach()

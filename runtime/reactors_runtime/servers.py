@@ -18,6 +18,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from reactors_runtime.numeric_threads import one_thread
 from reactors_runtime.wire import mapped, pair, readable
 
 if TYPE_CHECKING:
@@ -36,12 +37,11 @@ class Key(NamedTuple):
     @classmethod
     def now(cls, changes: Mapping[str, str] | None) -> Key:
         """The caller's setting."""
-        lasting = ((name, value) for name, value in environment(changes).items() if name not in _PASSING)
+        lasting = ((name, value) for name, value in one_thread(environment(changes)).items() if name not in _PASSING)
         return cls(frozenset(lasting), tuple(search_path()), sys.executable or "")
 
 
 ESSENTIAL = ("numpy", "reactors_runtime.engine")  # what every worker needs
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _PASSING = {"PYTEST_CURRENT_TEST", "PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES"}  # no import depends on these
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; from reactors_runtime.server import main; "
@@ -54,19 +54,9 @@ class ServerDied(Exception):  # noqa: N818 - it is what happened
     """The server ended; says how, and what it had printed."""
 
 
-def threads(number: int) -> dict[str, str]:
-    """The environment in which numeric libraries use `number` threads.
-
-    >>> threads(2)["OMP_NUM_THREADS"]
-    '2'
-    """
-    return dict.fromkeys(_THREADS, str(number))
-
-
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The caller's environment with changes; one thread for numeric libraries where it does not say otherwise."""
-    now = dict(os.environ) | dict(changes or {})
-    return dict.fromkeys(_THREADS, now.get("OMP_NUM_THREADS", "1")) | now
+    """The caller's environment with changes."""
+    return dict(os.environ) | dict(changes or {})
 
 
 def search_path() -> list[str]:
@@ -87,7 +77,7 @@ class Server:
         self.loading: list[str] = []  # modules that it is importing now
         self.unfit: str | None = None  # a module that made it unfit to be forked
         self.proven = False  # it has answered once
-        self._awaited = False  # its answer
+        self.awaited = False  # its answer
         self.wire, theirs = pair()
         self._log = os.memfd_create("reactors", os.MFD_CLOEXEC)
         try:
@@ -129,14 +119,14 @@ class Server:
         """Have it import modules, without waiting for it. Not while it imports others."""
         self.loading = [name for name in names if name not in self.asked]
         self.asked.update(self.loading)
-        self._awaited = True
+        self.awaited = True
         with contextlib.suppress(ConnectionError):  # it is dead, as `loaded` will find
             self.wire.send("import", self.loading)
 
     def loaded(self, interrupts: Interrupts) -> None:
         """Wait until it has imported what it was to."""
         patience = time.monotonic() + _PATIENCE
-        while self._awaited:
+        while self.awaited:
             ready = readable([self.wire.fileno(), self.fileno(), interrupts.fileno()], 1.0)
             if interrupts.fileno() in ready and interrupts.heard():
                 raise KeyboardInterrupt
@@ -145,7 +135,7 @@ class Server:
                     (_, self.unfit), _ = self.wire.receive()
                 except EOFError:
                     raise self.died() from None
-                self._awaited, self.proven, self.loading = False, True, []
+                self.awaited, self.proven, self.loading = False, True, []
             elif self.fileno() in ready:
                 raise self.died()
             elif time.monotonic() > patience:
@@ -248,7 +238,7 @@ def idle_server() -> Server | None:
 def warm_up(modules: Iterable[str] = (), changes: Mapping[str, str] | None = None) -> None:
     """Have a server start and import what workers will need, while the caller goes on."""
     server = _idle.take(Key.now(changes))
-    if not server.asked:
+    if not server.proven and not server.awaited:
         server.load(_fit(server.key, (*ESSENTIAL, *modules)))
     _idle.give(server)
 

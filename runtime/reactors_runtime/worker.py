@@ -18,7 +18,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
-from reactors_runtime import imports
+from reactors_runtime import imports, numeric_threads
 from reactors_runtime.memory import Memory
 from reactors_runtime.wire import Wire, mapped
 
@@ -147,6 +147,7 @@ def _settle(setting: Setting, standard_output: int, standard_error: int) -> None
         finalizer.atexit = False  # what it would finalize is the server's
     os.environ.clear()
     os.environ.update(setting.environment)
+    numeric_threads.settle_worker()
     os.chdir(setting.directory)
     sys.path[:] = setting.path
     sys.argv[:] = setting.arguments

@@ -24,7 +24,7 @@ from reactors_runtime.faults import WorkerDied, WorkerNotStarted
 from reactors_runtime.interrupts import Interrupts
 from reactors_runtime.output import Output
 from reactors_runtime.program import Element, NativeFunction
-from reactors_runtime.servers import close_server, idle_server, threads, warm_up
+from reactors_runtime.servers import close_server, idle_server, warm_up
 from reactors_runtime.wire import mapped, spill
 from reactors_runtime.worker import Setting
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
     from reactors_runtime.servers import Server
 
-__all__ = ["Report", "WorkerDied", "WorkerNotStarted", "close_server", "idle_server", "run", "threads", "warm_up"]
+__all__ = ["Report", "WorkerDied", "WorkerNotStarted", "close_server", "idle_server", "run", "warm_up"]
 
 _GRACE = 5.0  # seconds that a worker has to end when its work is done
 _SURVIVAL = 30.0  # seconds that the others have for their shutdown reactions when a worker has died

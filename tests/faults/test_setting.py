@@ -6,13 +6,13 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import reactors as rx
-from reactors_runtime import workers
+from reactors_runtime import servers, workers
 from tests.faults.programs import Actor, Pair, run, stop
 
 
@@ -60,25 +60,55 @@ def test_arguments_apply(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen(lambda: sys.argv) == ["program", "--option"]
 
 
+class Counting(rx.Reactor):
+    """Counts the threads of NumPy's BLAS and of torch."""
+
+    @rx.reaction(rx.startup)
+    def count(self) -> None:
+        self.threads = threads()
+
+
+class Counters(rx.Reactor):
+    def __init__(self) -> None:
+        self.counters = rx.bank(2, Counting)
+
+
+def threads() -> set[int]:
+    import torch
+    from threadpoolctl import threadpool_info
+
+    return {torch.get_num_threads()} | {library["num_threads"] for library in threadpool_info()}
+
+
+@pytest.mark.parametrize("backend", ["inline", "thread", "process"])
+@pytest.mark.parametrize("number", [None, 2])
 def test_numeric_libraries_use_one_thread_unless_the_environment_says_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, backend: Literal["inline", "thread", "process"], number: int | None
 ) -> None:
-    def threads() -> int:
-        import torch
-
-        return torch.get_num_threads()
-
     pytest.importorskip("torch")
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert seen(threads) == 1
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert seen(threads) == 2
+    if number:
+        monkeypatch.setenv("OMP_NUM_THREADS", str(number))
+    before = threads()
+    main = Counters()
+    rx.run(main, workers=1 if backend == "inline" else 2, backend=backend)
+    assert [member.threads for member in main.counters] == [{number or 1}] * 2
+    assert threads() == before
 
 
-def test_a_worker_has_one_thread_and_few_descriptors() -> None:
+def test_a_worker_has_one_thread_and_few_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     tasks, files = seen(lambda: (os.listdir("/proc/self/task"), os.listdir("/proc/self/fd")))  # noqa: PTH208
     assert len(tasks) == 1
     assert len(files) < 12
+
+
+def test_a_server_that_is_warmed_up_twice_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REACTORS_TEST", "a server of its own")
+    servers.close_server()
+    servers.warm_up()
+    servers.warm_up()
+    assert seen(lambda: 1) == 1
 
 
 def test_two_workers_draw_different_numbers_from_numpys_global_generator() -> None:
