@@ -16,7 +16,7 @@ core := CMakeLists.txt csrc csrc/python $(wildcard csrc/*.c csrc/*.h csrc/*.inc 
 apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 
 demo: build dot
-	python examples/qlearning.py --workers 2
+	python examples/qlearning.py
 
 test: lint types ctest pytest
 

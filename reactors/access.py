@@ -176,7 +176,13 @@ def copy_into(slot: Any, value: Any, port: Any) -> None:
     """Write a value of the right shape and kind into the memory of a port."""
     if hasattr(value, "detach"):  # a torch tensor, perhaps with a gradient or on another device
         value = value.detach().cpu().numpy()
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # rows of unequal lengths, as a rule
+        raise ValueMismatchError(
+            f"{port.where()} takes arrays of shape {slot.shape} and dtype {slot.dtype}, and was given a "
+            f"{type(value).__name__} that makes no array ({error}); convert it first"
+        ) from None
     if array.shape != slot.shape or not np.can_cast(array.dtype, slot.dtype, "same_kind"):
         if array.shape == slot.shape and array.ndim == 0 and not isinstance(value, np.generic | np.ndarray):
             converted = np.asarray(value, slot.dtype)  # a Python number, if it fits exactly
@@ -289,9 +295,14 @@ class LiveMultiport:
             for channel in self._channels:
                 channel.set(channel.loan())
             return
-        if len(value) != len(self._channels):
+        try:
+            given = len(value)
+        except TypeError:
+            given = None
+        if given != len(self._channels):
+            what = f"one {type(value).__name__}" if given is None else f"{given} values"
             raise ValueMismatchError(
-                f"{self.where()} has {len(self._channels)} channels and was given {len(value)} values; "
+                f"{self.where()} has {len(self._channels)} channels and was given {what}; "
                 f"set one for each, or set single channels by index"
             )
         for channel, row in zip(self._channels, value, strict=True):

@@ -201,7 +201,7 @@ class Port(Door, Declared, Generic[T]):
 
     @property
     def tensor(self) -> torch.Tensor:
-        """The same memory as `array`, as a torch tensor."""
+        """The same memory as `array`, as a torch tensor, which must not be written: torch knows no read-only memory."""
         self._at_rest("tensor")
 
     @property
@@ -209,8 +209,8 @@ class Port(Door, Declared, Generic[T]):
         """The indices of the channels of a multiport that are present, ascending."""
         self._at_rest("present")
 
-    def set(self, value: T) -> None:
-        """Put `value` on the port at this tag; the last one set in a tag counts."""
+    def set(self, value: T | Sequence[T]) -> None:
+        """Put `value` on the port at this tag, or one for each channel of a multiport; the last set in a tag counts."""
         if type(self).set is Port.set:
             self._at_rest("set")
         self.set(value)  # somebody kept this method from before the run; the live class has its own

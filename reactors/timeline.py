@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reactors.errors import ReactorWarning
 from reactors_runtime import tables
 
 if TYPE_CHECKING:
@@ -26,6 +28,13 @@ def write(file: str | os.PathLike[str], graph: Graph, image: Image, memory: Memo
         at = part.offsets["trace"]
         count = int.from_bytes(memory.map[at : at + 8], "little")
         kept = image.options.trace
+        if count > kept:
+            warnings.warn(
+                f"{file}: of the {count:,} reactions that worker {worker} ran, the trace has the last {kept:,}; "
+                "a shorter run (timeout=) is traced whole",
+                ReactorWarning,
+                stacklevel=3,
+            )
         spans = tables.view(memory, at + 64, kept, tables.SPAN)
         for i in range(max(0, count - kept), count):
             tag, start, end, reaction, late = spans[i % kept].tolist()

@@ -172,6 +172,34 @@ def test_array_that_does_not_fit(way: Any, value: Any, given: str) -> None:
     )
 
 
+@every_way
+def test_rows_of_unequal_lengths_are_no_array(way: Any) -> None:
+    """Row 21."""
+    error = failed(Main(lambda self: self.vector.set([[1, 2], [3]])), **way)
+    assert isinstance(error.__cause__, rx.ValueMismatchError)
+    assert marked(error.__cause__).startswith(
+        "main.writer.vector (@vector) takes arrays of shape (2,) and dtype float32, and was given a list that makes no"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "given"), [(7, "one int"), ([1], "1 values"), (np.array(3), "one ndarray")], ids=["int", "list", "array"]
+)
+def test_what_has_not_one_value_for_each_channel(value: Any, given: str) -> None:
+    class Fan(rx.Reactor):
+        many = rx.Output(width=2)
+
+        @rx.reaction(rx.startup, effects=many)
+        def go(self) -> None:
+            self.many.set(value)
+
+    error = failed(Fan())
+    assert isinstance(error.__cause__, rx.ValueMismatchError)
+    assert f"has 2 channels and was given {given}; set one for each, or set single channels by index" in str(
+        error.__cause__
+    )
+
+
 def test_object_that_does_not_fit_is_told_in_debug_mode() -> None:
     """Row 21."""
     main = Main(lambda self: self.number.set("one"))

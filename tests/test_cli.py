@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
+import reactors as rx
 from reactors import doctor
 from reactors.cli import main
 
@@ -206,6 +207,21 @@ def test_a_module_that_runs_its_program_when_it_is_imported_runs_it_once(script:
     first = run.stdout.partition("after")[0]
     assert sorted(first.split()) == ["before", "counted", "counted"]
     assert 'put this call under if __name__ == "__main__":' in run.stdout
+
+
+def test_a_trace_of_a_long_run_says_what_it_leaves_out(tmp_path: Path) -> None:
+    class Ticking(rx.Reactor):
+        tick = rx.Timer(0, "1 us")
+
+        @rx.reaction(tick)
+        def count(self) -> None: ...
+
+    with pytest.warns(
+        rx.ReactorWarning, match="of the 70,001 reactions that worker 0 ran, the trace has the last 65,536"
+    ):
+        rx.run(Ticking(), fast=True, timeout="70 ms", trace=tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [event["args"]["time"] for event in events if event["ph"] == "X"][-1] == 70_000_000
 
 
 def test_a_trace_is_written(script: Callable[..., Path], tmp_path: Path) -> None:

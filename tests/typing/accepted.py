@@ -60,6 +60,7 @@ class Counter(rx.Reactor):
 
     @on_tick.deadline("5 ms")
     def late(self) -> None:
+        self.name.set(["a", "b"])
         rows = self.plot.loan()
         rows[:] = 0
         self.plot.set(rows)
