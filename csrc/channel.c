@@ -12,7 +12,7 @@
 #include "tag.h"
 #include "worker.h"
 
-typedef struct { rx_tag sent; uint64_t payload; uint32_t sub, pad; } message;
+typedef struct { rx_tag sent; int64_t clock; uint64_t payload; uint32_t sub, pad; } message;      /* clock: virtual time only */
 
 struct rx__ring {             /* each index on a line of its own */
     uint64_t head, pad1[15];  /* the consumer's */
@@ -111,8 +111,16 @@ void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap)
 
 /* ---- sending and taking --------------------------------------------------------------------------------- */
 
+/* When a value arrives whose sender's tag does not count: now. In virtual time that is now where it was sent, for a
+ * receiver may look at its ring sooner or later. */
+static rx_tag physical_arrival(const rx_worker *w, rx_tag sent, int64_t clock, rx_tag offset)
+{
+    if (!w->image->virtual_time) return rx__greatest(rx__tag(rx__add_ns(rx__now(w), offset.time), 0), rx__next_microstep(w->tag));
+    return rx__plus(rx__greatest(rx__tag(clock, 0), sent), offset);
+}
+
 /* A value that left at [sent] reaches this worker: to every place it goes to here. */
-static void arrive(rx_worker *w, uint32_t number, rx_tag sent, uint64_t payload)
+static void arrive(rx_worker *w, uint32_t number, rx_tag sent, int64_t clock, uint64_t payload)
 {
     rx_sub *sub = &w->subs[number];
     if (sub->mode == RX_SLOTS && sub->n_taps > 1) rx__add32(refs_of(w, sub->refs, payload), sub->n_taps - 1);
@@ -120,10 +128,7 @@ static void arrive(rx_worker *w, uint32_t number, rx_tag sent, uint64_t payload)
         rx_tap *tap = &w->taps[i];
         rx_tag arrival = rx__plus(sent, tap->offset);
         uint64_t value = payload;
-        if (tap->physical) {
-            int64_t time = rx__add_ns(rx__clock() - w->image->start_ns, tap->offset.time);
-            arrival = rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag));
-        }
+        if (tap->physical) arrival = physical_arrival(w, sent, clock, tap->offset);
         if (tap->cell == RX_STOP) {
             w->stop = rx__least(w->stop, arrival);
             continue;
@@ -158,10 +163,12 @@ static void send(rx_worker *w, uint32_t number, uint64_t payload)
     }
     message *m = &ring->messages[ring->tail & (ring->capacity - 1)];
     rx__put_tag(&m->sent, w->tag);
+    m->clock = w->image->virtual_time ? rx__now(w) : 0;
     m->payload = payload;
     m->sub = number;
     rx__put(&ring->tail, ring->tail + 1);
     w->sent_to |= 1ull << sub->consumer;
+    if (w->image->virtual_time) rx__changed(w);
 }
 
 void rx__commit(rx_worker *w, uint32_t number)
@@ -172,7 +179,7 @@ void rx__commit(rx_worker *w, uint32_t number)
     s->sent++;
     for (uint32_t i = s->subs; i < s->subs + s->n_subs; i++) {
         uint32_t sub = w->lists[i];
-        if (w->subs[sub].consumer == w->index) arrive(w, sub, w->tag, payload);
+        if (w->subs[sub].consumer == w->index) arrive(w, sub, w->tag, w->image->virtual_time ? rx__now(w) : 0, payload);
         else send(w, sub, payload);
     }
 }
@@ -180,6 +187,7 @@ void rx__commit(rx_worker *w, uint32_t number)
 int rx__drain(rx_worker *w)
 {
     int taken = w->t->inbox ? rx__inbox_drain(w) : 0;
+    if (w->injected < w->t->n_injections) taken += rx__inject(w);
     w->looked = 0;
     for (uint32_t i = 0; i < w->workers; i++) {
         rx__ring *ring = w->in[i];
@@ -188,7 +196,7 @@ int rx__drain(rx_worker *w)
         if (head == tail) continue;
         for (uint64_t m = head; m != tail; m++) {
             message *one = &ring->messages[m & mask];
-            arrive(w, one->sub, one->sent, one->payload);
+            arrive(w, one->sub, one->sent, one->clock, one->payload);
         }
         /* first the lower head, then the message is gone; the version moves either way */
         rx__publish(w, w->in_tag ? w->head : rx__least(w->head, rx__own_next(w)), w->line->passed, w->line->rank);

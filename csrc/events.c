@@ -1,5 +1,6 @@
 /* What is pending, and how a tag begins and ends: timers, actions and messages become present here. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared.h"
 #include "tag.h"
@@ -8,6 +9,10 @@
 rx_tag rx__own_next(const rx_worker *w)
 {
     rx_tag next = rx__least(rx__heap_least(&w->heap), w->stop);
+    if (w->injected < w->t->n_injections) {
+        int64_t time = RX_AT(rx_injection, w->base, w->t->injections)[w->injected].time;
+        next = rx__least(next, rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag)));
+    }
     return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;
 }
 
@@ -47,7 +52,7 @@ static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
 static void queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
 {
     if (rx__less(w->stop, tag)) {                    /* beyond the stop tag nothing happens, but it was to */
-        w->beyond = 1;
+        w->beyond++;
         if (given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
         return;
     }
@@ -82,6 +87,14 @@ static inline void take(rx_worker *w, uint32_t number, uint64_t payload)
         queue(w, rx__next_microstep(w->tag), number, payload);
 }
 
+static void note_lag(rx_worker *w)
+{
+    int64_t lag = rx__now(w) - w->tag.time;
+    if (lag <= 0) return;
+    w->bell->lag_ns += (uint64_t)lag;
+    if ((uint64_t)lag > w->bell->max_lag_ns) w->bell->max_lag_ns = (uint64_t)lag;
+}
+
 void rx__start_tag(rx_worker *w, rx_tag g)
 {
     int same_time = g.time == w->tag.time && g.microstep == w->tag.microstep + 1;
@@ -99,6 +112,7 @@ void rx__start_tag(rx_worker *w, rx_tag g)
     w->in_tag = 1;
     w->ready.at = 0;
     w->bell->tags++;
+    if (!w->image->fast) note_lag(w);
     while (w->heap.n && rx__equal(w->heap.items[0].tag, g)) {
         rx_event e = w->heap.items[0];
         uint32_t number = rx__event_cell(&e);
@@ -119,11 +133,76 @@ void rx__end_tag(rx_worker *w)
     if (rx__equal(w->tag, w->stop)) w->finished = 1;
 }
 
+/* ---- actions --------------------------------------------------------------------------------------------- */
+
+/* Takes an event back that waits for [tag], or gives it another payload. 0: there is none, as it was beyond the stop. */
+static int recall(rx_worker *w, uint32_t cell, rx_tag tag, const uint64_t *instead)
+{
+    uint64_t *payload = NULL;
+    uint32_t at = 0;
+    int soon = 0;
+    for (uint32_t i = 0; i < w->heap.n && !payload; i++)
+        if (rx__event_cell(&w->heap.items[i]) == cell && rx__equal(w->heap.items[i].tag, tag)) payload = &w->heap.items[at = i].payload;
+    for (uint32_t i = 0; i < w->soon.n && !payload; i++)
+        if (w->soon.items[i].cell == cell) payload = &w->soon.items[at = i].payload, soon = 1;
+    if (!payload) return 0;
+    if (given_back(w, &w->cells[cell], *payload)) rx__release(w, RX_NONE, *payload);
+    if (instead) *payload = *instead;
+    else if (!soon) rx__heap_remove(&w->heap, at);
+    else memmove(&w->soon.items[at], &w->soon.items[at + 1], (--w->soon.n - at) * sizeof *w->soon.items);
+    return 1;
+}
+
+/* Queues an event of an action, or does what its policy says when it is too early after the last one. What is beyond
+ * the stop counts as accepted, for it depends on timing when a worker hears of the stop. 0: the payload is not kept. */
+int rx__accept(rx_worker *w, uint32_t number, rx_tag tag, uint64_t payload)
+{
+    rx_action *a = &w->actions[number];
+    if (a->min_spacing >= 0) {
+        int64_t earliest = rx__add_ns(a->last.time, a->min_spacing);
+        int early = a->last.time >= 0 && (earliest > tag.time || (earliest == tag.time && !a->min_spacing));
+        int pending = rx__less(w->tag, a->last);
+        if (early && (a->policy == RX_DROP || (a->policy == RX_REPLACE && pending))) {
+            int kept = a->policy == RX_REPLACE && recall(w, a->cell, a->last, &payload);
+            if (!kept && given_back(w, &w->cells[a->cell], payload)) rx__release(w, RX_NONE, payload);
+            return kept;
+        }
+        if (early && a->policy == RX_UPDATE && pending) {
+            if (!recall(w, a->cell, a->last, NULL)) w->beyond--;
+        } else if (early) {
+            tag = rx__greatest(rx__tag(earliest, 0), rx__next_microstep(rx__greatest(w->tag, a->last)));
+        }
+        a->last = tag;
+    }
+    int beyond = rx__less(w->stop, tag);
+    queue(w, tag, a->cell, payload);
+    return !beyond;
+}
+
 void rx__schedule(rx_worker *w, uint32_t number, int64_t delay, uint64_t payload)
 {
-    const rx_action *a = &w->actions[number];
-    int64_t total = rx__add_ns(a->min_delay, delay);
-    queue(w, rx__plus(w->tag, rx__tag(total, total == 0)), a->cell, payload);
+    int64_t total = rx__add_ns(w->actions[number].min_delay, delay);
+    rx__accept(w, number, rx__plus(w->tag, rx__tag(total, total == 0)), payload);
+}
+
+/* A number for a value; 0: no memory. */
+static uint64_t number_of_value(rx_worker *w)
+{
+    if (!w->n_free) {
+        /* room to give every number back, then a new one */
+        if (w->values + 1 > w->free_capacity) {
+            uint32_t more = w->free_capacity ? w->free_capacity * 2 : 64;
+            uint64_t *moved = realloc(w->free_values, more * sizeof *moved);
+            if (!moved) {
+                w->error = RX_NO_MEMORY;
+                return 0;
+            }
+            w->free_values = moved;
+            w->free_capacity = more;
+        }
+        w->free_values[w->n_free++] = ++w->values;
+    }
+    return w->free_values[--w->n_free];
 }
 
 /* 0, or the number under which the caller keeps the value until the event is over. */
@@ -131,31 +210,26 @@ int64_t rx_schedule(rx_worker *w, uint32_t number, int64_t delay, int has_value)
 {
     const rx_action *a = &w->actions[number];
     if (!(w->doors[a->door] & RX_WRITABLE)) return RX_REFUSED;
+    if (w->failed) return RX_NOT_KEPT;
+    uint64_t payload = has_value ? number_of_value(w) : 0;
+    if (has_value && !payload) return RX_NOT_KEPT;
     int64_t total = rx__add_ns(a->min_delay, delay);
-    if (w->failed || rx__less(w->stop, rx__plus(w->tag, rx__tag(total, total == 0)))) {
-        w->beyond = 1;
-        return RX_BEYOND_STOP;
+    return rx__accept(w, number, rx__plus(w->tag, rx__tag(total, total == 0)), payload) ? (int64_t)payload : RX_NOT_KEPT;
+}
+
+/* What is known to come from outside and is due now; the number of such events. */
+int rx__inject(rx_worker *w)
+{
+    const rx_injection *all = RX_AT(rx_injection, w->base, w->t->injections);
+    int taken = 0;
+    for (; w->injected < w->t->n_injections && all[w->injected].time <= rx__now(w); taken++) {
+        const rx_injection *one = &all[w->injected++];
+        int64_t time = rx__add_ns(one->time, w->actions[one->action].min_delay);
+        uint64_t payload = one->size ? rx__copy(w->base + one->data, one->size) : 0;
+        if (one->size && !payload) w->error = RX_NO_MEMORY;
+        rx__accept(w, one->action, rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag)), payload);
     }
-    uint64_t payload = 0;
-    if (has_value) {
-        if (!w->n_free) {
-            /* room to give every number back, then a new one */
-            if (w->values + 1 > w->free_capacity) {
-                uint32_t more = w->free_capacity ? w->free_capacity * 2 : 64;
-                uint64_t *moved = realloc(w->free_values, more * sizeof *moved);
-                if (!moved) {
-                    w->error = RX_NO_MEMORY;
-                    return RX_BEYOND_STOP;
-                }
-                w->free_values = moved;
-                w->free_capacity = more;
-            }
-            w->free_values[w->n_free++] = ++w->values;
-        }
-        payload = w->free_values[--w->n_free];
-    }
-    rx__schedule(w, number, delay, payload);
-    return (int64_t)payload;
+    return taken;
 }
 
 void rx__start_events(rx_worker *w)

@@ -66,7 +66,7 @@ static int collect(rx_worker *w)
     for (uint32_t i = 0; i < n; i++) {
         versions[i] = rx__get_fenced(&rx__line(w->base, i)->version);
         if (versions[i] & 1) return 0;
-        if (tables[i].physical && !clock) clock = rx__clock() - w->image->start_ns;
+        if (tables[i].physical && !clock) clock = rx__now(w);
     }
     int starved = rx__get32(&w->image->starved) == 2;
     w->idle_everywhere = 1;

@@ -76,6 +76,13 @@ static int put_bytes(void *base, int fd, entry *e, const void *data, uint64_t si
     return 1;
 }
 
+static int64_t virtual_now(rx_image *image, uint32_t worker)
+{
+    rx_bell *bell = RX_AT(rx_bell, image, image->bells) + worker;
+    int64_t now = (int64_t)rx__get((uint64_t *)&image->now), slept = (int64_t)rx__get((uint64_t *)&bell->slept);
+    return now > slept ? now : slept;
+}
+
 int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay, uint64_t value, const void *data, uint64_t size)
 {
     rx_image *image = rx__image(base);
@@ -89,7 +96,8 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
         int full = tail - rx__get(&inbox->head) == inbox->capacity;
         if (open && !full) {
             entry *e = &inbox->entries[tail % inbox->capacity];
-            e->time = rx__add_ns(rx__clock() - image->start_ns, rx__add_ns(min_delay, delay));
+            int64_t now = image->virtual_time ? virtual_now(image, worker) : rx__clock() - image->start_ns;
+            e->time = rx__add_ns(now, rx__add_ns(min_delay, delay));
             e->value = value;
             e->action = action;
             e->record.size = 0;
@@ -97,6 +105,7 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
             else rx__put(&inbox->tail, tail + 1);
         }
         rx__put32(&inbox->lock, 0);
+        if (open > 0 && image->virtual_time) rx__add(&image->changes, 1);
         if (open > 0) rx__ring_bell(base, worker);
         if (open <= 0 || !full) return open;
         void *held = rx__let_go ? rx__let_go() : NULL;       /* whoever makes room may need it */
@@ -117,7 +126,7 @@ int rx__inbox_drain(rx_worker *w)
         uint64_t value = e->value, size = e->record.size;
         if (size) value = rx__copy(size > INLINE_BYTES ? w->base + e->record.spill : e->bytes, size);
         if (size && !value) w->error = RX_NO_MEMORY;
-        rx__deliver(w, w->actions[e->action].cell, rx__greatest(rx__tag(e->time, 0), soonest), value);
+        rx__accept(w, e->action, rx__greatest(rx__tag(e->time, 0), soonest), value);
     }
     if (!w->solo && !w->in_tag) rx__publish(w, rx__least(w->head, rx__own_next(w)), w->line->passed, w->line->rank);
     rx__put(&inbox->head, tail);

@@ -45,8 +45,19 @@ static int concerns(const rx_worker *w, uint32_t sleeper)
            (rx__equal(want, w->line->passed) && w->line->rank > rx__get(&bell->want_rank));
 }
 
+void rx__changed(rx_worker *w)
+{
+    rx__add(&w->image->changes, 1);
+    for (uint32_t i = 0; i < w->workers; i++)
+        if (i != w->index) rx__ring_bell(w->base, i);
+}
+
 void rx__wake(rx_worker *w)
 {
+    if (w->image->virtual_time) {
+        rx__changed(w);
+        return;
+    }
     uint64_t sleepers = rx__get_fenced(&w->image->sleepers) & ~(1ull << w->index);
     int everybody = rx__is_forever(w->head) || rx__equal(w->head, w->stop);      /* it may be the end */
     for (; sleepers; sleepers &= sleepers - 1) {
@@ -85,13 +96,56 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
     uint32_t bell = rx__get32(&w->bell->bell);
     int error = 0, result = last_look(w, done);
     if (!result && !rx__get32(&w->image->abort)) {
-        int64_t ns = w->until == INT64_MAX ? LONGEST_SLEEP_NS : w->until - rx__clock();
+        int64_t ns = w->until == INT64_MAX ? LONGEST_SLEEP_NS : w->until - rx__now(w);
         if (ns > LONGEST_SLEEP_NS) ns = LONGEST_SLEEP_NS;
         w->bell->sleeps++;
         if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
     }
     atomic_fetch_and_explicit((_Atomic uint64_t *)&w->image->sleepers, ~(1ull << w->index), memory_order_seq_cst);
     return result ? result : error == EINTR && w->solo ? RX_INTERRUPTED : 0;
+}
+
+/* ---- virtual time ----------------------------------------------------------------------------------------
+ *
+ * The clock stands still while anybody works, and when all wait it jumps to the first time that somebody waits for. A
+ * worker that looked in vain says at which count of changes it began to look: if all of them say the present one,
+ * there is nothing that any of them has not seen. */
+
+static int all_wait(rx_worker *w, uint64_t changes, int64_t *until)
+{
+    *until = INT64_MAX;
+    for (uint32_t i = 0; i < w->workers; i++) {
+        rx_bell *bell = RX_AT(rx_bell, w->base, w->image->bells) + i;
+        if (rx__get_fenced(&bell->looked) < changes) return 0;
+        int64_t its = (int64_t)rx__get((uint64_t *)&bell->until);
+        if (its < *until) *until = its;
+    }
+    return 1;
+}
+
+static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
+{
+    rx_image *image = w->image;
+    for (;;) {
+        uint64_t changes = rx__get_fenced(&image->changes);
+        uint32_t bell = rx__get32(&w->bell->bell);
+        if (rx__get32(&image->abort)) return RX_ABORTED;
+        w->until = INT64_MAX;
+        int result = done(w);
+        rx__put((uint64_t *)&w->bell->until, (uint64_t)w->until);
+        rx__put_fenced(&w->bell->looked, result ? 0 : changes);
+        if (result) return result;
+        int64_t until;
+        if (all_wait(w, changes, &until) && until < INT64_MAX) {
+            if (rx__swap_if(&image->changes, &(uint64_t){changes}, changes + 1)) {
+                rx__put_fenced((uint64_t *)&image->now, (uint64_t)until);
+                rx__changed(w);
+            }
+        } else if (rx__get_fenced(&image->changes) == changes) {
+            w->bell->sleeps++;
+            if (futex_wait(&w->bell->bell, bell, LONGEST_SLEEP_NS) == EINTR && w->solo) return RX_INTERRUPTED;
+        }
+    }
 }
 
 void *(*rx__let_go)(void);
@@ -107,6 +161,10 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
     int64_t began = rx__clock(), now = began;
     w->bell->waits++;
     for (;;) {
+        if (w->image->virtual_time) {
+            result = wait_virtually(w, done);
+            break;
+        }
         if (rx__get32(&w->image->abort)) { result = RX_ABORTED; break; }
         w->until = INT64_MAX;
         if (!w->solo && now - began < w->spin) {

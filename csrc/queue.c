@@ -20,10 +20,8 @@ static int grow(void **items, uint32_t *capacity, size_t size)
     return 0;
 }
 
-int rx__heap_push(rx_heap *h, rx_event e)
+static void rise(rx_heap *h, uint32_t i, rx_event e)
 {
-    if (h->n == h->capacity && grow((void **)&h->items, &h->capacity, sizeof e)) return RX_NO_MEMORY;
-    uint32_t i = h->n++;
     while (i) {
         uint32_t up = (i - 1) / 4;
         if (!before(&e, &h->items[up])) break;
@@ -31,23 +29,41 @@ int rx__heap_push(rx_heap *h, rx_event e)
         i = up;
     }
     h->items[i] = e;
+}
+
+static void sink(rx_heap *h, uint32_t i, rx_event e)
+{
+    for (;;) {
+        uint32_t child = 4 * i + 1, best = child, end = child + 4 < h->n ? child + 4 : h->n;
+        if (child >= h->n) break;
+        for (uint32_t c = child + 1; c < end; c++)
+            if (before(&h->items[c], &h->items[best])) best = c;
+        if (!before(&h->items[best], &e)) break;
+        h->items[i] = h->items[best];
+        i = best;
+    }
+    h->items[i] = e;
+}
+
+int rx__heap_push(rx_heap *h, rx_event e)
+{
+    if (h->n == h->capacity && grow((void **)&h->items, &h->capacity, sizeof e)) return RX_NO_MEMORY;
+    rise(h, h->n++, e);
     return 0;
 }
 
 void rx__heap_pop(rx_heap *h)
 {
     rx_event last = h->items[--h->n];
-    uint32_t i = 0;
-    for (;;) {
-        uint32_t child = 4 * i + 1, best = child, end = child + 4 < h->n ? child + 4 : h->n;
-        if (child >= h->n) break;
-        for (uint32_t c = child + 1; c < end; c++)
-            if (before(&h->items[c], &h->items[best])) best = c;
-        if (!before(&h->items[best], &last)) break;
-        h->items[i] = h->items[best];
-        i = best;
-    }
-    h->items[i] = last;
+    sink(h, 0, last);
+}
+
+void rx__heap_remove(rx_heap *h, uint32_t at)
+{
+    rx_event last = h->items[--h->n];
+    if (at == h->n) return;
+    if (at && before(&last, &h->items[(at - 1) / 4])) rise(h, at, last);
+    else sink(h, at, last);
 }
 
 int rx__soon_push(rx_soons *s, uint32_t cell, uint64_t payload)

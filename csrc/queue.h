@@ -1,6 +1,6 @@
 /* The event queue of one worker: a 4-ary heap by tag, then by the order of scheduling, so that events of one action
- * at one tag come out in call order. Nothing is ever searched: two events of one action at one tag are told apart
- * when they are taken (events.c moves the second on by a microstep).
+ * at one tag come out in call order. Two events of one action at one tag are told apart when they are taken (events.c
+ * moves the second on by a microstep). Searched is only where an action says that an event may replace another.
  *
  * The next microstep of the present time has a list of its own, which is all that most RL programs ever use. */
 #ifndef RX_QUEUE_H
@@ -24,6 +24,7 @@ static inline uint32_t rx__event_cell(const rx_event *e) { return (uint32_t)(e->
 
 int rx__heap_push(rx_heap *h, rx_event e);        /* 0, or RX_NO_MEMORY */
 void rx__heap_pop(rx_heap *h);
+void rx__heap_remove(rx_heap *h, uint32_t at);
 int rx__soon_push(rx_soons *s, uint32_t cell, uint64_t payload);
 
 static inline rx_tag rx__heap_least(const rx_heap *h) { return h->n ? h->items[0].tag : rx__forever(); }

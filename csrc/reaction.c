@@ -127,7 +127,8 @@ int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
     const rx_reaction *r = &w->reactions[index];
     uint32_t body = index;
     w->partial[0] = open_doors(w, r);
-    if (r->deadline != INT64_MAX && rx_physical_time(w) > rx__add_ns(w->tag.time, r->deadline)) body += w->t->n_reactions;
+    if (r->deadline != INT64_MAX && (!r->deadline || rx_physical_time(w) > rx__add_ns(w->tag.time, r->deadline)))
+        body += w->t->n_reactions;
     w->batch[0] = body;
     w->n_batch = 1;
     *w->current = index;

@@ -13,10 +13,9 @@ static int due(rx_worker *w)
         g = w->stop = rx__least(w->stop, rx__next_microstep(w->tag));        /* starvation */
     if (rx__is_forever(g)) return 0;
     if (rx__need_not_wait(w)) return 1;
-    int64_t time = w->image->start_ns + g.time;
-    if (w->clock < time) w->clock = rx__clock();
-    if (w->clock >= time) return 1;
-    w->until = time;
+    if (w->clock < g.time) w->clock = rx__now(w);
+    if (w->clock >= g.time) return 1;
+    w->until = g.time;
     return 0;
 }
 

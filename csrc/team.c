@@ -58,7 +58,7 @@ static void wait_for_clock(rx_worker *w, rx_tag g)
     for (uint32_t m = 0; m < w->workers; m++) {
         rx_tag delay = w->delays[m * w->workers + w->index];
         if (m == w->index || !tables[m].physical || !rx__less(rx__plus(w->own[m], delay), g)) continue;
-        int64_t due = rx__add_ns(w->image->start_ns, rx__minus(g, delay).time + 1);
+        int64_t due = rx__minus(g, delay).time + 1;
         if (due < w->until) w->until = due;
     }
 }
@@ -108,10 +108,9 @@ static int may_begin(rx_worker *w)
         }
         if (rx__drain(w)) continue;                  /* what came may be earlier, or a stop */
         if (!rx__need_not_wait(w)) {
-            int64_t due = w->image->start_ns + g.time;
-            if (w->clock < due) w->clock = rx__clock();
-            if (w->clock < due) {
-                if (due < w->until) w->until = due;
+            if (w->clock < g.time) w->clock = rx__now(w);
+            if (w->clock < g.time) {
+                if (g.time < w->until) w->until = g.time;
                 return 0;
             }
         }
@@ -184,6 +183,7 @@ int64_t rx__next_together(rx_worker *w)
         }
         int64_t word = rx__ready_first(&w->ready);
         if (word < 0) {
+            if (w->image->virtual_time && w->t->inbox) rx__inbox_drain(w);       /* what it sent itself: the head counts it */
             rx__end_tag(w);
             memset(w->triggered, 0, w->t->n_words * sizeof *w->triggered);
             rx__publish(w, w->finished ? rx__forever() : rx__own_next(w), w->tag, UINT64_MAX);

@@ -144,7 +144,8 @@ void rx_view(rx_worker *w, rx_worker_view *view)
 }
 
 int64_t rx_clock_ns(void) { return rx__clock(); }
-int64_t rx_physical_time(rx_worker *w) { return w->started ? rx__clock() - w->image->start_ns : 0; }
+int64_t rx_physical_time(rx_worker *w) { return w->started ? rx__now(w) : 0; }
+void rx_sleep(rx_worker *w, int64_t ns) { rx__put((uint64_t *)&w->bell->slept, (uint64_t)rx__add_ns(rx__now(w), ns)); }
 
 /* ---- from start to end ---- */
 
@@ -189,6 +190,9 @@ int64_t rx__stopped(rx_worker *w)
         w->wants = 1;
         w->want = rx__forever();
         rx__wait(w, others_done);
+        rx__put((uint64_t *)&w->bell->until, INT64_MAX);
+        rx__put_fenced(&w->bell->looked, UINT64_MAX);
+        if (w->image->virtual_time) rx__changed(w);
     }
     rx__put(&w->bell->finished, w->started ? (uint64_t)(rx__clock() - w->image->start_ns) : 1);
     return RX_DONE;

@@ -4,8 +4,10 @@
 #define RX_WORKER_H
 
 #include "arena.h"
+#include "clock.h"
 #include "queue.h"
 #include "ready.h"
+#include "shared.h"
 
 #define RX_MAX_WORKERS 64
 
@@ -65,7 +67,7 @@ struct rx_worker {
     rx_soons soon, soon_next; /* the next microstep of `tag` */
     uint64_t order;
     rx_tag stop;              /* the stop tag as far as known; only falls */
-    int beyond;               /* something was to happen after it */
+    uint64_t beyond;          /* events that were to happen after it */
     rx__hold *holds;          /* values in use at this tag, given back at its end */
     uint32_t n_holds, holds_capacity;
     uint32_t *unsent;         /* sources with several writers, written, not sent yet */
@@ -101,8 +103,9 @@ struct rx_worker {
 
     /* time */
     int64_t clock;            /* last reading, since the start */
+    uint32_t injected;        /* so many of what is known to come from outside has come */
     int64_t spin;             /* how long to spin now: between a sixteenth of image->spin_ns and all of it */
-    int64_t until;            /* what is waited for, monotonic clock; INT64_MAX: nothing */
+    int64_t until;            /* what is waited for, since the start; INT64_MAX: nothing */
     int64_t dispatched;       /* when the reaction being timed began; 0: not timed */
     int32_t until_sample;
     uint32_t dice;
@@ -112,7 +115,19 @@ struct rx_worker {
 };
 
 /* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
-static inline int rx__idle(const rx_worker *w) { return !w->heap.n && !w->soon.n && !w->beyond; }
+static inline int rx__idle(const rx_worker *w)
+{
+    return !w->heap.n && !w->soon.n && !w->beyond && w->injected == w->t->n_injections;
+}
+
+/* Physical time, ns since the start. */
+static inline int64_t rx__now(const rx_worker *w)
+{
+    if (!w->image->virtual_time) return rx__clock() - w->image->start_ns;
+    int64_t now = (int64_t)rx__get((const uint64_t *)&w->image->now);
+    int64_t slept = (int64_t)rx__get((const uint64_t *)&w->bell->slept);
+    return now > slept ? now : slept;
+}
 
 static inline uint64_t rx__mix(uint64_t h, uint64_t x)
 {
@@ -166,6 +181,8 @@ void rx__start_events(rx_worker *w);
 void rx__start_tag(rx_worker *w, rx_tag g);
 void rx__end_tag(rx_worker *w);
 void rx__schedule(rx_worker *w, uint32_t action, int64_t delay, uint64_t payload);
+int rx__inject(rx_worker *w);
+int rx__accept(rx_worker *w, uint32_t action, rx_tag tag, uint64_t payload);     /* 0: the payload is not kept */
 
 /* reaction.c */
 int rx__choose_slots(rx_worker *w, const rx_reaction *r);     /* 0: one that it may write has none free */
@@ -195,6 +212,7 @@ void rx__look_at(rx_worker *w, uint32_t other);
 /* park.c */
 int rx__wait(rx_worker *w, int (*done)(rx_worker *w));        /* what done returned, or RX_ABORTED, RX_INTERRUPTED */
 void rx__wake(rx_worker *w);
+void rx__changed(rx_worker *w);                               /* virtual time: something that may end a wait */
 void rx__ring_bell(void *base, uint32_t worker);
 
 /* inbox.c */

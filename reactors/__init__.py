@@ -10,13 +10,15 @@ A map of the rooms, from what users write down to what runs:
 - connect                                       wires between them
 - graph: tree, wiring, ends, levels, check      from `main` to a graph of integers, and every error that needs no run
 - nodes, diagram, draw, cli                     pictures and the command line
+- clock                                         virtual time
 - run: access, binding, debug, standstill, result   ports that are alive, and running
 - shipping                                      to worker processes and back
 """
 
 from reactors.actions import LogicalAction, PhysicalAction, Timer
 from reactors.bank import Bank, bank
-from reactors.connect import connect
+from reactors.clock import VirtualClock
+from reactors.connect import connect, interleaved
 from reactors.errors import (
     ActionValueError,
     ArgumentError,
@@ -91,6 +93,7 @@ __all__ = [
     "Timer",
     "UndeclaredAccessError",
     "ValueMismatchError",
+    "VirtualClock",
     "WidthError",
     "WiringError",
     "WorkerDied",
@@ -98,6 +101,7 @@ __all__ = [
     "WorkerStartError",
     "bank",
     "connect",
+    "interleaved",
     "native",
     "reaction",
     "run",

@@ -10,6 +10,7 @@ now did not declare it, or that none runs.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
 import threading
@@ -172,6 +173,39 @@ class ArrayPort(LivePort):
             copy_into(slot, value, self)
 
 
+class MutablePort(LivePort):
+    """An input whose readers get copies of their own. On top of the class for where its values live."""
+
+    _reader: tuple[int, ...] = ()  # the tag and the reaction that the copy belongs to
+    _copy: Any = None
+
+    @property
+    def value(self) -> Any:
+        shared = Door._value.__get__(self)
+        engine = self._engine
+        reader = (engine.now[0], engine.now[1], engine.current[0])
+        if reader != self._reader:
+            self._reader, self._copy = reader, copy.deepcopy(shared)
+        return self._copy
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        _ = self.value  # is it this reaction's to have?
+        self._copy = value
+
+    @property
+    def array(self) -> Any:
+        value = self.value
+        return None if value is None else np.asarray(value)
+
+    @property
+    def tensor(self) -> Any:
+        import torch
+
+        value = self.value
+        return None if value is None else torch.as_tensor(value)
+
+
 def copy_into(slot: Any, value: Any, port: Any) -> None:
     """Write a value of the right shape and kind into the memory of a port."""
     if hasattr(value, "detach"):  # a torch tensor, perhaps with a gradient or on another device
@@ -309,6 +343,26 @@ class LiveMultiport:
             channel.set(row)
 
 
+class LiveMutableMultiport(LiveMultiport):
+    """All channels at once, of which each reader has copies."""
+
+    @property
+    def array(self) -> Any:
+        """The copies of all channels as one block, whose rows they become; absent ones are zero."""
+        block = self._gathered().copy()
+        for i in self.present:
+            channel = self._channels[i]
+            if channel.value.__class__ is ndarray:
+                channel.value = block[i]
+        return block
+
+    @property
+    def tensor(self) -> Any:
+        import torch
+
+        return torch.from_numpy(self.array)
+
+
 # ---- timers and actions ----
 
 
@@ -395,6 +449,10 @@ class SeveralWorkers:
     @property
     def value(self) -> Any:
         return self._live().value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self._live().value = value
 
     @property
     def is_present(self) -> Any:

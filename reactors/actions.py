@@ -8,14 +8,15 @@ act.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Generic, NoReturn
+from typing import TYPE_CHECKING, Generic, Literal, NoReturn
 
 from reactors.declared import Declared, parameter
-from reactors.errors import DurationError, ParameterError
+from reactors.errors import ArgumentError, DurationError, ParameterError
 from reactors.layout import T, checked_type
 from reactors.location import Call, Location
 from reactors.time import Duration, duration
 from reactors_runtime._doors import Door
+from reactors_runtime.program import Policy
 
 if TYPE_CHECKING:
     from reactors.reactor import Reactor
@@ -90,18 +91,39 @@ class Timer(Timed):
 _ONCE = "a timer that fires once has no period at all, and one that fires as fast as it can is an action"
 
 
+POLICIES = {policy.name.lower(): policy for policy in Policy}
+
+
 class Action(Timed, Generic[T]):
     """What logical and physical actions have in common; not to be made itself."""
 
-    def __init__(self, type: type[T] | None = None, *, min_delay: Duration = 0) -> None:
+    def __init__(
+        self,
+        type: type[T] | None = None,
+        *,
+        min_delay: Duration = 0,
+        min_spacing: Duration | None = None,
+        policy: Literal["defer", "drop", "replace", "update"] = "defer",
+    ) -> None:
         frame = sys._getframe(1)
         call = Call(f"rx.{self.__class__.__name__}", Location.of(frame))
         self._type = checked_type(type, call)
         self._min_delay = checked_duration(min_delay, "min_delay", call)
+        self._min_spacing = None if min_spacing is None else checked_duration(min_spacing, "min_spacing", call)
+        if policy not in POLICIES:
+            raise ArgumentError(f"the policy of {call} is {policy!r}; write 'defer', 'drop', 'replace' or 'update'")
+        if policy != "defer" and min_spacing is None:
+            raise ArgumentError(f"{call} has the policy {policy!r} and no min_spacing to apply it to; give one")
+        self._policy = POLICIES[policy]
         self._declare(frame)
 
     def _min_delay_ns(self) -> int:
         return resolved_duration(self._declared._min_delay, "min_delay", self, self._owner)
+
+    def _min_spacing_ns(self) -> int:
+        """Nanoseconds, -1: none."""
+        given = self._declared._min_spacing
+        return -1 if given is None else resolved_duration(given, "min_spacing", self, self._owner)
 
     @property
     def value(self) -> T:
@@ -111,6 +133,10 @@ class Action(Timed, Generic[T]):
 
 class LogicalAction(Action[T]):
     """Declares a logical action: an event that a reaction schedules for a later tag.
+
+    Events of one action are at least `min_spacing` apart. What happens to one that would come earlier after the last
+    one says the `policy`: "defer" makes it come as soon as it may, "drop" leaves it out, "replace" gives its value to
+    the last one if that is still to come, "update" leaves that one out instead; else both of these defer.
 
     >>> import reactors as rx
     >>> class Echo(rx.Reactor):
@@ -133,6 +159,8 @@ class LogicalAction(Action[T]):
 
 class PhysicalAction(Action[T]):
     """Declares a physical action: an event from outside, tagged with the physical time at which it is scheduled.
+
+    `min_spacing` and `policy` are those of `LogicalAction`.
 
     >>> import reactors as rx
     >>> class Button(rx.Reactor):

@@ -44,6 +44,22 @@ class Context:
         """Ns since the start."""
         return self._engine.physical_time()
 
+    def missed_deadline(self) -> bool:
+        """Whether physical time is beyond the deadline of the reaction that runs now."""
+        deadline = self._engine.deadline()
+        return deadline is not None and (not deadline or self.physical_time() > self.now[0] + deadline)
+
+    def update_deadline(self, reactor: Reactor, ns: int) -> None:
+        """Give the reaction that runs now another deadline."""
+        if self._engine.deadline() is None:
+            running = self._engine.running()
+            reaction = self._engine.image.program.reactions[running].name if running >= 0 else "no reaction"
+            raise UndeclaredAccessError(
+                f"{reactor.path}.{reaction}: update_deadline() needs a reaction that declares a deadline, and what to "
+                f"run when it is missed: @{reaction}.deadline(...)"
+            )
+        self._engine.set_deadline(ns)
+
     def request_stop(self, reactor: Reactor) -> None:
         """End the program, as the reaction that runs now has declared."""
         if not self._engine.request_stop(reactor._index):
@@ -87,7 +103,7 @@ class Binding:
         """Everything that this worker's reactions declare."""
         with self._lock:
             self._threads[engine.worker] = engine.thread
-            multiports: dict[int, Any] = {}
+            multiports: dict[int, tuple[Any, bool]] = {}
             for element, door in engine.part.doors.items():
                 thing = self.objects[element]
                 if thing is None or isinstance(thing, Startup):  # which no program has a name for
@@ -97,9 +113,10 @@ class Binding:
                 self._revive(thing, engine.worker, life, live, engine.way(door, **way))
                 multiport = getattr(thing, "_multiport", None)
                 if multiport is not None:
-                    multiports[id(multiport)] = multiport
-            for multiport in multiports.values():
-                self._revive(multiport, engine.worker, access.LiveMultiport, self._rows(multiport, engine))
+                    multiports[id(multiport)] = multiport, engine.image.program.elements[element].mutable
+            for multiport, mutable in multiports.values():
+                life = access.LiveMutableMultiport if mutable else access.LiveMultiport
+                self._revive(multiport, engine.worker, life, self._rows(multiport, engine))
 
     def attach_caller(self, image: Image, memory: Memory) -> None:
         """The physical actions, for threads of a process that runs no worker."""
@@ -133,7 +150,11 @@ class Binding:
 
     def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         life, live, way = self._port_by_store(engine, element)
-        return (DEBUG.get(life, life) if self.debug else life), live, way
+        if self.debug:
+            life = DEBUG.get(life, life)
+        if engine.image.program.elements[element].mutable and life is not access.NoSource:
+            life = live_class(access.MutablePort, life)
+        return life, live, way
 
     def _port_by_store(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         store = engine.stores.of(element)

@@ -7,6 +7,7 @@ and resolves all of them when the program is elaborated.
 
 from __future__ import annotations
 
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from reactors.bank import Bank, Ports
@@ -40,7 +41,7 @@ class Sink(Protocol[T_contra]):
 class Connection:
     """One call of `connect`: two lists of ports, a delay, and how they are paired."""
 
-    __slots__ = ("broadcast", "delay", "location", "physical", "sources", "targets")
+    __slots__ = ("broadcast", "delay", "interleaved", "location", "physical", "sources", "targets")
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Connection:
         delay: tuple[int, int],
         physical: bool,
         broadcast: bool,
+        interleaved: bool,
         location: Location,
     ) -> None:
         self.sources = sources
@@ -56,6 +58,7 @@ class Connection:
         self.delay = delay  # (ns, microsteps), as in reactors_runtime.program
         self.physical = physical
         self.broadcast = broadcast
+        self.interleaved = interleaved
         self.location = location
 
     def __repr__(self) -> str:
@@ -73,12 +76,14 @@ def connect(
     after: Duration | None = None,
     physical: bool = False,
     broadcast: bool = False,
+    interleaved: bool = False,
 ) -> None:
     """Connects ports: what is set on `src` appears on `dst`, at the same tag or `after` that long.
 
     Either side is a port, a multiport, a bank's ports, or a list of these; their channels are paired in order, and the
     numbers have to agree, unless `broadcast` repeats the left side. `after=0` is one microstep. A `physical` connection
-    gives a value the tag of the moment at which it arrives.
+    gives a value the tag of the moment at which it arrives. A bank's multiports are taken member by member, all
+    channels of each; if they are `interleaved`, those on the left side give channel 0 of all members, then channel 1.
 
     >>> import reactors as rx
     >>> class Source(rx.Reactor):
@@ -93,7 +98,7 @@ def connect(
     ['(0, 0)', '(1000000, 0)', '(1000000, 0)']
     """
     location = Location.caller()
-    for flag, given in (("physical", physical), ("broadcast", broadcast)):
+    for flag, given in (("physical", physical), ("broadcast", broadcast), ("interleaved", interleaved)):
         if not isinstance(given, bool):
             raise ArgumentError(
                 f"{flag} of rx.connect ({location}) is {given!r}, of type {type(given).__name__}; write True or False"
@@ -102,7 +107,33 @@ def connect(
     if after is not None:
         ns = duration(after, "delay (after)", Call("rx.connect", location))
         delay = (ns, 0) if ns else (0, 1)
-    attach(src, dst, location, delay, physical, broadcast)
+    attach(src, dst, location, delay, physical, broadcast, interleaved)
+
+
+def interleaved(ports: Ports[Any] | Sequence[Any]) -> list[Any]:
+    """The channels of a bank's multiports as `connect` takes them with interleaved=True, to be used on either side.
+
+    >>> import reactors as rx
+    >>> class Two(rx.Reactor):
+    ...     out = rx.Output(width=2)
+    >>> class Main(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.bank = rx.bank(3, Two)
+    >>> main = Main()
+    >>> _ = rx.Graph(main)
+    >>> [port.path for port in rx.interleaved(main.bank.out)][:4]
+    ['main.bank[0].out[0]', 'main.bank[1].out[0]', 'main.bank[2].out[0]', 'main.bank[0].out[1]']
+    """
+    return alternating(list(_ports(ports, "side", Location.caller())))
+
+
+def alternating(ports: list[Port[Any]]) -> list[Port[Any]]:
+    """Channel 0 of each of these, then channel 1, and so on; anew where another declaration begins."""
+    found: list[Port[Any]] = []
+    for _, group in groupby(ports, key=lambda port: id(port._declared)):
+        rows = [[port] if (channels := port._open()) is None else channels for port in group]
+        found += [channel for k in zip_longest(*rows) for channel in k if channel is not None]
+    return found
 
 
 def attach(
@@ -112,11 +143,12 @@ def attach(
     delay: tuple[int, int] = (0, 0),
     physical: bool = False,
     broadcast: bool = False,
+    interleaved: bool = False,
 ) -> None:
     """Note a connection at the ports on both its sides."""
     sources = [src] if isinstance(src, Port) else list(_ports(src, "source", location))
     targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target", location))
-    connection = Connection(sources, targets, delay, physical, broadcast, location)
+    connection = Connection(sources, targets, delay, physical, broadcast, interleaved, location)
     if executing.program:
         raise _too_late(connection)
     for port in sources + targets:

@@ -172,6 +172,11 @@ def _native(tree: Tree, place: Place, reaction: Reaction[Any], native: Native, r
                 f"{handle.where()}, for it carries {handle._carried()}; declare it with shape and dtype (a single "
                 "number: dtype alone)"
             )
+        if element.mutable and e not in row.effects:
+            raise DeclarationError(
+                f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which gets no copy of the "
+                f"mutable {handle.where()}; declare that without mutable=True, and copy in the function what it changes"
+            )
         if isinstance(handle, Action) and element.type is not None:
             raise DeclarationError(
                 f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use "

@@ -131,7 +131,7 @@ class _Folding:
             node.class_name,
             tuple((port.direction, port.name, port.width, port.type) for port in (*node.inputs, *node.outputs)),
             tuple((timer.name, timer.offset, timer.period) for timer in node.timers),
-            tuple((action.name, action.physical, action.min_delay) for action in node.actions),
+            tuple((a.name, a.physical, a.min_delay, a.min_spacing, a.policy) for a in node.actions),
             tuple((r.name, r.stops, r.deadline, r.native) for r in node.reactions),
             tuple(tuple(end[at:] for end in ends(node, r, group)) for r in node.reactions for group in ENDS),
             tuple((child.name, self._shape(child)) for child in node.children),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from reactors.check import warn_of_the_unlikely
 from reactors.ends import body_of, enlist, late_of, written_by
-from reactors.levels import Precedence, assign_levels, cycle_error
+from reactors.levels import NONE, Precedence, assign_levels, cycle_error
 from reactors.nodes import ReactorNode, picture
 from reactors.tree import Handle, grow
 from reactors.wiring import resolve, wire
@@ -76,11 +76,11 @@ class Graph:
         written = written_by(tree, wiring, rows, declared)
         resolve(tree, wiring, written)
         precedence = Precedence(rows, tree.elements, written)
-        if assign_levels(precedence) is None:
+        if not assign_levels(precedence):
             raise cycle_error(precedence, tree, wiring, declared)
         warn_of_the_unlikely(precedence, tree, wiring, declared, debug=debug)
 
-        static = sorted(range(len(rows)), key=lambda r: rows[r].level)  # stable: by level, then in order of elaboration
+        static = sorted(range(len(rows)), key=lambda r: (rows[r].inferred_deadline, rows[r].level))  # it is stable
         self.main = main
         self.reactors = [place.reactor for place in tree.places]
         self.elements = tree.handles
@@ -109,6 +109,12 @@ class Graph:
         """The path of every reaction, parallel to program.reactions."""
         program = self.program
         return [f"{program.reactors[reaction.reactor].path}.{reaction.name}" for reaction in program.reactions]
+
+    @property
+    def deadlines(self) -> dict[str, int]:
+        """The inferred deadlines in ns, by path: the least of a reaction's own and of those that must run after it."""
+        rows = zip(self.program.reactions, self.names, strict=True)
+        return {name: row.inferred_deadline for row, name in rows if row.inferred_deadline != NONE}
 
     @property
     def levels(self) -> list[list[str]]:

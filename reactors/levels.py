@@ -1,8 +1,10 @@
 """In which order do the reactions of one tag run, and is there one?
 
-Reaction A comes before B if both belong to one reactor and A stands first, or if A may write a port that B reads
-without delay. This relation is the acyclic precedence graph; the level of a reaction is the length of the longest chain
-before it. A cycle means reactions that wait for each other, and the error shows it port by port.
+By inferred deadline, then by level, then in order of elaboration. Reaction A comes before B if both belong to one
+reactor and A stands first, or if A may write a port that B reads without delay. This relation is the acyclic precedence
+graph; the level of a reaction is the length of the longest chain before it. Its inferred deadline is the least of its
+own and those of all that must run after it, so sorting by it first still puts everything after what it needs. A cycle
+means reactions that wait for each other, and the error shows it port by port.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from reactors.tree import Tree
     from reactors.wiring import Wiring
     from reactors_runtime.program import Element, Reaction
+
+NONE = (1 << 63) - 1  # no deadline at all
 
 
 @dataclass(slots=True)
@@ -46,8 +50,8 @@ class Precedence:
         return self.reactions[r].reactor == self.reactions[r - 1].reactor
 
 
-def assign_levels(precedence: Precedence) -> list[int] | None:
-    """Set the level of every reaction and return them in topological order; None if there is a cycle."""
+def assign_levels(precedence: Precedence) -> bool:
+    """Set the level and the inferred deadline of every reaction; False if there is a cycle."""
     reactions, elements, written = precedence.reactions, precedence.elements, precedence.written
     followers: list[list[int]] = [[] for _ in reactions]
     waiting = [0] * len(reactions)
@@ -70,7 +74,13 @@ def assign_levels(precedence: Precedence) -> list[int] | None:
             waiting[after] -= 1
             if not waiting[after]:
                 order.append(after)
-    return order if len(order) == len(reactions) else None
+    if len(order) < len(reactions):
+        return False
+    for r in reversed(order):
+        reaction = reactions[r]
+        own = NONE if reaction.deadline is None else reaction.deadline
+        reaction.inferred_deadline = min([own, *(reactions[after].inferred_deadline for after in followers[r])])
+    return True
 
 
 def cycle_error(precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]]) -> CausalityError:

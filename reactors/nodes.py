@@ -54,6 +54,8 @@ class ActionNode:
     path: str
     physical: bool
     min_delay: int  # ns
+    min_spacing: int | None  # ns
+    policy: str
     location: Location
 
 
@@ -146,7 +148,18 @@ def _reactor(place: Place, index: int, rows: dict[tuple[int, int], Row]) -> Reac
             node.timers.append(TimerNode(timed.name, timed.path, first, period or None, timed.location))
         elif isinstance(timed, Action):
             physical = isinstance(timed, PhysicalAction)
-            node.actions.append(ActionNode(timed.name, timed.path, physical, timed._min_delay_ns(), timed.location))
+            spacing, policy = timed._min_spacing_ns(), timed._declared._policy.name.lower()
+            node.actions.append(
+                ActionNode(
+                    timed.name,
+                    timed.path,
+                    physical,
+                    timed._min_delay_ns(),
+                    None if spacing < 0 else spacing,
+                    policy,
+                    timed.location,
+                )
+            )
     for number, reaction in enumerate(place.reactions):
         node.reactions.append(_reaction(place, reaction, rows[index, number]))
     return node

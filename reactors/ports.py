@@ -57,6 +57,7 @@ class Port(Door, Declared, Generic[T]):
         dtype: DTypeLike | None = None,
         space: object = None,
         width: int | str | None = None,
+        mutable: bool = False,
     ) -> None:
         """Keep and check what the declaration says; strings are looked up later, in each reactor."""
         frame = sys._getframe(2)
@@ -68,6 +69,9 @@ class Port(Door, Declared, Generic[T]):
         self._shape = checked_shape(() if shape is None else shape, call) if array else None
         self._dtype = checked_dtype(np.float64 if dtype is None else dtype, call) if array else None
         self._space = space
+        if mutable is not True and mutable is not False:
+            raise ArgumentError(f"mutable of {call} is {mutable!r}; write True or False")
+        self._mutable = mutable
         self._width = width if width is None or isinstance(width, str) else checked_length(width, "width", call)
         if (
             space is None
@@ -233,6 +237,9 @@ class Port(Door, Declared, Generic[T]):
 class Input(Port[T]):
     """Declares an input: what a reactor reads, and what its container writes or connects.
 
+    Of a `mutable` one, every reaction gets a copy of its own (`copy.deepcopy`), which it may change, or replace by
+    assigning to `.value`.
+
     >>> import reactors as rx
     >>> class Sum(rx.Reactor):
     ...     terms = rx.Input(int, width="n")
@@ -248,7 +255,12 @@ class Input(Port[T]):
 
     @overload
     def __init__(
-        self: Input[NDArray[Any]], *, shape: Shape, dtype: DTypeLike = ..., width: int | str | None = None
+        self: Input[NDArray[Any]],
+        *,
+        shape: Shape,
+        dtype: DTypeLike = ...,
+        width: int | str | None = None,
+        mutable: bool = False,
     ) -> None: ...
     @overload
     def __init__(
@@ -258,11 +270,19 @@ class Input(Port[T]):
         dtype: DTypeLike | None = None,
         space: object = None,
         width: int | str | None = None,
+        mutable: bool = False,
     ) -> None: ...
     def __init__(
-        self, type: Any = None, *, shape: Any = None, dtype: Any = None, space: object = None, width: Any = None
+        self,
+        type: Any = None,
+        *,
+        shape: Any = None,
+        dtype: Any = None,
+        space: object = None,
+        width: Any = None,
+        mutable: bool = False,
     ) -> None:
-        self._describe(type, shape=shape, dtype=dtype, space=space, width=width)
+        self._describe(type, shape=shape, dtype=dtype, space=space, width=width, mutable=mutable)
 
 
 class Output(Port[T]):

@@ -23,7 +23,7 @@ from reactors.errors import DeclarationError, OutsideReactionError, StructureErr
 from reactors.location import Call, Location
 from reactors.native import Native
 from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body
-from reactors.time import Tag
+from reactors.time import Tag, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,6 +196,19 @@ class Reactor:
         context = self._running("lag")
         lag: int = context.physical_time() - context.now[0]
         return lag
+
+    def check_deadline(self) -> bool:
+        """Whether the reaction that runs now has missed its deadline meanwhile; False if it has none."""
+        missed: bool = self._running("check_deadline()").missed_deadline()
+        return missed
+
+    def update_deadline(self, deadline: Duration) -> None:
+        """Gives the reaction that runs now another deadline, for `check_deadline` and from its next execution on.
+
+        Only a reaction that was declared with a deadline can have another one. The order in which reactions run stays.
+        """
+        context = self._running("update_deadline()")
+        context.update_deadline(self, duration(deadline, "deadline of update_deadline", self.path))
 
     def request_stop(self) -> None:
         """Ends the program at the next microstep, or as much later as `effects=rx.stop.after(...)` says."""

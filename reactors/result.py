@@ -36,6 +36,8 @@ class WorkerStatistics:
     reactions: int
     waited: float  # seconds spent waiting: for others, for physical time, for something to do
     sleeps: int  # how often it went to sleep over that
+    mean_lag: float  # seconds by which tags began later than they should, over all tags; 0 with fast=True
+    max_lag: float  # and the most of any tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,12 @@ class Result:
             ),
             f"digest {self.digest}",
             "",
-            "worker   busy   reactions        tags   sleeps",
+            "worker   busy   reactions        tags   sleeps  mean lag us   max lag us",
         ]
         for w in self.workers:
             busy = max(0.0, 1 - w.waited / self.wall_time) if self.wall_time else 0.0
-            lines.append(f"{w.worker:6}  {busy:5.0%}  {w.reactions:10,}  {w.tags:10,}  {w.sleeps:7,}")
+            lag = f"{w.mean_lag * 1e6:11.1f}  {w.max_lag * 1e6:11.1f}"
+            lines.append(f"{w.worker:6}  {busy:5.0%}  {w.reactions:10,}  {w.tags:10,}  {w.sleeps:7,}  {lag}")
         rows = sorted(self.statistics, key=lambda s: (-s.seconds, s.path))
         lines += ["", "reaction                                  worker       count    total s   each us    share"]
         for s in rows[:most]:
@@ -117,7 +120,13 @@ def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
         bell = bells[worker]
         workers.append(
             WorkerStatistics(
-                worker, int(bell["tags"]), int(bell["reactions"]), bell["waited_ns"] / 1e9, int(bell["sleeps"])
+                worker,
+                int(bell["tags"]),
+                int(bell["reactions"]),
+                bell["waited_ns"] / 1e9,
+                int(bell["sleeps"]),
+                bell["lag_ns"] / 1e9 / max(1, int(bell["tags"])),
+                bell["max_lag_ns"] / 1e9,
             )
         )
         now = tables.view(memory, part.offsets["now"], 1, tables.TAG)[0]

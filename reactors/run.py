@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.bank import Bank
 from reactors.binding import Binding, Context, settle
+from reactors.clock import VirtualClock
 from reactors.errors import (
     ArgumentError,
     ContainmentError,
@@ -60,6 +61,7 @@ def run(
     keepalive: bool | None = None,
     seed: int = 0,
     placement: str | Mapping[str, int] | Callable[[str], int | None] = "auto",
+    clock: VirtualClock | None = None,
     trace: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[Tag, float, float | None], None] | None = None,
     debug: bool = False,
@@ -67,13 +69,14 @@ def run(
 ) -> Result:
     """Run a program to its end: a timeout, a request to stop, or nothing left to do.
 
-    `workers` run reactions at the same time, in this thread if there is one, else in processes (`backend`). `fast`
-    does not wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions
-    when nothing else is left (by default if the program has any). `placement` maps paths of reactors to workers where
-    "auto" will not do. `trace` names a file for a timeline that chrome://tracing and Perfetto show. `progress` draws a
-    line, or calls a function with the tag, the seconds since the start, and how much of the timeout is over. `debug`
-    checks what is too dear to check every day: types on ports, shared values that are changed. `max_microsteps` at one
-    time is an error. Numeric libraries use one thread in each worker, or as many as OMP_NUM_THREADS says.
+    `workers` run reactions at the same time, in this thread if there is one, else in processes (`backend`). `fast` does
+    not wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when
+    nothing else is left (by default if the program has any). `placement` maps paths of reactors to workers where "auto"
+    will not do. `clock` lets time pass only when nobody has anything to do. `trace` names a file for a timeline that
+    chrome://tracing and Perfetto show. `progress` draws a line, or calls a function with the tag, the seconds since the
+    start, and how much of the timeout is over. `debug` checks what is too dear to check every day: types on ports,
+    shared values that are changed. `max_microsteps` at one time is an error. Numeric libraries use one thread in each
+    worker, or as many as OMP_NUM_THREADS says.
 
     Raises `ReactorError`: what elaboration finds, `ReactionError` with the exception of a reaction as its cause,
     `WorkerDied`; and `KeyboardInterrupt` after the shutdown reactions have run.
@@ -95,6 +98,12 @@ def run(
     writable(trace)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     graph = main if isinstance(main, Graph) else Graph(whole(main), debug=debug)
+    if clock is not None and not isinstance(clock, VirtualClock):
+        raise ArgumentError(f"clock of rx.run is {clock!r}; give an rx.VirtualClock, or leave it out")
+    if clock is not None and fast:
+        raise ArgumentError(
+            "rx.run with fast=True does not look at the clock, so a VirtualClock has no effect; drop one"
+        )
     if any(reactor._engine is not None for reactor in graph.reactors):
         raise StructureError(f"{graph.main.path} is running already; wait for its end, or make another one")
     way = chosen(backend, workers)
@@ -107,12 +116,15 @@ def run(
     physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
     options = Options(
         fast=fast,
-        keepalive=physical if keepalive is None else keepalive,
+        keepalive=physical and clock is None if keepalive is None else keepalive,
         timeout=limit,
         spin=SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0,
         processes=way == "process",
         max_microsteps=max_microsteps or 0,
         trace=1 << 16 if trace is not None else 0,
+        virtual_time=clock is not None,
+        virtual_sleep=clock is not None and clock.sleep,
+        injections=[] if clock is None else clock.events(graph),
     )
     image = Image(program, placed(graph, workers, placement), workers, options)
     try:

@@ -62,7 +62,9 @@ def symbols(node: ReactorNode, identity: str) -> Iterator[tuple[str, Symbol]]:
         yield symbol(timer, "timer", _when(timer))
     for action in node.actions:
         kind: SymbolKind = "physical action" if action.physical else "logical action"
-        yield symbol(action, kind, f"after {spell(action.min_delay)}" if action.min_delay else "")
+        after = f"after {spell(action.min_delay)}" if action.min_delay else ""
+        spacing = "" if action.min_spacing is None else f"spacing {spell(action.min_spacing)}, {action.policy}"
+        yield symbol(action, kind, after, spacing)
     for reaction in node.reactions:
         deadline = "" if reaction.deadline is None else f"deadline {spell(reaction.deadline)}"
         stop, native = "stop" if reaction.stops else "", "C" if reaction.native else ""

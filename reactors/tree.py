@@ -307,7 +307,13 @@ def _number(place: Place, tree: Tree) -> None:
             handles.append(each)
             elements.append(
                 Element(
-                    prefix + each.name, Kind.PORT, index, -1, (0, 0), False, layout.dtype, layout.shape, layout.type
+                    prefix + each.name,
+                    Kind.PORT,
+                    index,
+                    dtype=layout.dtype,
+                    shape=layout.shape,
+                    type=layout.type,
+                    mutable=port._declared._mutable,
                 )
             )
     for timed in place.timed:
@@ -328,4 +334,13 @@ def _of_timed(timed: Timed, path: str, index: int) -> Element:
         return Element(path, Kind.TIMER, index, first=first, period=period)
     assert isinstance(timed, Action)
     kind = Kind.PHYSICAL_ACTION if isinstance(timed, PhysicalAction) else Kind.ACTION
-    return Element(path, kind, index, type=timed._declared._type, min_delay=timed._min_delay_ns())
+    declared = timed._declared
+    return Element(
+        path,
+        kind,
+        index,
+        type=declared._type,
+        min_delay=timed._min_delay_ns(),
+        min_spacing=timed._min_spacing_ns(),
+        policy=declared._policy,
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reactors.connect import alternating
 from reactors.declared import spelled
 from reactors.errors import CausalityError, ContainmentError, WidthError, WiringError
 from reactors.layout import Layout, check_flow
@@ -58,6 +59,8 @@ def wire(tree: Tree) -> Wiring:
             if not tree.holds(port._owner):
                 raise _outside(connection, port)
         given, taken = _channels(sources), _channels(targets)
+        if connection.interleaved:
+            given = alternating(sources)
         if len(given) != len(taken):
             given = _repeated(connection, given, taken)
         for source, target in zip(given, taken, strict=True):
@@ -176,7 +179,8 @@ def resolve(tree: Tree, wiring: Wiring, written: dict[int, list[int]]) -> None:
             tops[below] = tops.get(above, above)
             element, over = elements[below], elements[above]
             element.source = over.source
-            element.offset = compose(over.offset, connection.delay)
+            later = (0, 1) if connection.physical and connection.delay == (0, 0) else connection.delay
+            element.offset = compose(over.offset, later)
             element.physical = over.physical or connection.physical
             _match(tree, tops[below], below, connection)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tests import reference, traced
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,12 @@ class Port:
     direction: str
     values: Values
     width: int | None
+    mutable: bool = False
 
     def __str__(self) -> str:
         width = "" if self.width is None else f"width={self.width}"
-        return f"rx.{self.direction}({', '.join(filter(None, [self.values.declared, width]))})"
+        mutable = "mutable=True" if self.mutable else ""
+        return f"rx.{self.direction}({', '.join(filter(None, [self.values.declared, width, mutable]))})"
 
 
 @dataclass(eq=False)
@@ -70,9 +72,14 @@ class Timer:
 class Action:
     name: str
     min_delay: int
+    min_spacing: int | None = None
+    policy: str = "defer"
+    moments: list[int] | None = None  # of a physical action: when it is scheduled from outside, in every instance
 
     def __str__(self) -> str:
-        return f"rx.LogicalAction(min_delay={self.min_delay})"
+        spacing = "" if self.min_spacing is None else f', min_spacing={self.min_spacing}, policy="{self.policy}"'
+        kind = "LogicalAction" if self.moments is None else "PhysicalAction"
+        return f"rx.{kind}(min_delay={self.min_delay}{spacing})"
 
 
 @dataclass(eq=False)
@@ -109,8 +116,13 @@ class Ref:
         return self.port.width is not None and self.channel is None
 
     @property
+    def several(self) -> bool:
+        """Whether it is of all members of a bank."""
+        return self.child is not None and self.child.count is not None and self.member is None
+
+    @property
     def width(self) -> int:
-        members = 1 if self.child is None or self.child.count is None or self.member is not None else self.child.count
+        members = ((self.child and self.child.count) or 1) if self.several else 1
         return members * (1 if self.channel is not None else self.port.width or 1)
 
 
@@ -121,11 +133,16 @@ class Wire:
     after: int | None
     spare: int  # the delay it gets if it would close a cycle
     broadcast: bool
+    interleaved: bool = False
+    physical: bool = False
 
     def __str__(self) -> str:
         sources = str(self.sources[0]) if len(self.sources) == 1 else f"[{', '.join(map(str, self.sources))}]"
         after = "" if self.after is None else f", after={self.after}"
-        return f"rx.connect({sources}, {self.target}{after}{', broadcast=True' if self.broadcast else ''})"
+        broadcast = ", broadcast=True" if self.broadcast else ""
+        interleaved = ", interleaved=True" if self.interleaved else ""
+        physical = ", physical=True" if self.physical else ""
+        return f"rx.connect({sources}, {self.target}{after}{broadcast}{interleaved}{physical})"
 
 
 Read = Ref | Timer | Action | str  # a str is rx.startup or rx.shutdown
@@ -172,6 +189,7 @@ class Reaction:
             f"def r{number}(self) -> None:",
             f"    dice = saw(self, {number}, {{{seen}}}, SALT)",
             *(f"    stacked({x})" for x in blocks),
+            *(f"    scribble({x})" for x in reads if isinstance(x, Ref) and x.port.mutable and x not in self.peeks),
             *(f"    {line}" for statement in self.body for line in statement),
         ]
 
@@ -218,6 +236,15 @@ class Class:
         return "\n".join([f"class {self.name}(rx.Reactor):", *(f"    {line}".rstrip() for line in lines)])
 
 
+def instances(reactor: Any, cls: Class) -> Iterator[tuple[Any, Class]]:
+    """A reactor of this class and all that it contains."""
+    yield reactor, cls
+    for child in cls.children:
+        inside = getattr(reactor, child.name)
+        for each in [inside] if child.count is None else inside:
+            yield from instances(each, child.cls)
+
+
 @dataclass(repr=False)
 class Program:
     """Classes of which the last is the whole, and how the run ends."""
@@ -242,9 +269,25 @@ class Program:
         """A new instance of the whole, made of the reactors of `rx`."""
         text = str(self)
         linecache.cache["<program>"] = (len(text), None, text.splitlines(keepends=True), "<program>")
-        names = {"rx": rx, "saw": traced.saw, "stacked": traced.stacked, "__name__": "__main__"}
+        names = {"rx": rx, "saw": traced.saw, "stacked": traced.stacked, "scribble": traced.scribble}
+        names["__name__"] = "__main__"
         exec(compile(text, "<program>", "exec"), names)
         return names[self.classes[-1].name]()
+
+    @property
+    def physical(self) -> bool:
+        """Whether the clock matters to it."""
+        wires, actions = [w for c in self.classes for w in c.wires], [a for c in self.classes for a in c.actions]
+        return any(wire.physical for wire in wires) or any(action.moments is not None for action in actions)
+
+    def clock(self, rx: Any, main: Any) -> Any:
+        """A virtual clock with what comes from outside into `main`, which was made of the reactors of `rx`."""
+        clock = rx.VirtualClock()
+        for owner, cls in instances(main, self.classes[-1]):
+            for action in cls.actions:
+                for k, moment in enumerate(action.moments or []):
+                    clock.at(moment, getattr(owner, action.name), k)
+        return clock
 
     @property
     def cyclic(self) -> bool:

@@ -39,25 +39,34 @@ class Choice:
 
 
 def make_class(
-    choose: Choice, name: str, known: list[Class], kinds: list[Values], *, main: bool, periodic: bool
+    choose: Choice, name: str, known: list[Class], kinds: list[Values], *, main: bool, periodic: bool, physical: bool
 ) -> Class:
     """One class, which may contain those that are known."""
     cls = Class(name, in_init=choose.yes(20))
     for direction, most in (("Input", 2), ("Output", 3)):
         cls.ports.extend(
-            Port(f"{direction[0].lower()}{k}", direction, choose.one(kinds), choose.one([None, None, 2, 3]))
+            Port(
+                f"{direction[0].lower()}{k}",
+                direction,
+                choose.one(kinds),
+                choose.one([None, None, 2, 3]),
+                direction == "Input" and choose.yes(15),
+            )
             for k in range(0 if main else choose.one([most // 3, 1, 2, 2, most]))
         )
     for k in range(choose.one([0, 1, 1, 2])):
         period = choose.one([None, 3, 1, 2, 7]) if periodic else None
         cls.timers.append(Timer(f"t{k}", choose.one([0, 0, 1, 2, 5]), period))
     for k in range(choose.one([0, 1, 1, 2])):
-        cls.actions.append(Action(f"a{k}", choose.one([0, 0, 1, 3])))
+        spacing = choose.one([0, 1, 2, 4]) if choose.yes(30) else None
+        policy = "defer" if spacing is None else choose.one(["defer", "drop", "replace", "update"])
+        moments = choose.some([0, 1, 3, 3, 4, 5, 8, 12], 0, 4) if physical and choose.yes(50) else None
+        cls.actions.append(Action(f"a{k}", choose.one([0, 0, 1, 3]), spacing, policy, moments))
     for k in range(choose.one([1, 2, 3, 3, 4, 5] if main else [0, 0, 1, 2, 2]) if known else 0):
         child = Child(f"c{k}", choose.one(known[::-1]), choose.one([None, None, 2, 3, 4]))
         if cls.reactors + (child.count or 1) * child.cls.reactors <= (24 if main else 8):
             cls.children.append(child)
-    make_wires(choose, cls)
+    make_wires(choose, cls, physical=physical)
     for _ in range(choose.one([0, 1, 2, 3] if cls.children else [1, 2, 2, 3, 3, 4])):
         reaction = make_reaction(choose, cls)
         if reaction.triggers:
@@ -78,7 +87,7 @@ def singled(choose: Choice, ref: Ref) -> Ref:
     return Ref(ref.port, ref.child, member, channel)
 
 
-def make_wires(choose: Choice, cls: Class) -> None:
+def make_wires(choose: Choice, cls: Class, *, physical: bool) -> None:
     """Connect most of what can be connected; a wire's sides have the same width, or the source is broadcast."""
     sources = of(cls, "Input", "Output")
     for target in of(cls, "Output", "Input"):
@@ -109,6 +118,9 @@ def make_wires(choose: Choice, cls: Class) -> None:
                 if have < part.width and part.width % have == 0 and choose.yes(60):
                     wire.broadcast = True
                     break
+            first = wire.sources[0]
+            wire.physical = physical and choose.yes(25)
+            wire.interleaved = len(wire.sources) == 1 and first.many and first.several and choose.yes(40)
             cls.wires.append(wire)
 
 
@@ -168,11 +180,12 @@ def make_program(number: Callable[[int, int], int], *, tangled: bool = False) ->
     ending = choose.one(["timeout", "starvation", "stop"])
     timeout = choose.one([8, 0, 1, 3, 15, 30]) if ending == "timeout" or choose.yes(20) else None
     kinds = choose.some(VALUES, 1, 2)
+    physical = choose.yes(25)
     periodic = ending != "starvation"
     classes: list[Class] = []
     for k in range(choose.one([1, 2, 3, 3, 4])):
-        classes.append(make_class(choose, f"C{k}", classes, kinds, main=False, periodic=periodic))
-    main = make_class(choose, "Main", classes, kinds, main=True, periodic=periodic)
+        classes.append(make_class(choose, f"C{k}", classes, kinds, main=False, periodic=periodic, physical=physical))
+    main = make_class(choose, "Main", classes, kinds, main=True, periodic=periodic, physical=physical)
     if ending == "stop":
         main.timers.append(Timer("end", choose.one([5, 0, 12, 25]), None))
         end = Reaction([main.timers[-1]], [], [], [], choose.one([0, 1, 7]), [["self.request_stop()"]])

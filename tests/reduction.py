@@ -65,6 +65,10 @@ def simplifications(cls: Class) -> Iterator[Cut]:
         (cls.timers, {"period": None}),
         (cls.timers, {"offset": 0}),
         (cls.actions, {"min_delay": 0}),
+        (cls.actions, {"min_spacing": None, "policy": "defer"}),
+        (cls.ports, {"mutable": False}),
+        (cls.wires, {"interleaved": False}),
+        (cls.wires, {"physical": False}),
         (cls.reactions, {"stop": None}),
     ):
         yield from (changed(thing, change) for thing in things)

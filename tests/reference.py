@@ -7,11 +7,14 @@ plain attributes. It shares no code with what it judges. It checks nothing, is s
 
 from __future__ import annotations
 
+import copy
 import graphlib
 import hashlib
 import itertools
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -26,7 +29,7 @@ class Tag(NamedTuple):
     microstep: int
 
 
-START = Tag(0, 0)
+START, BEFORE = Tag(0, 0), Tag(-1, 0)
 FOREVER = Tag(1 << 63, 0)
 
 
@@ -44,6 +47,7 @@ class Element:
     run: Run
     twin: Callable[[], Any]  # makes another like this
     value: Any = None
+    sent: Any = None  # the same, but for a mutable input, of whose value each reaction gets a copy
     is_present = False
 
     def __new__(cls, *args: Any, **named: Any) -> Any:
@@ -53,15 +57,22 @@ class Element:
 
 
 class Port(Element):
-    def __init__(self, type: Any = None, *, shape: Any = None, dtype: Any = None, width: int | None = None) -> None:
-        self.shape = () if shape is None else shape
+    def __init__(
+        self, type: Any = None, *, shape: Any = None, dtype: Any = None, width: int | None = None, mutable: bool = False
+    ) -> None:
+        self.shape, self.mutable = () if shape is None else shape, mutable
         self.dtype, self.width = dtype, width
         self.channels: list[Port] = [self]  # itself, or those of a multiport
         if width is not None:
-            self.channels = [self.__class__(type, shape=shape, dtype=dtype) for _ in range(width)]
+            self.channels = [self.__class__(type, shape=shape, dtype=dtype, mutable=mutable) for _ in range(width)]
         self.source: Any = None  # the port that drives this channel
         self.after: int | None = None  # and with what delay
+        self.physical = False  # whether it is counted from the physical time
         self.targets: list[Port] = []  # what this channel drives
+
+    @property
+    def delayed(self) -> bool:
+        return self.after is not None or self.physical
 
     def __len__(self) -> int:
         assert self.width is not None
@@ -113,11 +124,54 @@ class Timer(Element):
 
 
 class LogicalAction(Element):
-    def __init__(self, type: Any = None, *, min_delay: int = 0) -> None:
-        self.min_delay = min_delay
+    def __init__(
+        self, type: Any = None, *, min_delay: int = 0, min_spacing: int | None = None, policy: str = "defer"
+    ) -> None:
+        self.min_delay, self.min_spacing, self.policy = min_delay, min_spacing, policy
+        self.last: Tag | None = None  # of the event that was accepted last
 
     def schedule(self, value: Any = None, delay: int = 0) -> None:
-        self.run.events.append((later(self.run.tag, self.min_delay + delay), self, value))
+        self.accept(later(self.run.tag, self.min_delay + delay), value)
+
+    def accept(self, tag: Tag, value: Any) -> None:
+        now = self.run.tag
+        if self.min_spacing is not None:
+            if self.last is not None:
+                earliest = self.last.time + self.min_spacing
+                if earliest > tag.time or (self.min_spacing == 0 and earliest == tag.time):
+                    mine = [event[1] is self and event[0] == self.last for event in self.run.events]
+                    pending = self.last > now
+                    if self.policy == "drop":
+                        return
+                    if self.policy == "replace" and pending:
+                        self.run.events = [
+                            (*event[:2], value) if found else event
+                            for event, found in zip(self.run.events, mine, strict=True)
+                        ]
+                        return
+                    if self.policy == "update" and pending:
+                        self.run.events = [e for e, found in zip(self.run.events, mine, strict=True) if not found]
+                    else:
+                        tag = max(Tag(earliest, 0), later(max(now, self.last), 0))
+            self.last = tag
+        self.run.events.append((tag, self, value))
+
+
+class PhysicalAction(LogicalAction):
+    def schedule(self, value: Any = None, delay: int = 0) -> Any:
+        self.accept(max(Tag(self.run.now + self.min_delay + delay, 0), later(self.run.tag, 0)), value)
+        return True
+
+
+class VirtualClock:
+    """There is no other time here. With one worker, `sleep` makes everything later."""
+
+    def __init__(self, *, sleep: bool = False) -> None:
+        self.sleep = sleep
+        self.injections: list[tuple[int, PhysicalAction, Any]] = []
+
+    def at(self, when: int, action: PhysicalAction, value: Any = None) -> None:
+        self.injections.append((when, action, value))
 
 
 @dataclass(frozen=True)
@@ -140,11 +194,20 @@ class Reaction:
     effects: list[Element]
     stops: list[Stop]
     body: Callable[[], None]
+    deadline: Any  # ns; until it is known, the name of an attribute in a tuple
+    late: Callable[[], None] | None
 
 
 def reaction(*triggers: Any, uses: Any = (), effects: Any = ()) -> Callable[..., Any]:
     def declare(body: Any) -> Any:
-        body.declared = (triggers, uses, effects)
+        def deadline(ns: int) -> Callable[..., Any]:
+            def declare_late(late: Any) -> Any:
+                body.late = (ns, late)
+                return late
+
+            return declare_late
+
+        body.declared, body.late, body.deadline = (triggers, uses, effects), None, deadline
         return body
 
     return declare
@@ -182,18 +245,39 @@ class Reactor:
         for _, item in declared:
             if hasattr(item, "declared"):
                 triggers, uses, effects = item.declared
-                self.add_reaction(triggers, item.__get__(self), uses=uses, effects=effects)
+                deadline, late = item.late or (None, None)
+                if isinstance(deadline, str):
+                    deadline = (deadline,)  # the name of an attribute, which __init__ is yet to set
+                named = {"deadline": deadline, "late": late and late.__get__(self)}
+                self.add_reaction(triggers, item.__get__(self), uses=uses, effects=effects, **named)
         return self
 
-    def add_reaction(self, triggers: Any, body: Callable[[], None], *, uses: Any = (), effects: Any = ()) -> None:
+    def add_reaction(
+        self, triggers: Any, body: Any, *, uses: Any = (), effects: Any = (), deadline: Any = None, late: Any = None
+    ) -> None:
         mine = [[self._twins.get(id(x), x) for x in flat(things)] for things in (triggers, uses, effects)]
         stops = [x for x in mine[2] if isinstance(x, Stop)]
         does = [x for x in mine[2] if isinstance(x, Element)]
-        self._reactions.append(Reaction(self, len(self._reactions), mine[0], mine[1], does, stops, body))
+        number = len(self._reactions)
+        self._reactions.append(Reaction(self, number, mine[0], mine[1], does, stops, body, deadline, late))
 
     @property
     def tag(self) -> Tag:
         return self.run.tag
+
+    @property
+    def physical_time(self) -> int:
+        return self.run.now
+
+    @property
+    def lag(self) -> int:
+        return self.run.now - self.run.tag.time
+
+    def check_deadline(self) -> bool:
+        return self.run.missed(self.run.current)
+
+    def update_deadline(self, deadline: int) -> None:
+        self.run.current.deadline = deadline
 
     def request_stop(self) -> None:
         self.run.stop = min(self.run.stop, *(later(self.tag, s.delay) for s in self.run.current.stops))
@@ -212,11 +296,25 @@ def bank(n: int, cls: Any, *args: Any) -> Bank:
     return members
 
 
-def connect(src: Any, dst: Any, *, after: int | None = None, broadcast: bool = False) -> None:
-    sources, targets = flat(src), flat(dst)
+def alternating(ports: Any) -> list[Any]:
+    """Channel 0 of all, channel 1 of all, and so on."""
+    rows = [port.channels for port in ports]
+    return [row[k] for k in range(max(map(len, rows), default=0)) for row in rows if k < len(row)]
+
+
+def connect(
+    src: Any,
+    dst: Any,
+    *,
+    after: int | None = None,
+    physical: bool = False,
+    broadcast: bool = False,
+    interleaved: bool = False,
+) -> None:
+    sources, targets = flat(alternating(src) if interleaved else src), flat(dst)
     for source, target in zip(itertools.cycle(sources) if broadcast else sources, targets, strict=not broadcast):
         source.targets.append(target)
-        target.source, target.after = source, after
+        target.source, target.after, target.physical = source, after, physical
 
 
 # ---- what it means ----
@@ -248,7 +346,7 @@ def elaborate(main: Reactor) -> tuple[list[Reactor], list[Reaction]]:
                     before.setdefault(effect, []).append(r)
     driven = {x: x.source for x in elements(everybody) if isinstance(x, Port) and x.source is not None}
     for port, source in driven.items():
-        before[port] = [source] if port.after is None else []
+        before[port] = [source] if not port.delayed else []
     order = graphlib.TopologicalSorter(before).static_order()
     reactions = [x for x in order if isinstance(x, Reaction)]
     # A circle of connections alone is refused, whatever its delays: no reaction writes into it.
@@ -277,12 +375,14 @@ class Result:
 class Run:
     """One run. An event is (tag, element, value); `events` holds those to come, in the order they were made in."""
 
-    def __init__(self, main: Reactor, stop: Tag, *, keepalive: bool, most: int) -> None:
+    def __init__(self, main: Reactor, stop: Tag, *, keepalive: bool, clock: VirtualClock | None, most: int) -> None:
         self.reactors, self.order = elaborate(main)
         self.elements = elements(self.reactors)
         self.visible = visible(self.order)
         self.stop, self.keepalive, self.most = stop, keepalive, most
-        self.tag = START
+        self.tag, self.now = BEFORE, 0
+        self.clock = clock or VirtualClock()
+        self.outside = sorted(self.clock.injections, key=lambda injection: injection[0])
         self.events: list[tuple[Tag, Element, Any]] = [(START, reactor._startup, None) for reactor in self.reactors]
         for x in self.elements:
             if isinstance(x, Timer) and x in self.visible:
@@ -296,15 +396,19 @@ class Run:
             x.run = self
 
     def go(self) -> Result:
-        while True:
-            self.execute()
-            if self.tag == self.stop:
-                return Result(self.digest(), self.tags, self.reactions)
-            if not self.events and not self.keepalive:
+        while self.tag != self.stop:
+            if not self.events and not self.outside and not self.keepalive:
                 self.stop = min(self.stop, later(self.tag, 0))
-            self.tag = min([self.stop, *(event[0] for event in self.events)])
+            after = min([self.stop, *(event[0] for event in self.events)])
+            while self.outside and self.outside[0][0] <= max(self.now, after.time):  # that long, others may come
+                when, action, value = self.outside.pop(0)
+                action.accept(max(Tag(when + action.min_delay, 0), later(self.tag, 0)), value)
+                after = min([self.stop, *(event[0] for event in self.events)])
+            self.tag, self.now = after, max(self.now, after.time)
             if self.tags == self.most:
                 raise RecursionError(f"no end after {self.most} tags")
+            self.execute()
+        return Result(self.digest(), self.tags, self.reactions)
 
     def execute(self) -> None:
         """Everything that happens at the present tag."""
@@ -322,31 +426,47 @@ class Run:
         for reaction in self.order:
             if any(trigger.is_present for trigger in reaction.triggers):
                 self.current = reaction
-                reaction.body()
-                self.note(reaction)
+                for x in (*reaction.triggers, *reaction.uses):
+                    if isinstance(x, Port) and x.mutable:
+                        x.value = copy.deepcopy(x.sent)
+                late = self.missed(reaction)
+                (reaction.late if late and reaction.late else reaction.body)()
+                self.note(reaction, late=late)
         for x in self.elements:  # what was set and travels with a delay; of several values the last
-            if isinstance(x, Port) and x in self.visible and x.after is not None and x.source.is_present:
-                self.events.append((later(self.tag, x.after), x, x.source.value))
+            if isinstance(x, Port) and x in self.visible and x.delayed and x.source.is_present:
+                sent = max(self.tag, Tag(self.now, 0)) if x.physical else self.tag
+                self.events.append((later(sent, x.after or 0), x, x.source.sent))
         for x in self.elements:
-            x.value, x.is_present = None, False
+            x.value, x.sent, x.is_present = None, None, False
         self.tags += 1
 
     def put(self, element: Element, value: Any) -> None:
         """Make an element present, and at once all that it drives without a delay; the last value put stays."""
-        element.value, element.is_present = value, True
+        element.value, element.sent, element.is_present = value, value, True
         for target in element.targets if isinstance(element, Port) else []:
-            if target.after is None:
+            if not target.delayed:
                 self.put(target, value)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += round(seconds * 1e9)
+
+    def missed(self, reaction: Reaction) -> bool:
+        """Whether it is too late for a reaction; a deadline of zero is always missed."""
+        if isinstance(reaction.deadline, tuple):
+            reaction.deadline = getattr(reaction.reactor, reaction.deadline[0])
+        ns = reaction.deadline
+        return ns is not None and (ns == 0 or self.now > self.tag.time + ns)
 
     # The digest: a hash chain for every reactor over what its reactions saw and set.
 
-    def note(self, reaction: Reaction) -> None:
+    def note(self, reaction: Reaction, *, late: bool) -> None:
         ports = (effect for effect in reaction.effects if isinstance(effect, Port))
         seen = 0
         for k, element in enumerate([*reaction.triggers, *reaction.uses, *ports]):
             if element.is_present:
                 seen = seen * 0x100000001B3 + k + 1
         event = mix(mix(0, self.tag.time), self.tag.microstep) + (reaction.number + 1) * 0x9E3779B97F4A7C15 + seen
+        event += 0xD6E8FEB86659FD93 if late else 0
         path = reaction.reactor.path
         self.hashes[path] = mix(self.hashes[path], event)
         self.reactions += 1
@@ -363,6 +483,15 @@ def mix(h: int, x: int) -> int:
     return y ^ y >> 32
 
 
-def run(main: Reactor, *, timeout: int | None = None, keepalive: bool = False, most: int = 10_000) -> Result:
+def run(
+    main: Reactor,
+    *,
+    timeout: int | None = None,
+    keepalive: bool = False,
+    clock: VirtualClock | None = None,
+    most: int = 10_000,
+) -> Result:
     """Run to the end, which has to come within so many tags."""
-    return Run(main, FOREVER if timeout is None else Tag(timeout, 0), keepalive=keepalive, most=most).go()
+    run = Run(main, FOREVER if timeout is None else Tag(timeout, 0), keepalive=keepalive, clock=clock, most=most)
+    with patch("time.sleep", run.sleep) if run.clock.sleep else nullcontext():
+        return run.go()

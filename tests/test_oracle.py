@@ -64,7 +64,8 @@ def judged(program: Program) -> Outcome:
     """What the reference says."""
     try:
         main = program.main(reference)
-        result = reference.run(main, timeout=program.timeout, keepalive=program.keepalive)
+        clock = program.clock(reference, main)
+        result = reference.run(main, timeout=program.timeout, keepalive=program.keepalive, clock=clock)
     except Exception as error:
         raise InvalidProgramError from error
     return Outcome(result.digest, result.reactions, logs_of(main, paths_of(main)))
@@ -75,7 +76,8 @@ def done(program: Program, way: Way, paths: list[str]) -> Outcome:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rx.ReactorWarning)  # random programs leave inputs open
         main = program.main(rx)
-        result = way.run(main, paths, timeout=program.timeout, keepalive=program.keepalive)
+        clock = program.clock(rx, main) if program.physical or not way.fast else None
+        result = way.run(main, paths, timeout=program.timeout, keepalive=program.keepalive, clock=clock)
     return Outcome(result.digest, result.reactions, logs_of(main, paths))
 
 

@@ -92,3 +92,18 @@ def stacked(port: Any) -> None:
     assert len(block) == len(port)
     for row, channel in zip(block, port, strict=True):
         assert plain(row) == plain(channel.value) if channel.is_present else not row.any()
+
+
+def scribble(port: Any) -> None:
+    """Change what a mutable input carries, which nobody else sees."""
+    for channel in [port] if port.width is None else port:
+        value = channel.value
+        if isinstance(value, np.ndarray):
+            value[...] = 77
+            assert (channel.value == 77).all()
+        elif isinstance(value, dict):
+            value["k"].append(77)
+            assert channel.value["k"][-1] == 77
+        elif channel.is_present:
+            channel.value = 77
+            assert channel.value == 77

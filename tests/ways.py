@@ -15,7 +15,7 @@ import reactors as rx
 from tests import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Trace = dict[str, list[Any]]
 
@@ -27,19 +27,22 @@ class Way:
     backend: Literal["inline", "thread", "process"] = "inline"
     workers: int = 1
     fast: bool = True
-    placed: int | Literal["auto", "in turn"] = "auto"
+    placed: int | Literal["auto", "in turn", "together"] = "auto"
 
     def placement(self, paths: list[str]) -> dict[str, int] | str:
         if self.placed == "auto":
             return "auto"
+        if self.placed == "together":
+            return dict.fromkeys(paths, self.workers - 1)
         if self.placed == "in turn":
             return {path: k % self.workers for k, path in enumerate(paths)}
         dice = random.Random(self.placed)
         return {path: dice.randrange(self.workers) for path in paths}
 
     def run(self, main: Any, paths: list[str], **options: Any) -> Any:
+        fast = self.fast and options.get("clock") is None
         return rx.run(
-            main, workers=self.workers, backend=self.backend, fast=self.fast, placement=self.placement(paths), **options
+            main, workers=self.workers, backend=self.backend, fast=fast, placement=self.placement(paths), **options
         )
 
 
@@ -68,17 +71,30 @@ WAYS = [
 ]
 
 
-def trace(program: Callable[[Any], Any], **options: Any) -> Trace:
-    """What each reactor of a program noted, those that noted nothing left out: the same wherever it runs."""
+TOGETHER = [Way(), Way("thread", 2, placed="together"), Way("process", 2, placed="together")]
+
+
+def trace(
+    program: Callable[[Any], Any],
+    *,
+    clock: Callable[[Any, Any], Any] | None = None,
+    ways: Sequence[Way] = WAYS,
+    **options: Any,
+) -> Trace:
+    """What each reactor of a program noted, those that noted nothing left out: the same wherever it runs.
+
+    `clock` makes a virtual clock for a program: it is given `rx` and what `program` returned. Where reactions sleep, it
+    matters with whom a reactor shares a worker; then the ways are `TOGETHER`.
+    """
     main = program(reference)
-    expected = reference.run(main, **options)
+    expected = reference.run(main, clock=clock and clock(reference, main), **options)
     paths = paths_of(main)
     logs = logs_of(main, paths)
-    for way in WAYS:
+    for way in ways:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rx.ReactorWarning)
             real = program(rx)
-            result = way.run(real, paths, **options)
+            result = way.run(real, paths, clock=clock and clock(rx, real), **options)
         found = logs_of(real, paths)
         assert found == logs, f"{way}:\n  {found}\nand on the reference\n  {logs}"
         assert result.digest == expected.digest, f"{way}: the digest differs, though the logs agree"

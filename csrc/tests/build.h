@@ -66,7 +66,7 @@ typedef struct {
     list blocks[8];           /* ports whose slots are rows of one block */
     /* how it runs */
     int workers, placement[MOST];        /* by reactor */
-    int processes, keepalive, real_time, few_slots;
+    int processes, keepalive, real_time, virtual_time, few_slots;
     uint32_t ring, inbox;     /* capacities; 0: as usual */
     uint32_t trace;
     int64_t timeout, spin_ns;
@@ -614,7 +614,7 @@ static inline void write_cells(build *b, int worker)
         if (part->action_of[e] < 0) continue;
         cells[cell].action = (uint32_t)part->action_of[e];
         actions[part->action_of[e]] =
-            (rx_action){one->min_delay, (uint32_t)cell, (uint32_t)door, one->kind == PHYSICAL_ACTION, 0};
+            (rx_action){one->min_delay, -1, {-1, 0}, (uint32_t)cell, (uint32_t)door, one->kind == PHYSICAL_ACTION, RX_DEFER};
     }
     uint32_t n_taps = 0;
     rx_tap *taps = calloc(MOST * 4, sizeof *taps);
@@ -705,7 +705,9 @@ static inline build *lay_out(program *p)
     rx_image *image = b->image;
     take(b, sizeof *image, 64);
     image->workers = (uint32_t)n;
-    image->fast = !p->real_time;
+    image->fast = !p->real_time && !p->virtual_time;
+    image->virtual_time = (uint32_t)p->virtual_time;
+    image->changes = 1;
     image->keepalive = (uint32_t)p->keepalive;
     image->spin_ns = p->spin_ns;
     image->max_microsteps = p->max_microsteps;

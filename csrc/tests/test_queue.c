@@ -63,7 +63,7 @@ static void test_a_hundred_thousand_events_come_out_sorted(void)
     free(h.items);
 }
 
-static void test_pushes_between_pops_find_their_place(void)
+static void test_pushes_between_pops_and_removals_find_their_place(void)
 {
     enum { N = 20000 };
     rx_heap h = {0};
@@ -74,6 +74,14 @@ static void test_pushes_between_pops_find_their_place(void)
             assert(h.items[0].order == sorted[0].order && h.n == n);
             rx__heap_pop(&h);
             for (uint32_t k = 1; k < n; k++) sorted[k - 1] = sorted[k];
+            n--;
+            continue;
+        }
+        if (n && dice(100) < 20) {
+            uint32_t at = (uint32_t)dice(n), k = 0;
+            while (sorted[k].order != h.items[at].order) k++;
+            rx__heap_remove(&h, at);
+            for (k++; k < n; k++) sorted[k - 1] = sorted[k];
             n--;
             continue;
         }
@@ -101,7 +109,7 @@ int main(void)
     test_an_empty_queue_has_its_least_tag_forever_away();
     test_events_of_one_tag_come_out_in_call_order();
     test_a_hundred_thousand_events_come_out_sorted();
-    test_pushes_between_pops_find_their_place();
+    test_pushes_between_pops_and_removals_find_their_place();
     test_the_next_microsteps_list_keeps_call_order_as_it_grows();
     return 0;
 }

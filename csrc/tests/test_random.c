@@ -115,6 +115,7 @@ static void place(program *p, int workers)
     for (int r = 0; r < p->n_reactors; r++) p->placement[r] = mixed ? (int)dice((uint64_t)workers) : r * workers / p->n_reactors;
     p->ring = yes(40) ? (uint32_t)ONE_OF(1, 2, 4, 16) : 0;
     p->spin_ns = yes(50) ? 0 : ONE_OF(1000, 20000);
+    p->virtual_time = yes(25);
 }
 
 static void test_random_program_means_the_same_on_any_number_of_workers(uint64_t seed)

@@ -385,8 +385,8 @@ static void test_only_its_own_reaction_may_schedule_an_action(void)
     runner *m = by_hand(p);
     assert(rx_schedule(m->core, 0, 0, 0) == RX_REFUSED);
     assert(rx_next(m->core) == 0);
-    assert(rx_schedule(m->core, 0, 9, 0) == RX_BEYOND_STOP);
-    assert(rx_schedule(m->core, 0, RX_FOREVER_NS, 0) == RX_BEYOND_STOP);
+    assert(rx_schedule(m->core, 0, 9, 0) == RX_NOT_KEPT);
+    assert(rx_schedule(m->core, 0, RX_FOREVER_NS, 0) == RX_NOT_KEPT);
     assert(rx_schedule(m->core, 0, 8, 0) == 0);
     assert(rx_next(m->core) == 1 && rx__equal(*m->core->now, rx__tag(10, 0)));
     assert(rx_schedule(m->core, 0, 0, 0) == RX_REFUSED);

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from reactors_runtime import tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime.values import SequenceStore, Stores
+from reactors_runtime.virtual_sleep import virtual_sleep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
 
+FOREVER = (1 << 63) - 1
 ABORTED: int = lib.RX_E_ABORTED
 INTERRUPTED: int = lib.RX_E_INTERRUPT
 
@@ -70,6 +72,8 @@ class Engine:
         self.batch = memoryview(ffi.buffer(view.batch, 4 * reactions)).cast("I")
         self.current = memoryview(ffi.buffer(view.current, 8)).cast("q")
         self.now = memoryview(ffi.buffer(view.now, 16)).cast("Q")
+        rows = tables.view(memory, self.part.offsets["reactions"], len(self.reactions), tables.REACTION)
+        self._deadlines = rows["deadline"]
         self.stores = Stores(self)
         self.failed = False
         self.thread = threading.get_ident()  # that runs it
@@ -107,6 +111,10 @@ class Engine:
         """Ns since the start."""
         return int(lib.rx_physical_time(self.core))
 
+    def sleep(self, ns: int) -> None:
+        """In virtual time, make it so much later for this worker."""
+        lib.rx_sleep(self.core, ns)
+
     def request_stop(self, reactor: int) -> bool:
         """Stop as the reaction of this reactor that runs now has declared; False if it has not."""
         for local, door in self.part.stop_doors.items():
@@ -115,6 +123,16 @@ class Engine:
                 self.doors[door] |= lib.RX_PRESENT
                 return True
         return False
+
+    def deadline(self) -> int | None:
+        """The deadline of the reaction being executed, in ns."""
+        local = self.current[0]
+        ns = self._deadlines[local] if local >= 0 else FOREVER
+        return None if ns == FOREVER else int(ns)
+
+    def set_deadline(self, ns: int) -> None:
+        """Give the reaction being executed another one."""
+        self._deadlines[self.current[0]] = ns
 
     def running(self) -> int:
         """The reaction being executed, as the program numbers them; -1 for none."""
@@ -128,8 +146,14 @@ class Engine:
 
         After a failure here or elsewhere the shutdown reactions have run; what they raise is added as a note.
         """
+        if self.image.options.virtual_sleep:
+            with virtual_sleep(self.sleep):
+                self._run([*bodies, *late])
+        else:
+            self._run([*bodies, *late])
+
+    def _run(self, calls: list[Any]) -> None:
         failure: BaseException | None = None
-        calls = [*bodies, *late]
         code = lib.rx_start(self.core)
         while True:
             try:
@@ -212,7 +236,7 @@ class Engine:
             lib.rx_close(self.core)
             self.core = ffi.NULL
         self.stores.close()
-        del self.base, self.doors, self.where, self.batch, self.current, self.now
+        del self.base, self.doors, self.where, self.batch, self.current, self.now, self._deadlines
 
 
 # ---- seen from outside ----

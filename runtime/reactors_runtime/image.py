@@ -45,6 +45,9 @@ class Options:
     processes: bool = False  # workers share no Python objects
     max_microsteps: int = 0
     trace: int = 0  # spans to keep for each worker, a power of two
+    virtual_time: bool = False  # the clock stands still while anybody works
+    virtual_sleep: bool = False  # then: time.sleep in a reaction makes it later for its worker
+    injections: Sequence[tuple[int, int, bytes]] = ()  # then: (ns, physical action, pickled value or nothing), by time
 
 
 @dataclass(slots=True)
@@ -80,6 +83,9 @@ class Worker:
     door_cells: list[int] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     physical: bool = False
+    injections: list[tuple[int, int, bytes, int]] = field(
+        default_factory=list
+    )  # time, where the value lies, it, action
     offsets: dict[str, int] = field(default_factory=dict)
 
 
@@ -166,7 +172,7 @@ class Image:
             cell = taps.get((e.offset, e.physical), -1)
             if cell < 0:
                 cell = taps[e.offset, e.physical] = self._new_cell(worker)
-            self.parts[worker].physical |= e.physical
+            self.parts[worker].physical |= e.physical and not self.options.virtual_time
         self._cell_of[worker][element] = cell
         return cell
 
@@ -179,7 +185,7 @@ class Image:
             kind = self.program.elements[element].kind
             if kind in (Kind.ACTION, Kind.PHYSICAL_ACTION):
                 part.actions[element] = len(part.actions)
-                part.physical |= kind == Kind.PHYSICAL_ACTION
+                part.physical |= kind == Kind.PHYSICAL_ACTION and not self.options.virtual_time
         return door
 
     def _open_doors(self) -> None:
@@ -190,11 +196,11 @@ class Image:
             rows = self._rows[worker]
             fans: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
             lists: list[int] = []
-            word, bit, level = -1, 64, -1
+            word, bit, group = -1, 64, (-1, -1)
             for local, number in enumerate(part.reactions):
                 reaction = self.program.reactions[number]
-                if reaction.level != level or bit == 64:
-                    word, bit, level = word + 1, 0, reaction.level
+                if (reaction.inferred_deadline, reaction.level) != group or bit == 64:
+                    word, bit, group = word + 1, 0, (reaction.inferred_deadline, reaction.level)
                     rows["first_of_word"].append(local)
                 at = len(lists)
                 reads = [*reaction.triggers, *reaction.uses]
@@ -284,10 +290,11 @@ class Image:
         everything = [*self.sources.values(), *(source for source, _ in self.stops)]
         for source in everything:
             for worker, taps in source.taps.items():
-                for offset, physical in taps:
-                    i, j = source.worker, worker
-                    if i != j and not physical and offset < (times[i, j], microsteps[i, j]):
-                        times[i, j], microsteps[i, j] = offset
+                i, j = source.worker, worker
+                for tap in taps:
+                    least = self._least(*tap)
+                    if i != j and least is not None and least < (times[i, j], microsteps[i, j]):
+                        times[i, j], microsteps[i, j] = least
         self.direct = (times.copy(), microsteps.copy())
         np.fill_diagonal(times, 0)
         for k in range(n):
@@ -301,6 +308,10 @@ class Image:
         for worker, part in enumerate(self.parts):
             self._plan_waits(worker, part)
 
+    def _least(self, offset: Offset, physical: bool) -> Offset | None:
+        """The least that a value is late on its way; None where only the clock of the receiver says."""
+        return offset if self.options.virtual_time or not physical else None
+
     def _plan_waits(self, worker: int, part: Worker) -> None:
         rows = self._rows[worker]
         elements = self.program.elements
@@ -311,9 +322,11 @@ class Image:
             for element in (*reaction.triggers, *reaction.uses):
                 e = elements[element]
                 source = self.sources.get(e.source) if e.kind == Kind.PORT else None
-                if source is not None and source.worker != worker and not e.physical:
-                    key = source.worker, e.offset
-                    least[key] = max(least.get(key, -1), source.writers[-1])
+                if source is None or source.worker == worker:
+                    continue
+                offset = self._least(e.offset, e.physical)
+                if offset is not None:
+                    least[source.worker, offset] = max(least.get((source.worker, offset), -1), source.writers[-1])
             rows["reactions"][local][9:11] = len(waits), len(least)
             waits += [[*offset, producer, writer] for (producer, offset), writer in least.items()]
         rows["waits"] = waits
@@ -399,6 +412,9 @@ class Image:
         at["stats"] = self._take(tables.STATS.itemsize * len(part.reactions))
         at["now"] = self._take(tables.TAG.itemsize)
         at["current"] = self._take(8)
+        mine = [(time, part.actions[e], value) for time, e, value in self.options.injections if e in part.actions]
+        at["injections"] = self._take(tables.INJECTION.itemsize * len(mine))
+        part.injections = [(time, self._take(len(value)), value, action) for time, action, value in mine]
         at["trace"] = self._take(64 + self.options.trace * tables.SPAN.itemsize) if self.options.trace else 0
         self._inbox = 1024
         has_inbox = any(self.program.elements[e].kind == Kind.PHYSICAL_ACTION for e in part.actions)
@@ -444,6 +460,7 @@ class Image:
         image.magic, image.size = 0x7278696D616765, self.size
         image.workers, image.fast, image.keepalive = self.workers, options.fast, options.keepalive
         image.traced = bool(options.trace)
+        image.virtual_time, image.changes = options.virtual_time, 1
         image.spin_ns, image.max_microsteps = options.spin, options.max_microsteps
         image.timeout.time = FOREVER if options.timeout is None else options.timeout
         for name, offset in self.at.items():
@@ -469,7 +486,7 @@ class Image:
     def _write_subs(self, memory: Memory) -> None:
         rows = []
         for number, (s, consumer, taps) in enumerate(self.subs):
-            keeping = [offset for offset, physical in s.taps[consumer] if not physical]
+            keeping = [least for tap in s.taps[consumer] if (least := self._least(*tap)) is not None]
             least = min(keeping, default=(FOREVER, 0))
             rows.append((
                 s.worker, consumer, s.number, *taps, s.mode, s.slots, 0,
@@ -501,8 +518,9 @@ class Image:
         for element, number in part.actions.items():
             door = part.doors[element]
             cells[part.door_cells[door]][6] = number
-            physical = int(elements[element].kind == Kind.PHYSICAL_ACTION)
-            actions.append((elements[element].min_delay, part.door_cells[door], door, physical, 0))
+            e = elements[element]
+            physical = int(e.kind == Kind.PHYSICAL_ACTION)
+            actions.append((e.min_delay, e.min_spacing, (-1, 0), part.door_cells[door], door, physical, int(e.policy)))
         for element, door in part.doors.items():
             cells[part.door_cells[door]][8] = elements[element].period or cells[part.door_cells[door]][8]
         visits = np.zeros(rows["words"], np.uint64)
@@ -521,6 +539,10 @@ class Image:
             fill(memory, at[name], [((w[0], w[1]), w[2], w[3]) for w in rows[name]], tables.WAIT)
         fill(memory, at["timers"], list(map(tuple, rows["timers"])), tables.TIMER)
         fill(memory, at["actions"], actions, tables.ACTION)
+        injections = [(time, where, len(value), action, 0) for time, where, value, action in part.injections]
+        fill(memory, at["injections"], injections, tables.INJECTION)
+        for _, where, value, _ in part.injections:
+            memory.map[where : where + len(value)] = value
         fill(memory, at["first_of_word"], rows["first_of_word"], np.dtype(np.uint32))
         fill(memory, at["visit_words"], visits, np.dtype(np.uint64))
         fill(memory, at["door_cells"], part.door_cells, np.dtype(np.uint32))
@@ -529,7 +551,7 @@ class Image:
         row["n_reactions"], row["n_words"] = len(part.reactions), rows["words"]
         row["n_cells"], row["n_doors"], row["n_sources"] = part.cells, len(part.door_cells), len(part.sources)
         row["n_timers"], row["n_actions"] = len(rows["timers"]), len(actions)
-        row["n_stop_waits"] = len(rows["stop_waits"])
+        row["n_stop_waits"], row["n_injections"] = len(rows["stop_waits"]), len(injections)
         for name, offset in at.items():
             row[name] = offset
         row["n_trace"], row["startup"], row["shutdown"] = self.options.trace, _STARTUP, _SHUTDOWN

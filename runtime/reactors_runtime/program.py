@@ -29,6 +29,15 @@ class Kind(enum.IntEnum):
     SHUTDOWN = 5
 
 
+class Policy(enum.IntEnum):
+    """What happens to an event of an action that comes too early after the last one; numbers as in the core."""
+
+    DEFER = 0  # it comes as soon as it may
+    DROP = 1  # it is left out
+    REPLACE = 2  # the last one, if it is still to come, has its value
+    UPDATE = 3  # the last one, if it is still to come, is left out
+
+
 @dataclass(slots=True)
 class Element:
     """Something that can be present at a tag.
@@ -46,9 +55,12 @@ class Element:
     dtype: np.dtype | None = None  # PORT with values of fixed size: dtype and shape; otherwise any object
     shape: tuple[int, ...] | None = None
     type: builtins.type | UnionType | None = None  # Input(int): int. None: any object
+    mutable: bool = False  # PORT: its readers get copies
     first: int = 0  # TIMER: offset in ns
     period: int = 0  # TIMER: ns; 0: it fires once
     min_delay: int = 0  # ACTION, PHYSICAL_ACTION: ns
+    min_spacing: int = -1  # likewise; -1: none
+    policy: Policy = Policy.DEFER
 
 
 @dataclass(slots=True)
@@ -72,6 +84,7 @@ class Reaction:
     uses: list[int]
     effects: list[int]
     deadline: int | None = None  # ns
+    inferred_deadline: int = (1 << 63) - 1  # the least of its own and of all that must run after it
     stop: tuple[int, int] | None = None  # the offset at which its request to stop takes effect, if it declares one
     native: NativeFunction | None = None
 
@@ -90,5 +103,5 @@ class Program:
 
     reactors: list[Reactor]
     elements: list[Element]
-    reactions: list[Reaction]  # in the static order: by level, then in order of elaboration
+    reactions: list[Reaction]  # in the static order: by inferred deadline, level, order of elaboration
     multiports: list[list[int]]  # the elements of each multiport in channel order

@@ -1,0 +1,55 @@
+"""What time is it for a program that is tested? Virtual time passes only when nobody has anything to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reactors.actions import PhysicalAction
+from reactors.errors import ArgumentError, StructureError
+from reactors.time import Duration, duration
+from reactors_runtime.values import dumps
+
+if TYPE_CHECKING:
+    from reactors.graph import Graph
+
+
+class VirtualClock:
+    """Drives a program that lives in real time in no time: the clock stands still while reactions run.
+
+    When all workers wait, it jumps to the next time that one of them waits for. So physical time, lag and deadlines,
+    and the tags of physical actions and connections, are the same in every run. With `sleep=True`, `time.sleep` in a
+    reaction makes it later for the worker that sleeps, as if the reaction had worked for so long.
+
+    >>> import time
+    >>> import reactors as rx
+    >>> class Door(rx.Reactor):
+    ...     bell = rx.PhysicalAction(str)
+    ...     @rx.reaction(bell)
+    ...     def open(self):
+    ...         time.sleep(0.002)
+    ...         print(self.tag, self.bell.value, self.lag)
+    >>> door, clock = Door(), rx.VirtualClock(sleep=True)
+    >>> clock.at("30 ms", door.bell, "postman")
+    >>> _ = rx.run(door, clock=clock, timeout="1 h")
+    30 ms postman 2000000
+    """
+
+    def __init__(self, *, sleep: bool = False) -> None:
+        if not isinstance(sleep, bool):
+            raise ArgumentError(f"sleep of rx.VirtualClock is {sleep!r}; write True or False")
+        self.sleep = sleep
+        self._events: list[tuple[int, PhysicalAction[Any], bytes]] = []
+
+    def at(self, when: Duration, action: PhysicalAction[Any], value: Any = None) -> None:
+        """Schedules a physical action as if somebody outside did so `when` after the start of each run."""
+        if getattr(action, "word", None) != PhysicalAction.word:
+            raise ArgumentError(f"VirtualClock.at takes a physical action of a reactor, and was given {action!r}")
+        ns = duration(when, "time of VirtualClock.at", action.where())
+        self._events.append((ns, action, b"" if value is None else dumps(value)))
+
+    def events(self, graph: Graph) -> list[tuple[int, int, bytes]]:
+        """Time, element and value of what is to come from outside, in order."""
+        for _, action, _ in self._events:
+            if action._element < 0 or graph.elements[action._element] is not action:
+                raise StructureError(f"VirtualClock.at: {action.where()} does not belong to the program that is run")
+        return [(ns, action._element, value) for ns, action, value in sorted(self._events, key=lambda event: event[0])]

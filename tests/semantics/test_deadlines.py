@@ -1,0 +1,211 @@
+"""Deadlines: when they are missed, and what runs then (catalogue, section 9)."""
+
+import time
+from typing import Any
+
+import reactors as rx
+from tests.ways import TOGETHER, note, trace
+
+
+def sleepy(rx: Any, _: Any) -> Any:
+    return rx.VirtualClock(sleep=True)
+
+
+def idle(rx: Any, _: Any) -> Any:
+    return rx.VirtualClock()
+
+
+def working(seconds: float, deadline: int | str) -> Any:
+    """Every 1,000 ns, a reaction that works for so long, and one with that deadline."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            tick = rx.Timer(0, 1000)
+            out = rx.LogicalAction(int)
+
+            def __init__(self) -> None:
+                self.patience = 300
+
+            @rx.reaction(tick)
+            def work(self) -> None:
+                time.sleep(seconds)
+
+            @rx.reaction(tick, effects=out)
+            def respond(self) -> None:
+                note(self, "in time", self.lag)
+
+            @respond.deadline(deadline)
+            def too_late(self) -> None:
+                note(self, "late", self.lag, self.tick.is_present)
+                self.out.schedule(1)
+
+            @rx.reaction(out)
+            def after(self) -> None:
+                note(self, "heard", self.out.value)
+
+        return Main()
+
+    return program
+
+
+def test_a_deadline_is_missed_when_physical_time_is_beyond_it_and_not_when_it_is_at_it() -> None:
+    """Strict inequality: t + D itself is in time."""
+    assert trace(working(200e-9, 200), clock=sleepy, ways=TOGETHER, timeout=0) == {"main": [(0, 0, "in time", 200)]}
+    assert trace(working(201e-9, 200), clock=sleepy, ways=TOGETHER, timeout=0) == {"main": [(0, 0, "late", 201, True)]}
+
+
+def test_what_the_handler_sets_is_seen() -> None:
+    """The handler has the triggers and effects of the reaction, which does not run."""
+    found = trace(working(500e-9, 100), clock=sleepy, ways=TOGETHER, timeout=1000)
+    assert found == {
+        "main": [
+            (0, 0, "late", 500, True),
+            (0, 1, "heard", 1),
+            (1000, 0, "late", 500, True),
+        ]
+    }
+
+
+def test_a_deadline_of_zero_is_always_missed() -> None:
+    """Even where no time has passed."""
+    assert trace(working(0, 0), clock=idle, timeout=0) == {"main": [(0, 0, "late", 0, True)]}
+
+
+def test_a_deadline_may_be_a_parameter() -> None:
+    """D may be a parameter."""
+    assert trace(working(300e-9, "patience"), clock=sleepy, ways=TOGETHER, timeout=0) == {
+        "main": [(0, 0, "in time", 300)]
+    }
+    assert trace(working(301e-9, "patience"), clock=sleepy, ways=TOGETHER, timeout=0) == {
+        "main": [(0, 0, "late", 301, True)]
+    }
+
+
+def test_lateness_is_kept_until_there_is_time_to_catch_up() -> None:
+    """No tag is skipped; tags that should have been over begin at once."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            tick = rx.Timer(0, 100)
+
+            @rx.reaction(tick)
+            def work(self) -> None:
+                note(self, self.lag)
+                if self.tag.time == 0:
+                    time.sleep(250e-9)
+
+        return Main()
+
+    assert trace(program, clock=sleepy, ways=TOGETHER, timeout=400) == {
+        "main": [(0, 0, 0), (100, 0, 150), (200, 0, 50), (300, 0, 0), (400, 0, 0)]
+    }
+
+
+def test_check_deadline_looks_again_while_the_reaction_runs() -> None:
+    """Beyond t + D, or never where there is no deadline."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            @rx.reaction(rx.startup)
+            def work(self) -> None:
+                note(self, self.check_deadline())
+                time.sleep(10e-9)
+                note(self, self.check_deadline())
+                time.sleep(1e-9)
+                note(self, self.check_deadline())
+
+            @work.deadline(10)
+            def late(self) -> None:
+                note(self, "never")
+
+            @rx.reaction(rx.startup)
+            def without(self) -> None:
+                note(self, "without", self.check_deadline())
+
+        return Main()
+
+    assert trace(program, clock=sleepy, ways=TOGETHER) == {
+        "main": [(0, 0, False), (0, 0, False), (0, 0, True), (0, 0, "without", False)]
+    }
+
+
+def test_update_deadline_changes_it_from_now_on() -> None:
+    """For check_deadline at once, and for the next executions."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            tick = rx.Timer(0, 100)
+
+            @rx.reaction(tick)
+            def before(self) -> None:
+                time.sleep(20e-9)
+
+            @rx.reaction(tick)
+            def work(self) -> None:
+                note(self, "in time", self.check_deadline())
+                self.update_deadline(10)
+                note(self, "now", self.check_deadline())
+
+            @work.deadline(30)
+            def late(self) -> None:
+                note(self, "late")
+                self.update_deadline(20)
+
+        return Main()
+
+    assert trace(program, clock=sleepy, ways=TOGETHER, timeout=200) == {
+        "main": [
+            (0, 0, "in time", False),
+            (0, 0, "now", True),
+            (100, 0, "late"),
+            (200, 0, "in time", False),
+            (200, 0, "now", True),
+        ]
+    }
+
+
+def test_what_must_run_before_a_reaction_with_a_deadline_inherits_it() -> None:
+    """It runs before what has none, however late that was declared."""
+
+    class Source(rx.Reactor):
+        out = rx.Output(int)
+
+        @rx.reaction(rx.startup, effects=out)
+        def begin(self) -> None:
+            self.out.set(1)
+
+    class Stage(rx.Reactor):
+        inp, out = rx.Input(int), rx.Output(int)
+
+        @rx.reaction(inp, effects=out)
+        def work(self) -> None:
+            time.sleep(100e-9)
+            self.out.set(1)
+
+    class Urgent(rx.Reactor):
+        inp = rx.Input(int)
+
+        @rx.reaction(inp)
+        def respond(self) -> None:
+            self.found = self.lag
+
+        @respond.deadline(200)
+        def late(self) -> None:
+            self.found = -1
+
+    class Main(rx.Reactor):
+        def __init__(self, delay: int | None) -> None:
+            self.source, self.slow, self.fast, self.urgent = Source(), rx.bank(3, Stage), Stage(), Urgent()
+            rx.connect(self.source.out, self.slow.inp, broadcast=True)
+            rx.connect(self.source.out, self.fast.inp)
+            rx.connect(self.fast.out, self.urgent.inp, after=delay)
+
+    main = Main(None)
+    rx.run(main, clock=rx.VirtualClock(sleep=True))
+    assert main.urgent.found == 100
+    assert rx.Graph(Main(None)).deadlines == {
+        "main.source.begin": 200,
+        "main.fast.work": 200,
+        "main.urgent.respond": 200,
+    }
+    assert rx.Graph(Main(50)).deadlines == {"main.urgent.respond": 200}  # a delayed connection passes nothing on

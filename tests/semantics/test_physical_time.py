@@ -1,0 +1,208 @@
+"""Physical actions and connections, in virtual time (catalogue, sections 1, 5 and 6)."""
+
+import time
+from typing import Any
+
+import reactors as rx
+from tests.ways import TOGETHER, note, trace
+
+
+def listener(rx: Any, **action: Any) -> Any:
+    class Listener(rx.Reactor):
+        heard = rx.PhysicalAction(**action)
+
+        @rx.reaction(heard)
+        def listen(self) -> None:
+            note(self, self.heard.value)
+
+    return Listener
+
+
+def test_a_physical_action_has_the_tag_of_the_moment_plus_its_delay() -> None:
+    """In whatever order the moments are given; microstep 0."""
+
+    def clock(rx: Any, main: Any) -> Any:
+        made = rx.VirtualClock()
+        for when in (30, 10, 10_000_000_000):
+            made.at(when, main.heard, when)
+        return made
+
+    assert trace(lambda rx: listener(rx)(), clock=clock) == {
+        "main": [(10, 0, 10), (30, 0, 30), (10_000_000_000, 0, 10_000_000_000)]
+    }
+    assert trace(lambda rx: listener(rx, min_delay=5)(), clock=clock, timeout=30) == {"main": [(15, 0, 10)]}
+
+
+def test_two_events_of_one_moment_are_a_microstep_apart() -> None:
+    """The order is that in which they were given; another action is simultaneous with the first."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            first, second = rx.PhysicalAction(), rx.PhysicalAction()
+
+            @rx.reaction(first, second)
+            def listen(self) -> None:
+                note(self, self.first.value, self.second.value)
+
+        return Main()
+
+    def clock(rx: Any, main: Any) -> Any:
+        made = rx.VirtualClock()
+        made.at(10, main.first, "a")
+        made.at(10, main.first, "b")
+        made.at(10, main.second, "c")
+        return made
+
+    assert trace(program, clock=clock) == {"main": [(10, 0, "a", "c"), (10, 1, "b", None)]}
+
+
+def test_an_event_from_outside_is_simultaneous_with_what_is_due_then() -> None:
+    """A timer of that time, on any worker; and what happens at a moment that is over, comes at the next microstep."""
+
+    def program(rx: Any) -> Any:
+        class Ticker(rx.Reactor):
+            tick = rx.Timer(0, 10)
+            out = rx.Output()
+
+            @rx.reaction(tick, effects=out)
+            def go(self) -> None:
+                self.out.set(self.tag.time)
+
+        class Main(rx.Reactor):
+            inp, bell = rx.Input(), rx.PhysicalAction()
+
+            @rx.reaction(inp, bell)
+            def listen(self) -> None:
+                note(self, self.inp.value, self.bell.value)
+
+        class Whole(rx.Reactor):
+            def __init__(self) -> None:
+                self.ticker, self.main = Ticker(), Main()
+                rx.connect(self.ticker.out, self.main.inp)
+
+        return Whole()
+
+    def clock(rx: Any, main: Any) -> Any:
+        made = rx.VirtualClock()
+        made.at(10, main.main.bell, "x")
+        made.at(0, main.main.bell, "y")
+        return made
+
+    assert trace(program, clock=clock, timeout=20) == {
+        "main.main": [(0, 0, 0, "y"), (10, 0, 10, "x"), (20, 0, 20, None)]
+    }
+
+
+def test_a_reaction_may_schedule_a_physical_action() -> None:
+    """At the physical time, plus a microstep where that is the current tag."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            again = rx.PhysicalAction()
+
+            @rx.reaction(rx.startup, again, effects=again)
+            def go(self) -> None:
+                note(self, self.again.value, self.lag)
+                if self.tag.time < 40 and self.tag.microstep < 2:
+                    assert self.again.schedule(self.tag.microstep)
+                    time.sleep(20e-9)
+                    assert self.again.schedule("late", 10)
+
+        return Main()
+
+    found = trace(program, clock=lambda rx, _: rx.VirtualClock(sleep=True), ways=TOGETHER, timeout=45)
+    assert found == {
+        "main": [
+            (0, 0, None, 0),
+            (0, 1, 0, 20),
+            (20, 0, 1, 20),
+            (30, 0, "late", 30),
+            (40, 0, 0, 40),
+        ]
+    }
+
+
+def test_a_physical_connection_arrives_later_than_it_was_sent() -> None:
+    """At the physical time plus its delay: a microstep later where no time has passed. It breaks cycles."""
+
+    def program(rx: Any) -> Any:
+        class Echo(rx.Reactor):
+            inp, out = rx.Input(), rx.Output()
+
+            @rx.reaction(inp, effects=out)
+            def echo(self) -> None:
+                note(self, self.inp.value)
+                if self.inp.value < 3:
+                    self.out.set(self.inp.value + 1)
+
+        class Source(rx.Reactor):
+            tick = rx.Timer(10, 100)
+            back = rx.Input()
+            out = rx.Output()
+
+            @rx.reaction(tick, back, effects=out)
+            def go(self) -> None:
+                note(self, self.tick.is_present, self.back.value)
+                self.out.set(0 if self.back.value is None else self.back.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.echo = Source(), Echo()
+                rx.connect(self.source.out, self.echo.inp, physical=True)
+                rx.connect(self.echo.out, self.source.back, physical=True, after=5)
+
+        return Main()
+
+    assert trace(program, clock=lambda rx, _: rx.VirtualClock(), timeout=110) == {
+        "main.source": [
+            (10, 0, True, None),
+            (15, 0, False, 1),
+            (20, 0, False, 2),
+            (25, 0, False, 3),
+            (110, 0, True, None),
+        ],
+        "main.echo": [(10, 1, 0), (15, 1, 1), (20, 1, 2), (25, 1, 3)],
+    }
+
+
+def test_physical_time_stands_still_while_reactions_run() -> None:
+    """And is the time of the tag, on every worker, when nobody sleeps."""
+
+    def program(rx: Any) -> Any:
+        class Ticker(rx.Reactor):
+            tick = rx.Timer("first", "period")
+
+            def __init__(self, first: int, period: int) -> None:
+                self.first, self.period = first, period
+
+            @rx.reaction(tick)
+            def go(self) -> None:
+                note(self, self.physical_time, self.lag)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.tickers = [Ticker(k, 7 + k) for k in range(4)]
+
+        return Main()
+
+    real = program(rx)
+    rx.run(real, workers=2, backend="thread", clock=rx.VirtualClock(), timeout=100)
+    for ticker in real.tickers:
+        assert ticker.log == [(t, 0, t, 0) for t in range(ticker.first, 101, ticker.period)]
+
+
+def test_lag_is_in_the_result() -> None:
+    """Mean and worst, per worker."""
+
+    class Main(rx.Reactor):
+        tick = rx.Timer(0, 1000)
+
+        @rx.reaction(tick)
+        def work(self) -> None:
+            time.sleep((1500 if self.tag.time == 0 else 0) / 1e9)
+
+    result = rx.run(Main(), clock=rx.VirtualClock(sleep=True), timeout=1000)
+    (worker,) = result.workers
+    assert worker.max_lag == 500e-9
+    assert worker.mean_lag == 250e-9
+    assert "mean lag us" in result.summary()
