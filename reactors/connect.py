@@ -7,7 +7,7 @@ and resolves all of them when the program is elaborated.
 
 from __future__ import annotations
 
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from reactors.bank import Bank, Ports
@@ -50,7 +50,7 @@ class Connection:
         delay: tuple[int, int],
         physical: bool,
         broadcast: bool,
-        interleaved: bool,
+        interleaved: list[list[Port[Any]]] | None,
         location: Location,
     ) -> None:
         self.sources = sources
@@ -58,7 +58,7 @@ class Connection:
         self.delay = delay  # (ns, microsteps), as in reactors_runtime.program
         self.physical = physical
         self.broadcast = broadcast
-        self.interleaved = interleaved
+        self.interleaved = interleaved  # the sources by bank, if the channels of each are to alternate
         self.location = location
 
     def __repr__(self) -> str:
@@ -127,13 +127,19 @@ def interleaved(ports: Ports[Any] | Sequence[Any]) -> list[Any]:
     return alternating(list(_ports(ports, "side", Location.caller())))
 
 
+def _by_bank(given: Any) -> list[list[Port[Any]]]:
+    """The ports of each bank, of each list that has ports alone, and single ones by themselves."""
+    if isinstance(given, Port):
+        return [[given]]
+    if isinstance(given, Ports) or all(isinstance(each, Port) for each in given):
+        return [list(_ports(given, "source", Location.caller()))]
+    return [group for each in given for group in _by_bank(each)]
+
+
 def alternating(ports: list[Port[Any]]) -> list[Port[Any]]:
-    """Channel 0 of each of these, then channel 1, and so on; anew where another declaration begins."""
-    found: list[Port[Any]] = []
-    for _, group in groupby(ports, key=lambda port: id(port._declared)):
-        rows = [[port] if (channels := port._open()) is None else channels for port in group]
-        found += [channel for k in zip_longest(*rows) for channel in k if channel is not None]
-    return found
+    """Channel 0 of each of these, then channel 1 of each that has one, and so on."""
+    rows = [[port] if (channels := port._open()) is None else channels for port in ports]
+    return [channel for k in zip_longest(*rows) for channel in k if channel is not None]
 
 
 def attach(
@@ -148,7 +154,8 @@ def attach(
     """Note a connection at the ports on both its sides."""
     sources = [src] if isinstance(src, Port) else list(_ports(src, "source", location))
     targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target", location))
-    connection = Connection(sources, targets, delay, physical, broadcast, interleaved, location)
+    banks = _by_bank(src) if interleaved else None
+    connection = Connection(sources, targets, delay, physical, broadcast, banks, location)
     if executing.program:
         raise _too_late(connection)
     for port in sources + targets:

@@ -59,8 +59,8 @@ def wire(tree: Tree) -> Wiring:
             if not tree.holds(port._owner):
                 raise _outside(connection, port)
         given, taken = _channels(sources), _channels(targets)
-        if connection.interleaved:
-            given = alternating(sources)
+        if connection.interleaved is not None:
+            given = [channel for bank in connection.interleaved for channel in alternating(bank)]
         if len(given) != len(taken):
             given = _repeated(connection, given, taken)
         for source, target in zip(given, taken, strict=True):

@@ -139,18 +139,17 @@ class LogicalAction(Element):
             if self.last is not None:
                 earliest = self.last.time + self.min_spacing
                 if earliest > tag.time or (self.min_spacing == 0 and earliest == tag.time):
-                    mine = [event[1] is self and event[0] == self.last for event in self.run.events]
-                    pending = self.last > now
+                    events = self.run.events
+                    mine = [k for k, event in enumerate(events) if event[:2] == (self.last, self)]
                     if self.policy == "drop":
                         return
-                    if self.policy == "replace" and pending:
-                        self.run.events = [
-                            (*event[:2], value) if found else event
-                            for event, found in zip(self.run.events, mine, strict=True)
-                        ]
+                    if self.policy == "replace" and self.last > now:
+                        if mine:
+                            events[mine[-1]] = (self.last, self, value)
                         return
-                    if self.policy == "update" and pending:
-                        self.run.events = [e for e, found in zip(self.run.events, mine, strict=True) if not found]
+                    if self.policy == "update" and self.last > now:
+                        if mine:
+                            del events[mine[-1]]
                     else:
                         tag = max(Tag(earliest, 0), later(max(now, self.last), 0))
             self.last = tag
