@@ -126,6 +126,10 @@ static void arrive(rx_worker *w, uint32_t number, rx_tag sent, int64_t clock, ui
     if (sub->mode == RX_SLOTS && sub->n_taps > 1) rx__add32(refs_of(w, sub->refs, payload), sub->n_taps - 1);
     for (uint32_t i = sub->taps; i < sub->taps + sub->n_taps; i++) {
         rx_tap *tap = &w->taps[i];
+        if (tap->cell != RX_STOP && w->cells[tap->cell].mode != RX_NONE && !w->modes[w->cells[tap->cell].mode].active) {
+            rx__release(w, i, payload);              /* a connection of a mode that is not active carries nothing */
+            continue;
+        }
         rx_tag arrival = rx__plus(sent, tap->offset);
         uint64_t value = payload;
         if (tap->physical) arrival = physical_arrival(w, sent, clock, tap->offset);

@@ -16,13 +16,16 @@ rx_tag rx__own_next(const rx_worker *w)
     return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;
 }
 
-static void queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload);
-
 /* Values of logical actions and of messages are given back when the tag is over; a physical action's is the sender's. */
 static inline int given_back(const rx_worker *w, const rx_cell *cell, uint64_t payload)
 {
     return cell->tap != RX_NONE || (payload & RX_OUTSIDE) ||
            (payload && !(cell->action != RX_NONE && w->actions[cell->action].physical));
+}
+
+void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload)
+{
+    if (given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
 }
 
 static void hold(rx_worker *w, uint32_t tap, uint64_t payload)
@@ -46,14 +49,14 @@ static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
     cell->payload = payload;
     rx__trigger(w, cell);
     if (given_back(w, cell, payload)) hold(w, cell->tap, payload);
-    if (cell->period) queue(w, rx__tag(rx__add_ns(w->tag.time, cell->period), 0), (uint32_t)(cell - w->cells), 0);
+    if (cell->period) rx__queue(w, rx__tag(rx__add_ns(w->tag.time, cell->period), 0), (uint32_t)(cell - w->cells), 0);
 }
 
-static void queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
+void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
 {
     if (rx__less(w->stop, tag)) {                    /* beyond the stop tag nothing happens, but it was to */
         w->beyond++;
-        if (given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
+        rx__forget(w, cell, payload);
         return;
     }
     int error;
@@ -72,9 +75,9 @@ void rx__deliver(rx_worker *w, uint32_t number, rx_tag nominal, uint64_t payload
     if (w->in_tag && rx__equal(nominal, w->tag) && cell->stamp != w->stamp)
         appear(w, cell, payload);
     else if (rx__less(w->tag, nominal))
-        queue(w, nominal, number, payload);
+        rx__queue(w, nominal, number, payload);
     else
-        queue(w, rx__next_microstep(w->tag), number, payload);
+        rx__queue(w, rx__next_microstep(w->tag), number, payload);
 }
 
 /* Takes one due event: present now, or moved on if the cell has one already. */
@@ -84,7 +87,7 @@ static inline void take(rx_worker *w, uint32_t number, uint64_t payload)
     if (cell->stamp != w->stamp)
         appear(w, cell, payload);
     else
-        queue(w, rx__next_microstep(w->tag), number, payload);
+        rx__queue(w, rx__next_microstep(w->tag), number, payload);
 }
 
 static void note_lag(rx_worker *w)
@@ -120,7 +123,10 @@ void rx__start_tag(rx_worker *w, rx_tag g)
         take(w, number, e.payload);
     }
     for (uint32_t i = 0; i < due.n; i++) take(w, due.items[i].cell, due.items[i].payload);
-    if (rx__equal(g, w->stop)) take(w, w->t->shutdown, 0);
+    if (rx__equal(g, w->stop)) {
+        take(w, w->t->shutdown, 0);
+        rx__shut_modes(w);
+    }
 }
 
 void rx__end_tag(rx_worker *w)
@@ -131,6 +137,7 @@ void rx__end_tag(rx_worker *w)
     w->n_holds = 0;
     w->in_tag = 0;
     if (rx__equal(w->tag, w->stop)) w->finished = 1;
+    else if (w->switching) rx__switch_modes(w);
 }
 
 /* ---- actions --------------------------------------------------------------------------------------------- */
@@ -149,7 +156,7 @@ static int recall(rx_worker *w, uint32_t cell, rx_tag tag, const uint64_t *inste
         if (rx__event_cell(e) == cell && rx__equal(e->tag, tag) && (!payload || e->order > order)) payload = &e->payload, order = e->order, at = i;
     }
     if (!payload) return 0;
-    if (given_back(w, &w->cells[cell], *payload)) rx__release(w, RX_NONE, *payload);
+    rx__forget(w, cell, *payload);
     if (instead) *payload = *instead;
     else if (!soon) rx__heap_remove(&w->heap, at);
     else memmove(&w->soon.items[at], &w->soon.items[at + 1], (--w->soon.n - at) * sizeof *w->soon.items);
@@ -161,24 +168,29 @@ static int recall(rx_worker *w, uint32_t cell, rx_tag tag, const uint64_t *inste
 int rx__accept(rx_worker *w, uint32_t number, rx_tag tag, uint64_t payload)
 {
     rx_action *a = &w->actions[number];
+    uint32_t mode = w->cells[a->cell].mode;
+    if (mode != RX_NONE && !w->modes[mode].active) { /* from outside: nobody is there to hear it */
+        rx__forget(w, a->cell, payload);
+        return 0;
+    }
     if (a->min_spacing >= 0) {
         int64_t earliest = rx__add_ns(a->last.time, a->min_spacing);
         int early = a->last.time >= 0 && (earliest > tag.time || (earliest == tag.time && !a->min_spacing));
         int pending = rx__less(w->tag, a->last);
         if (early && (a->policy == RX_DROP || (a->policy == RX_REPLACE && pending))) {
             int kept = a->policy == RX_REPLACE && recall(w, a->cell, a->last, &payload);
-            if (!kept && given_back(w, &w->cells[a->cell], payload)) rx__release(w, RX_NONE, payload);
+            if (!kept) rx__forget(w, a->cell, payload);
             return kept;
         }
         if (early && a->policy == RX_UPDATE && pending) {
-            if (!recall(w, a->cell, a->last, NULL)) w->beyond--;
+            if (!recall(w, a->cell, a->last, NULL) && rx__less(w->stop, a->last)) w->beyond--;
         } else if (early) {
             tag = rx__greatest(rx__tag(earliest, 0), rx__next_microstep(rx__greatest(w->tag, a->last)));
         }
         a->last = tag;
     }
     int beyond = rx__less(w->stop, tag);
-    queue(w, tag, a->cell, payload);
+    rx__queue(w, tag, a->cell, payload);
     return !beyond;
 }
 
@@ -238,6 +250,11 @@ int rx__inject(rx_worker *w)
 void rx__start_events(rx_worker *w)
 {
     rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
-    queue(w, rx__tag(0, 0), w->t->startup, 0);
-    for (uint32_t i = 0; i < w->t->n_timers; i++) queue(w, rx__tag(timers[i].first, 0), timers[i].cell, 0);
+    rx__queue(w, rx__tag(0, 0), w->t->startup, 0);
+    rx__start_modes(w);
+    for (uint32_t i = 0; i < w->t->n_timers; i++) {
+        uint32_t mode = w->cells[timers[i].cell].mode;
+        timers[i].started = mode == RX_NONE || w->modes[mode].active;
+        if (timers[i].started) rx__queue(w, rx__tag(timers[i].first, 0), timers[i].cell, 0);
+    }
 }

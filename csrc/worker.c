@@ -44,6 +44,8 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->waits = RX_AT(rx_wait, base, t->waits);
     w->stop_waits = RX_AT(rx_wait, base, t->stop_waits);
     w->actions = RX_AT(rx_action, base, t->actions);
+    w->modes = RX_AT(rx_mode, base, t->modes);
+    w->machines = RX_AT(rx_machine, base, t->machines);
     w->first_of_word = RX_AT(uint32_t, base, t->first_of_word);
     w->visit_words = RX_AT(uint64_t, base, t->visit_words);
     w->doors = RX_AT(uint8_t, base, t->doors);
@@ -75,10 +77,12 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->chooses = zeroed(t->n_reactions, 1);
     w->cell_of = zeroed(t->n_doors, sizeof(rx_cell *));
     w->unsent = zeroed(t->n_sources, sizeof(uint32_t));
+    w->enabled = t->n_modes ? zeroed(t->n_words, sizeof(uint64_t)) : NULL;
+    w->renewed = zeroed(t->n_modes, sizeof(uint32_t));
     w->in = zeroed(n, sizeof(rx__ring *));
     w->out = zeroed(n, sizeof(rx__ring *));
     if (!w->ready.words || !w->ready.summary || !w->triggered || !w->partial || !w->heavy || !w->calls || !w->sends || !w->chooses ||
-        !w->cell_of || !w->unsent || !w->in || !w->out) {
+        !w->cell_of || !w->unsent || !w->renewed || (t->n_modes && !w->enabled) || !w->in || !w->out) {
         rx_close(w);
         return NULL;
     }
@@ -116,6 +120,8 @@ void rx_close(rx_worker *w)
         if (w->heap.items[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->heap.items[i].payload & ~RX_OUTSIDE));
     for (uint32_t i = 0; i < w->soon.n; i++)
         if (w->soon.items[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->soon.items[i].payload & ~RX_OUTSIDE));
+    for (uint32_t i = 0; i < w->n_aside; i++)
+        if (w->aside[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->aside[i].payload & ~RX_OUTSIDE));
     if (w->calls)
         for (uint32_t i = 0; i < w->t->n_reactions; i++) rx__end_call(&w->calls[i]);
     free(w->ready.words);
@@ -128,6 +134,9 @@ void rx_close(rx_worker *w)
     free(w->chooses);
     free(w->cell_of);
     free(w->unsent);
+    free(w->enabled);
+    free(w->aside);
+    free(w->renewed);
     free(w->in);
     free(w->out);
     free(w->heap.items);
@@ -239,6 +248,7 @@ void rx_fail(rx_worker *w)
     rx_cell *shutdown = &w->cells[w->t->shutdown];
     shutdown->stamp = w->stamp;
     rx__trigger(w, shutdown);
+    rx__shut_modes(w);
 }
 
 int64_t rx_next(rx_worker *w)

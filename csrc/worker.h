@@ -77,6 +77,16 @@ struct rx_worker {
     uint64_t values;
     int error;                /* RX_NO_MEMORY, reported by rx_next */
 
+    /* modes */
+    rx_mode *modes;
+    rx_machine *machines;
+    uint64_t *enabled;        /* by ready word: reactions of no mode, or of active ones; NULL: there are no modes */
+    rx_event *aside;          /* events of modes that are not active; their tags are what is left of their delays */
+    uint32_t n_aside, aside_capacity;
+    uint32_t *renewed;        /* modes entered by reset that the caller has not heard of */
+    uint32_t n_renewed;
+    int switching;            /* some reactor wants another mode */
+
     /* the others */
     rx__ring **in, **out;     /* by worker; NULL where nothing flows */
     rx_tag *delays, *direct;  /* D[i][j]; least offset of a subscription i -> j */
@@ -138,8 +148,10 @@ static inline uint64_t rx__mix(uint64_t h, uint64_t x)
 static inline void rx__trigger(rx_worker *w, const rx_cell *cell)
 {
     for (const rx_fan *f = w->fans + cell->fan, *end = f + cell->n_fan; f < end; f++) {
-        rx__ready_add(&w->ready, f->word, f->mask);
-        w->triggered[f->word] |= f->mask;
+        uint64_t mask = w->enabled ? f->mask & w->enabled[f->word] : f->mask;
+        if (!mask) continue;
+        rx__ready_add(&w->ready, f->word, mask);
+        w->triggered[f->word] |= mask;
     }
 }
 
@@ -175,6 +187,8 @@ int64_t rx__next_together(rx_worker *w);
 void rx__progress(rx_worker *w, uint64_t position);
 
 /* events.c */
+void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload);
+void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload);   /* of an event that will not happen */
 void rx__deliver(rx_worker *w, uint32_t cell, rx_tag nominal, uint64_t payload);
 rx_tag rx__own_next(const rx_worker *w);
 void rx__start_events(rx_worker *w);
@@ -183,6 +197,11 @@ void rx__end_tag(rx_worker *w);
 void rx__schedule(rx_worker *w, uint32_t action, int64_t delay, uint64_t payload);
 int rx__inject(rx_worker *w);
 int rx__accept(rx_worker *w, uint32_t action, rx_tag tag, uint64_t payload);     /* 0: the payload is not kept */
+
+/* modes.c */
+void rx__start_modes(rx_worker *w);
+void rx__switch_modes(rx_worker *w);
+void rx__shut_modes(rx_worker *w);
 
 /* reaction.c */
 int rx__choose_slots(rx_worker *w, const rx_reaction *r);     /* 0: one that it may write has none free */

@@ -50,6 +50,7 @@ from reactors.errors import (
     WorkerStartError,
 )
 from reactors.graph import Graph
+from reactors.modes import Mode, State
 from reactors.native import native
 from reactors.ports import Input, Output
 from reactors.reaction import reaction
@@ -57,7 +58,7 @@ from reactors.reactor import Reactor
 from reactors.result import Result
 from reactors.run import run
 from reactors.time import Tag
-from reactors.triggers import shutdown, startup, stop
+from reactors.triggers import reset, shutdown, startup, stop
 
 __all__ = [
     "ActionValueError",
@@ -75,6 +76,7 @@ __all__ = [
     "MemoryTooSmall",
     "MicrostepLimitError",
     "MismatchError",
+    "Mode",
     "Output",
     "OutsideReactionError",
     "ParameterError",
@@ -88,6 +90,7 @@ __all__ = [
     "RunWhileImported",
     "SharedValueError",
     "ShippingError",
+    "State",
     "StructureError",
     "Tag",
     "Timer",
@@ -104,6 +107,7 @@ __all__ = [
     "interleaved",
     "native",
     "reaction",
+    "reset",
     "run",
     "shutdown",
     "startup",

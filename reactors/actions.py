@@ -14,6 +14,7 @@ from reactors.declared import Declared, parameter
 from reactors.errors import ArgumentError, DurationError, ParameterError
 from reactors.layout import T, checked_type
 from reactors.location import Call, Location
+from reactors.modes import Mode, current
 from reactors.time import Duration, duration
 from reactors_runtime._doors import Door
 from reactors_runtime.program import Policy
@@ -42,6 +43,7 @@ class Timed(Door, Declared):
     """What timers and actions have in common: they are triggers that no connection reaches."""
 
     _element: int = -1
+    _mode: Mode | None = None
 
     @property
     def is_present(self) -> bool:
@@ -67,13 +69,14 @@ class Timer(Timed):
 
     word = "timer"
 
-    def __init__(self, offset: Duration = 0, period: Duration | None = None) -> None:
+    def __init__(self, offset: Duration = 0, period: Duration | None = None, *, mode: Mode | None = None) -> None:
         frame = sys._getframe(1)
         call = Call("rx.Timer", Location.of(frame))
         self._offset = checked_duration(offset, "offset", call)
         self._period = None if period is None else checked_duration(period, "period", call)
         if self._period == 0:
             raise DurationError(f"the period of {call} is zero ({period!r}): {_ONCE}")
+        self._mode = current(mode, call)
         self._declare(frame)
 
     def _times(self) -> tuple[int, int]:
@@ -104,6 +107,7 @@ class Action(Timed, Generic[T]):
         min_delay: Duration = 0,
         min_spacing: Duration | None = None,
         policy: Literal["defer", "drop", "replace", "update"] = "defer",
+        mode: Mode | None = None,
     ) -> None:
         frame = sys._getframe(1)
         call = Call(f"rx.{self.__class__.__name__}", Location.of(frame))
@@ -115,6 +119,7 @@ class Action(Timed, Generic[T]):
         if policy != "defer" and min_spacing is None:
             raise ArgumentError(f"{call} has the policy {policy!r} and no min_spacing to apply it to; give one")
         self._policy = POLICIES[policy]
+        self._mode = current(mode, call)
         self._declare(frame)
 
     def _min_delay_ns(self) -> int:

@@ -18,6 +18,7 @@ from reactors import access
 from reactors.actions import LogicalAction, PhysicalAction
 from reactors.debug import DEBUG
 from reactors.errors import UndeclaredAccessError
+from reactors.modes import set_mode
 from reactors.ports import Port
 from reactors.triggers import Startup
 from reactors_runtime._doors import KEEPS
@@ -27,6 +28,7 @@ from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, read
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reactors.modes import Mode
     from reactors.reactor import Reactor
     from reactors_runtime.engine import Engine
     from reactors_runtime.image import Image
@@ -59,6 +61,10 @@ class Context:
                 f"run when it is missed: @{reaction}.deadline(...)"
             )
         self._engine.set_deadline(ns)
+
+    def set_mode(self, mode: Mode) -> None:
+        """Enter a mode when this tag is over, as the reaction that runs now has declared."""
+        set_mode(self._engine, mode)
 
     def request_stop(self, reactor: Reactor) -> None:
         """End the program, as the reaction that runs now has declared."""

@@ -18,6 +18,7 @@ from reactors.bank import Bank
 from reactors.declared import BODY, Body, Declared, article, spelled
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
+from reactors.modes import Mode, State
 from reactors.ports import Input, Output
 from reactors.reaction import Reaction, own_code
 from reactors.undeclared import check_assignments, check_code
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from reactors.reactor import Reactor
 
-DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction)
+DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction, Mode)
 
 
 def complete(cls: type[Reactor], location: Location) -> None:
@@ -37,6 +38,7 @@ def complete(cls: type[Reactor], location: Location) -> None:
         delattr(cls, BODY)
     _check_names(cls, body, location)
     declared = list(_linear(cls))
+    cls._states = tuple(state for state in _states(cls))
     _check_clashes(cls, declared, location)
     cls._declarations = tuple(each for each in declared if not isinstance(each, Reaction))
     cls._reactions = tuple(each for each in declared if isinstance(each, Reaction))
@@ -66,6 +68,14 @@ def _linear(cls: type) -> Iterable[Declared]:
     for kind in done:
         for value in vars(kind).values():
             if isinstance(value, Declared) and value._class is kind:
+                yield value
+
+
+def _states(cls: type) -> Iterable[State[Any]]:
+    """The attributes that a reset renews, which no class below has replaced."""
+    for kind in reversed(cls.__mro__):
+        for name, value in vars(kind).items():
+            if isinstance(value, State) and getattr_static(cls, name) is value:
                 yield value
 
 

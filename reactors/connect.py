@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from reactors.bank import Bank, Ports
 from reactors.declared import spelled
 from reactors.errors import ArgumentError, StructureError, WiringError
+from reactors.executing import executing
 from reactors.location import Call, Location
+from reactors.modes import Mode, current
 from reactors.ports import Port
-from reactors.reactor import Reactor, executing
+from reactors.reactor import Reactor
 from reactors.time import Duration, duration
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Sink(Protocol[T_contra]):
 class Connection:
     """One call of `connect`: two lists of ports, a delay, and how they are paired."""
 
-    __slots__ = ("broadcast", "delay", "interleaved", "location", "physical", "sources", "targets")
+    __slots__ = ("broadcast", "delay", "interleaved", "location", "mode", "physical", "sources", "targets")
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class Connection:
         physical: bool,
         broadcast: bool,
         interleaved: list[list[Port[Any]]] | None,
+        mode: Mode | None,
         location: Location,
     ) -> None:
         self.sources = sources
@@ -59,6 +62,7 @@ class Connection:
         self.physical = physical
         self.broadcast = broadcast
         self.interleaved = interleaved  # the sources by bank, if the channels of each are to alternate
+        self.mode = mode
         self.location = location
 
     def __repr__(self) -> str:
@@ -77,6 +81,7 @@ def connect(
     physical: bool = False,
     broadcast: bool = False,
     interleaved: bool = False,
+    mode: Mode | None = None,
 ) -> None:
     """Connects ports: what is set on `src` appears on `dst`, at the same tag or `after` that long.
 
@@ -107,7 +112,7 @@ def connect(
     if after is not None:
         ns = duration(after, "delay (after)", Call("rx.connect", location))
         delay = (ns, 0) if ns else (0, 1)
-    attach(src, dst, location, delay, physical, broadcast, interleaved)
+    attach(src, dst, location, delay, physical, broadcast, interleaved, current(mode, Call("rx.connect", location)))
 
 
 def interleaved(ports: Ports[Any] | Sequence[Any]) -> list[Any]:
@@ -150,12 +155,13 @@ def attach(
     physical: bool = False,
     broadcast: bool = False,
     interleaved: bool = False,
+    mode: Mode | None = None,
 ) -> None:
     """Note a connection at the ports on both its sides."""
     sources = [src] if isinstance(src, Port) else list(_ports(src, "source", location))
     targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target", location))
     banks = _by_bank(src) if interleaved else None
-    connection = Connection(sources, targets, delay, physical, broadcast, banks, location)
+    connection = Connection(sources, targets, delay, physical, broadcast, banks, mode, location)
     if executing.program:
         raise _too_late(connection)
     for port in sources + targets:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from reactors.actions import Action, Timed, checked_duration, resolved_duration
 from reactors.declared import Declared
 from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
+from reactors.modes import bound
 from reactors.native import Native
 from reactors.ports import Input, Port
 from reactors.reaction import Reaction, own_code
-from reactors.triggers import BuiltinTrigger, Stop, startup
+from reactors.triggers import BuiltinTrigger, Stop
 from reactors.undeclared import check_code
 from reactors_runtime.program import NativeFunction
 from reactors_runtime.program import Reaction as Row
@@ -34,20 +35,23 @@ def enlist(tree: Tree) -> tuple[list[Row], list[Reaction[Any]]]:
     declared: list[Reaction[Any]] = []
     for index, place in enumerate(tree.places):
         for number, reaction in enumerate(place.reactions):
-            if reaction._owner is not None:
+            if reaction._owner is not None and not place.is_relay:
                 _check_reach(tree, place, reaction)
             triggers, uses, effects = (
                 _elements(place, reaction, ends) if ends else []
                 for ends in (reaction.triggers, reaction.uses, reaction.effects)
             )
-            row = Row(index, number, reaction.name, 0, triggers, uses, effects)
+            row = Row(index, number, reaction.name, 0, triggers, uses, effects, mode=place.mode_of(reaction))
+            for transition in reaction.transitions:
+                mode = bound(transition.mode, place.reactor, f"{place.path}.{reaction.name} ({reaction.location})")
+                row.transitions[mode._index] = transition.by_reset
             if reaction.limit is not None:
                 row.deadline = resolved_duration(reaction.limit, "deadline", _of(reaction, place), place.reactor)
             if reaction.stop is not None:
                 row.stop = _stop_offset(reaction, reaction.stop, place)
             if isinstance(reaction.body, Native):
                 row.native = _native(tree, place, reaction, reaction.body, row)
-            elif reaction._owner is not None:
+            elif reaction._owner is not None and not place.is_relay:
                 _check_method(place, reaction)
             rows.append(row)
             declared.append(reaction)
@@ -85,7 +89,38 @@ def written_by(
             f"{target.where()} has two sources: the reaction {place.path}.{reaction.name} ({reaction.location}) and "
             f"{ports[link.source].where()}, connected at {link.connection.location}; a port has one: remove either"
         )
+    for e, writers in written.items():
+        if len({rows[r].reactor for r in writers}) > 1:
+            _check_relays(tree, rows, declared, e, writers)
     return written
+
+
+def _check_relays(
+    tree: Tree, rows: Sequence[Row], declared: Sequence[Reaction[Any]], e: int, writers: Sequence[int]
+) -> None:
+    """Connections and reactions may lead to one port from different modes of one reactor only."""
+    relays = [r for r in writers if tree.places[rows[r].reactor].is_relay]
+    taken: dict[int, int] = {}
+    for r in (*relays, *(r for r in writers if r not in relays)):
+        mode = rows[r].mode
+        other = taken.get(mode, next(iter(taken.values()), r) if mode < 0 else r)
+        if other != r and (r in relays or other in relays):
+            both = f"{_source(tree, rows, declared, other)} and {_source(tree, rows, declared, r)}"
+            raise WiringError(
+                f"{tree.handles[e].where()} has two sources that can be active at one tag: {both}; put them into "
+                "different modes of one reactor, or remove one"
+            )
+        taken.setdefault(mode, r)
+    if len({tree.modes[m].reactor for m in taken if m >= 0}) > 1:
+        raise WiringError(
+            f"{tree.handles[e].where()} has sources in modes of different reactors; it can have one for each mode of "
+            "one reactor"
+        )
+
+
+def _source(tree: Tree, rows: Sequence[Row], declared: Sequence[Reaction[Any]], r: int) -> str:
+    place = tree.places[rows[r].reactor]
+    return f"the connection {place.path}" if place.is_relay else f"the reaction {place.path}.{declared[r].name}"
 
 
 def _elements(place: Place, reaction: Reaction[Any], ends: tuple[Any, ...]) -> list[int]:
@@ -94,7 +129,7 @@ def _elements(place: Place, reaction: Reaction[Any], ends: tuple[Any, ...]) -> l
     handles = vars(place.reactor) if reaction._owner is None else None
     for end in ends:
         if isinstance(end, BuiltinTrigger):
-            found.append(place.startup if end is startup else place.shutdown)
+            found.append(place.builtins[end.name, place.mode_of(reaction)])
             continue
         handle = end if handles is None else _bound(end, handles)
         if isinstance(handle, Port) and handle._declared._width is not None and handle._multiport is None:

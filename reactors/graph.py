@@ -75,7 +75,7 @@ class Graph:
         rows, declared = enlist(tree)
         written = written_by(tree, wiring, rows, declared)
         resolve(tree, wiring, written)
-        precedence = Precedence(rows, tree.elements, written)
+        precedence = Precedence(rows, tree.elements, written, tree.modes)
         if not assign_levels(precedence):
             raise cycle_error(precedence, tree, wiring, declared)
         warn_of_the_unlikely(precedence, tree, wiring, declared, debug=debug)
@@ -85,10 +85,11 @@ class Graph:
         self.reactors = [place.reactor for place in tree.places]
         self.elements = tree.handles
         self.program = Program(
-            [Row(place.path, place.bank) for place in tree.places],
+            [Row(place.path, place.bank, place.mode, place.is_relay) for place in tree.places],
             tree.elements,
             [rows[r] for r in static],
             tree.multiports,
+            tree.modes,
         )
         self.bodies = [body_of(declared[r], tree.places[rows[r].reactor]) for r in static]
         self.late = [late_of(declared[r], tree.places[rows[r].reactor]) for r in static]
@@ -144,7 +145,7 @@ class Graph:
         for k, row in enumerate(rows):
             for e in row.effects:
                 written.setdefault(e, []).append(k)
-        for before, after, e in Precedence(rows, program.elements, written).edges():
+        for before, after, e in Precedence(rows, program.elements, written, program.modes).edges():
             ends = names[order[before]], names[order[after]]
             ports = graph.edges[ends]["ports"] if graph.has_edge(*ends) else []
             graph.add_edge(*ends, ports=ports + [program.elements[e].path] * (e >= 0))

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from reactors.errors import CausalityError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from reactors.reaction import Reaction as Declaration
     from reactors.tree import Tree
     from reactors.wiring import Wiring
-    from reactors_runtime.program import Element, Reaction
+    from reactors_runtime.program import Element, Mode, Reaction
 
 NONE = (1 << 63) - 1  # no deadline at all
 
@@ -31,6 +33,7 @@ class Precedence:
     reactions: list[Reaction]
     elements: list[Element]
     written: dict[int, list[int]]  # element -> the reactions that write it, in order
+    modes: list[Mode]
 
     def is_undelayed(self, e: int) -> bool:
         """Whether a value arrives on this element at the tag at which its source is written."""
@@ -39,15 +42,28 @@ class Precedence:
 
     def edges(self) -> list[tuple[int, int, int]]:
         """All of it as (before, after, element that the latter reads); -1: their order in one reactor."""
-        found = [(r - 1, r, -1) for r in range(1, len(self.reactions)) if self._follows(r)]
+        found = [(before, r, -1) for before, r in self.in_order()]
         for r, reaction in enumerate(self.reactions):
             for e in dict.fromkeys((*reaction.triggers, *reaction.uses)):
                 if self.is_undelayed(e):
                     found += [(writer, r, e) for writer in self.written.get(self.elements[e].source, ())]
         return found
 
-    def _follows(self, r: int) -> bool:
-        return self.reactions[r].reactor == self.reactions[r - 1].reactor
+    def in_order(self) -> Iterator[tuple[int, int]]:
+        """Reactions of one reactor are in order, but for those of different modes: each with those right before it."""
+        last: dict[int, int] = {}  # mode -> the last reaction so far; -1: of no mode of this reactor
+        for r, reaction in enumerate(self.reactions):
+            if not r or self.reactions[r - 1].reactor != reaction.reactor:
+                last.clear()
+            own = reaction.mode if reaction.mode >= 0 and self.modes[reaction.mode].reactor == reaction.reactor else -1
+            if own < 0:
+                yield from ((before, r) for before in last.values())
+                last.clear()
+            elif own in last:
+                yield last[own], r
+            elif -1 in last:
+                yield last[-1], r
+            last[own] = r
 
 
 def assign_levels(precedence: Precedence) -> bool:
@@ -55,17 +71,17 @@ def assign_levels(precedence: Precedence) -> bool:
     reactions, elements, written = precedence.reactions, precedence.elements, precedence.written
     followers: list[list[int]] = [[] for _ in reactions]
     waiting = [0] * len(reactions)
+    for before, r in precedence.in_order():
+        followers[before].append(r)
+        waiting[r] += 1
     for r, reaction in enumerate(reactions):
-        if r and reactions[r - 1].reactor == reaction.reactor:
-            followers[r - 1].append(r)
-            waiting[r] += 1
         for ends in (reaction.triggers, reaction.uses):
             for e in ends:
                 element = elements[e]
                 if element.source >= 0 and element.offset == (0, 0) and not element.physical:
-                    last = written[element.source][-1]  # its other writers come before this one anyway
-                    followers[last].append(r)
-                    waiting[r] += 1
+                    for writer in written[element.source]:
+                        followers[writer].append(r)
+                        waiting[r] += 1
     order = [r for r, n in enumerate(waiting) if not n]
     for r in order:
         level = reactions[r].level + 1

@@ -19,6 +19,7 @@ import cloudpickle
 
 from reactors.bank import Bank
 from reactors.declared import Declared
+from reactors.modes import Mode
 from reactors.native import Native
 from reactors.ports import Port
 from reactors.reaction import Reaction
@@ -207,7 +208,7 @@ class Homeward(Packer):
 
     def handle(self, port: Any) -> Any:
         """Multiports by name, for they have no number; all others by number."""
-        if getattr(port, "_channels", None) is not None:
+        if getattr(port, "_channels", None) is not None or isinstance(port, Mode):
             return callers_port, (self._number(port._owner), port.name)
         return callers_element, (port._element,)
 

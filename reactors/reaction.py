@@ -19,6 +19,7 @@ from reactors.bank import Bank, Ports
 from reactors.declared import Declared
 from reactors.errors import ArgumentError, DeclarationError
 from reactors.location import Call, Location
+from reactors.modes import Mode, Transition, current
 from reactors.native import Native
 from reactors.ports import Port
 from reactors.triggers import BuiltinTrigger, Stop
@@ -29,21 +30,21 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 Trigger: TypeAlias = Port[Any] | Timer | Action[Any] | BuiltinTrigger
-Effect: TypeAlias = Port[Any] | Action[Any] | Stop
+Effect: TypeAlias = Port[Any] | Action[Any] | Stop | Mode | Transition
 Body: TypeAlias = Callable[[], object]
 Triggers: TypeAlias = Trigger | Ports[Any] | Iterable[Trigger | Ports[Any]]
 Uses: TypeAlias = Port[Any] | Timed | Ports[Any] | Iterable[Port[Any] | Timed | Ports[Any]]
 Effects: TypeAlias = Effect | Ports[Any] | Iterable[Effect | Ports[Any]]
 
 _FORMS = {
-    "triggers": "a port, a timer, an action, rx.startup or rx.shutdown",
+    "triggers": "a port, a timer, an action, rx.startup, rx.shutdown or rx.reset",
     "uses": "a port, a timer or an action",
-    "effects": "a port, an action or rx.stop",
+    "effects": "a port, an action, a mode or rx.stop",
 }
 _KINDS: dict[str, tuple[type, ...]] = {
     "triggers": (Port, Timed, BuiltinTrigger),
     "uses": (Port, Timed),
-    "effects": (Port, Action, Stop),
+    "effects": (Port, Action, Stop, Mode, Transition),
 }
 
 
@@ -54,6 +55,7 @@ class Ends(NamedTuple):
     uses: tuple[Any, ...]
     effects: tuple[Any, ...]
     stop: Stop | None
+    transitions: tuple[Transition, ...]
 
     @classmethod
     def of(cls, triggers: object, uses: object, effects: object, where: object) -> Ends:
@@ -67,19 +69,33 @@ class Ends(NamedTuple):
         return cls(
             tuple(flattened(triggers, "triggers", where)),
             tuple(flattened(uses, "uses", where)),
-            tuple(effect for effect in written if not isinstance(effect, Stop)),
+            tuple(effect for effect in written if not isinstance(effect, Stop | Mode | Transition)),
             stops[0] if stops else None,
+            _transitions(written, where),
         )
+
+
+def _transitions(effects: list[Any], where: object) -> tuple[Transition, ...]:
+    """The modes among some effects; a plain one is entered by reset."""
+    found = [effect if isinstance(effect, Transition) else effect.reset for effect in effects
+             if isinstance(effect, Mode | Transition)]  # fmt: skip
+    ways: dict[int, Transition] = {}
+    for one in found:
+        other = ways.setdefault(id(one.mode), one)
+        if other.by_reset != one.by_reset:
+            raise ArgumentError(f"{where}: effects has {one!r} and {other!r}; a reaction enters a mode in one way")
+    return tuple(ways.values())
 
 
 class Reaction(Declared, Generic[R]):
     """A declared reaction; on an instance, `reactor.name` is the method itself."""
 
     word = "reaction"
+    _mode: Mode | None = None
 
     def __init__(self, body: Callable[..., object] | Native, ends: Ends) -> None:
         self.body = body
-        self.triggers, self.uses, self.effects, self.stop = ends
+        self.triggers, self.uses, self.effects, self.stop, self.transitions = ends
         self.builtins = {end for end in (*self.triggers, *self.uses) if isinstance(end, BuiltinTrigger)}
         self.limit: int | str | None = None  # the deadline
         self.late: Callable[..., object] | None = None
@@ -127,12 +143,13 @@ class Reaction(Declared, Generic[R]):
 
 
 def reaction(
-    *triggers: Trigger, uses: Uses = (), effects: Effects = ()
+    *triggers: Trigger, uses: Uses = (), effects: Effects = (), mode: Mode | None = None
 ) -> Callable[[Callable[[R], None] | Native], Reaction[R]]:
     """Declares the method below it as a reaction.
 
     It runs at every tag at which one of `triggers` is present, at most once; it may read these and `uses`, and write
-    `effects`. The reactions of a class run in the order in which they stand there.
+    `effects`. The reactions of a class run in the order in which they stand there. One with a `mode` runs only while
+    its reactor is in that mode.
 
     >>> import reactors as rx
     >>> class Double(rx.Reactor):
@@ -150,11 +167,13 @@ def reaction(
         )
     call = Call("rx.reaction", Location.caller())
     ends = Ends.of(triggers, uses, effects, call)
+    inside = current(mode, call)
 
     def declare(method: Callable[[R], None] | Native) -> Reaction[R]:
         if not isinstance(method, Native):
             checked_method(method, call)
         declared: Reaction[R] = Reaction(method, ends)
+        declared._mode = inside
         declared._declare(sys._getframe(1))
         return declared
 

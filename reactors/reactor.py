@@ -12,7 +12,6 @@ every `self.n += 1`. Containment is read from `vars` when the program is elabora
 from __future__ import annotations
 
 import sys
-import threading
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -20,7 +19,9 @@ from reactors.actions import checked_duration
 from reactors.classbody import complete
 from reactors.declared import Declared, spelled
 from reactors.errors import DeclarationError, OutsideReactionError, StructureError
+from reactors.executing import executing
 from reactors.location import Call, Location
+from reactors.modes import Mode, State, current
 from reactors.native import Native
 from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body
 from reactors.time import Tag, duration
@@ -34,16 +35,6 @@ if TYPE_CHECKING:
 
 
 _new_tag = tuple.__new__  # half the time of Tag(...)
-
-
-class Executing(threading.local):
-    """Whether this thread is executing a program, or a file for the sake of its classes; whoever does so says it."""
-
-    program = False
-    definitions = False
-
-
-executing = Executing()
 
 
 class Reactor:
@@ -70,6 +61,7 @@ class Reactor:
         "_engine",
         "_index",
         "_made_at",
+        "_mode",
         "_path",
         "_rng",
         "_run_seed",
@@ -77,6 +69,7 @@ class Reactor:
 
     _declarations: ClassVar[tuple[Declared, ...]] = ()  # ports, timers and actions of the class and its bases
     _reactions: ClassVar[tuple[Reaction[Any], ...]] = ()  # likewise, base reactions first
+    _states: ClassVar[tuple[State[Any], ...]] = ()  # likewise
 
     _added_reactions: list[Reaction[Any]]  # reactions declared by call
     _bank_index: int
@@ -84,6 +77,7 @@ class Reactor:
     _index: int  # in graph.reactors
     _made_at: Location
     _container: Reactor | None
+    _mode: Mode | None  # of its container, in which it lies
     _path: str | None
     _rng: np.random.Generator | None
     _run_seed: int | None
@@ -105,6 +99,7 @@ class Reactor:
             )
         self._added_reactions = []
         self._bank_index = 0
+        self._mode = executing.modes[-1] if executing.modes else None
         self._container = self._path = self._engine = self._run_seed = self._rng = None
         for declaration in cls._declarations:
             setattr(self, declaration.name, declaration._bind(self))
@@ -134,6 +129,7 @@ class Reactor:
         effects: Effects = (),
         deadline: Duration | None = None,
         late: Callable[[], object] | None = None,
+        mode: Mode | None = None,
     ) -> None:
         """Declares a reaction by call, in `__init__`: for ports of contained reactors, and for generated programs.
 
@@ -157,6 +153,7 @@ class Reactor:
             raise DeclarationError(f"{where}: deadline and late go together: how long, and what to run instead")
         declared: Reaction[Any] = Reaction(checked_body(body, where, "body"), Ends.of(triggers, uses, effects, where))
         declared._declare(sys._getframe(1))
+        declared._mode = current(mode, where)
         declared._owner, declared.name = self, self._free_name(body)
         if deadline is not None and late is not None:
             declared.limit = checked_duration(deadline, "deadline", where)

@@ -104,16 +104,21 @@ def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
     program = image.program
     chains = tables.view(memory, image.at["digests"], len(program.reactors), np.dtype(np.uint64))
     digest = blake2b(digest_size=16)
-    for path, number in sorted((reactor.path, number) for number, reactor in enumerate(program.reactors)):
+    own = [(reactor.path, number) for number, reactor in enumerate(program.reactors) if not reactor.relay]
+    for path, number in sorted(own):
         digest.update(path.encode() + b"\0" + int(chains[number]).to_bytes(8, "little") + b"\n")
     bells = tables.view(memory, image.at["bells"], image.workers, tables.BELL)
     wall_time = float(bells["finished"].max()) / 1e9
     reactions, workers, final = [], [], Tag(0, 0)
+    relayed = 0  # what connections of modes did is no reaction of the program
     for worker, part in enumerate(image.parts):
         stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)
         for number, row in zip(part.reactions, stats.tolist(), strict=True):
             count, late, sampled, ns = row
             reaction = program.reactions[number]
+            if program.reactors[reaction.reactor].relay:
+                relayed += count
+                continue
             path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
             seconds = ns / sampled * count / 1e9 if sampled else 0.0
             reactions.append(ReactionStatistics(path, worker, count, late, seconds))
@@ -134,7 +139,7 @@ def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
     return Result(
         digest=digest.hexdigest(),
         tags=max(w.tags for w in workers),
-        reactions=sum(w.reactions for w in workers),
+        reactions=sum(w.reactions for w in workers) - relayed,
         wall_time=wall_time,
         final_tag=final,
         seed=seed,

@@ -27,9 +27,11 @@ from reactors.errors import (
     RunWhileImported,
     StructureError,
 )
+from reactors.executing import executing
 from reactors.graph import Graph
+from reactors.modes import note_states
 from reactors.progress import Progress
-from reactors.reactor import Reactor, executing
+from reactors.reactor import Reactor
 from reactors.result import Result, collect
 from reactors.time import Duration, Tag, duration, spell
 from reactors_runtime import engine as engines
@@ -126,7 +128,7 @@ def run(
         virtual_sleep=clock is not None and clock.sleep,
         injections=[] if clock is None else clock.events(graph),
     )
-    image = Image(program, placed(graph, workers, placement), workers, options)
+    image = Image(program, placements.gathered(program, placed(graph, workers, placement)), workers, options)
     try:
         memory = Memory.reserve(
             image.size, limit=image.size + (1 << 36 if way == "process" else 0), shares=image.shares
@@ -173,6 +175,7 @@ def alone(graph: Graph, image: Image, memory: Memory, worker: int, binding: Bind
             reactor._engine = context
             settle(reactor)
         executing.program = True
+        note_states(engine, mine)
         bodies, late = [graph.bodies[n] for n in engine.reactions], [graph.late[n] for n in engine.reactions]
         engine.run(bodies, late)  # type: ignore[arg-type]  # a native body is never called
     finally:

@@ -16,8 +16,9 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import RunWhileImported
+from reactors.executing import executing
 from reactors.reaction import Reaction
-from reactors.reactor import Reactor, executing
+from reactors.reactor import Reactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

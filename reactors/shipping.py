@@ -17,6 +17,8 @@ from reactors.binding import Binding, Context, settle
 from reactors.blame import USES_GLOBAL, culprit
 from reactors.declared import Declared, spelled
 from reactors.errors import ShippingError, WorkerDied, WorkerError, WorkerStartError
+from reactors.executing import executing
+from reactors.modes import note_states
 from reactors.native import Native
 from reactors.packer import (
     Homecoming,
@@ -29,7 +31,7 @@ from reactors.packer import (
     kinds_by_value,
     memory_of,
 )
-from reactors.reactor import Reactor, executing
+from reactors.reactor import Reactor
 from reactors.standins import Elsewhere, Missing
 from reactors.triggers import Startup
 from reactors_runtime import faults
@@ -193,10 +195,11 @@ class Part:
         for reactor, kept, state in zip(self.reactors, self.kept, self.states, strict=True):
             for name, value in (*kept.items(), *state.items()):
                 object.__setattr__(reactor, name, value)
-            reactor._added_reactions, reactor._container, reactor._rng = [], None, None
+            reactor._added_reactions, reactor._container, reactor._rng, reactor._mode = [], None, None, None
             reactor._engine = context
             settle(reactor)
         self.states.clear()
+        note_states(engine, self.reactors)
         self.binding = Binding(
             [self.handles.get(e) for e in range(len(engine.image.program.elements))], debug=self.debug
         )

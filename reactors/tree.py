@@ -16,12 +16,14 @@ from reactors.actions import Action, PhysicalAction, Timed, Timer
 from reactors.bank import Bank
 from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
+from reactors.modes import Mode, bound
 from reactors.ports import Port
 from reactors.reaction import Reaction
 from reactors.reactor import Reactor
-from reactors.triggers import Shutdown, Startup, shutdown, startup
+from reactors.triggers import Reset, Shutdown, Startup, reset, shutdown, startup
 from reactors.undeclared import assignment
 from reactors_runtime.program import Element, Kind
+from reactors_runtime.program import Mode as ModeRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,8 +45,18 @@ class Place:
     ports: list[Port[Any]] = field(default_factory=list)
     timed: list[Timed] = field(default_factory=list)
     reactions: list[Reaction[Any]] = field(default_factory=list)
-    startup: int = -1  # elements, if any of its reactions names them
-    shutdown: int = -1
+    modes: list[Mode] = field(default_factory=list)
+    mode: int = -1  # the mode that it lies in, of whatever reactor around it
+    is_relay: bool = False  # it stands for a connection of that mode
+    builtins: dict[tuple[str, int], int] = field(default_factory=dict)  # "startup" and the like, mode -> element
+
+    def mode_of(self, declared: Timed | Reaction[Any]) -> int:
+        """The mode that a timer, an action or a reaction belongs to: its own, or the one that the reactor lies in."""
+        declaration: Any = declared._declared
+        mode = declaration._mode
+        if mode is None or is_around(mode, self.reactor):
+            return self.mode
+        return bound(mode, self.reactor, f"{self.path}.{declared.name} ({declared.location})")._index
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +71,7 @@ class Tree:
     elements: list[Element] = field(default_factory=list)
     handles: list[Handle] = field(default_factory=list)  # parallel to elements
     multiports: list[list[int]] = field(default_factory=list)
+    modes: list[ModeRow] = field(default_factory=list)
 
     def holds(self, reactor: Reactor | None) -> bool:
         """Whether `reactor` is part of this program."""
@@ -88,6 +101,7 @@ def grow(main: Reactor) -> Tree:
         if container is not None:
             reactor._container = container.reactor
             container.children.append(place)
+            place.mode = _mode_around(place, container)
         reactor._path, reactor._index = place.path, len(tree.places)
         tree.places.append(place)
         stack.extend((child, place) for child in reversed(_look_into(place, classes, strays)))
@@ -101,6 +115,16 @@ def grow(main: Reactor) -> Tree:
             told = f"{path} is the class {spelled(kind)}, no reactor; to contain one, make it: {kind.__name__}(...)"
             warn_explicit(told, ReactorWarning, main._made_at.file, main._made_at.line)
     return tree
+
+
+def add_relay(tree: Tree, relay: Reactor, path: str, mode: int) -> Place:
+    """A place for a reactor that stands for a connection of a mode."""
+    place = Place(relay, path, path, None, mode=mode, is_relay=True)
+    relay._path, relay._index = path, len(tree.places)
+    tree.places.append(place)
+    _look_into(place, {}, [])
+    _number(place, tree)
+    return place
 
 
 def _check_main(main: object) -> None:
@@ -201,7 +225,7 @@ _SORTS: dict[type, type] = {}  # what kind of thing the values of a type are; `o
 
 
 def _sort(kind: type) -> type:
-    known = (Port, Timed, Declared, Reactor, Bank, list, tuple, dict, set, frozenset, type)
+    known = (Port, Timed, Mode, Declared, Reactor, Bank, list, tuple, dict, set, frozenset, type)
     sort = next((base for base in known if issubclass(kind, base)), object)
     _SORTS[kind] = list if sort is tuple else set if sort is frozenset else sort
     return _SORTS[kind]
@@ -216,13 +240,13 @@ def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> l
         sort = _SORTS.get(type(value)) or _sort(type(value))
         if sort is object:
             continue
-        if sort is Port or sort is Timed:
+        if sort is Port or sort is Timed or sort is Mode:
             if value._owner is None:
                 _bind(reactor, name, value)
             if value._owner is not reactor or value.name != name:
                 continue  # a reference to what another reactor has, or under another name
             declared += value._declared._class is not None
-            (place.ports if sort is Port else place.timed).append(value)
+            (place.ports if sort is Port else place.modes if sort is Mode else place.timed).append(value)
         elif sort is type:
             _note_class(reactor, name, value, classes)
         elif sort is Declared:
@@ -316,22 +340,59 @@ def _number(place: Place, tree: Tree) -> None:
                     mutable=port._declared._mutable,
                 )
             )
+    _number_modes(place, tree)
     for timed in place.timed:
         timed._element = len(elements)
         handles.append(timed)
-        elements.append(_of_timed(timed, prefix + timed.name, index))
-    named = [end for reaction in place.reactions for end in reaction.builtins]
-    for end, handle in (startup, Startup), (shutdown, Shutdown):
-        if end in named:
-            setattr(place, end.name, len(elements))
+        elements.append(_of_timed(timed, prefix + timed.name, index, place.mode_of(timed)))
+    named = [(end, place.mode_of(reaction)) for reaction in place.reactions for end in reaction.builtins]
+    for end, handle in (startup, Startup), (shutdown, Shutdown), (reset, Reset):
+        for mode in sorted({mode for name, mode in named if name is end}):
+            if end is reset and mode < 0:
+                raise DeclarationError(
+                    f"{place.path} has a reaction to rx.reset, and neither that nor the reactor lies in a mode; give "
+                    "the reaction a mode (mode=...)"
+                )
+            place.builtins[end.name, mode] = len(elements)
             handles.append(handle(place.reactor, len(elements)))
-            elements.append(Element(prefix + end.name, Kind[end.name.upper()], index))
+            elements.append(Element(prefix + end.name, Kind[end.name.upper()], index, mode=mode))
 
 
-def _of_timed(timed: Timed, path: str, index: int) -> Element:
+def _number_modes(place: Place, tree: Tree) -> None:
+    """Give the reactor's modes their numbers; one of them has to be the initial one."""
+    for mode in place.modes:
+        mode._index = len(tree.modes)
+        tree.modes.append(ModeRow(mode.path, place.reactor._index, mode._declared._initial, place.mode))
+    initial = [mode for mode in place.modes if mode._declared._initial]
+    if place.modes and len(initial) != 1:
+        fact = "none of them is the initial one" if not initial else f"{len(initial)} of them are the initial one"
+        names = ", ".join(f"{mode.name} ({mode.location})" for mode in place.modes)
+        raise DeclarationError(
+            f"{place.path} has the modes {names}, and {fact}; declare one with rx.Mode(initial=True)"
+        )
+
+
+def _mode_around(place: Place, container: Place) -> int:
+    """The innermost mode that a contained reactor lies in."""
+    mode = place.reactor._mode
+    if mode is None or is_around(mode, container.reactor):
+        return container.mode
+    return bound(mode, container.reactor, f"{place.path} (made at {place.reactor._made_at})")._index
+
+
+def is_around(mode: Mode, reactor: Reactor | None) -> bool:
+    """Whether this reactor, or one around it, was made inside of the `with` of this mode."""
+    while reactor is not None:
+        if reactor._mode is mode:
+            return True
+        reactor = reactor._container
+    return False
+
+
+def _of_timed(timed: Timed, path: str, index: int, mode: int) -> Element:
     if isinstance(timed, Timer):
         first, period = timed._times()
-        return Element(path, Kind.TIMER, index, first=first, period=period)
+        return Element(path, Kind.TIMER, index, first=first, period=period, mode=mode)
     assert isinstance(timed, Action)
     kind = Kind.PHYSICAL_ACTION if isinstance(timed, PhysicalAction) else Kind.ACTION
     declared = timed._declared
@@ -343,4 +404,5 @@ def _of_timed(timed: Timed, path: str, index: int) -> Element:
         min_delay=timed._min_delay_ns(),
         min_spacing=timed._min_spacing_ns(),
         policy=declared._policy,
+        mode=mode,
     )

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class BuiltinTrigger:
-    """`rx.startup` or `rx.shutdown`.
+    """`rx.startup`, `rx.shutdown` or `rx.reset`.
 
     >>> import reactors as rx
-    >>> rx.startup, rx.shutdown
-    (rx.startup, rx.shutdown)
+    >>> rx.startup, rx.shutdown, rx.reset
+    (rx.startup, rx.shutdown, rx.reset)
     """
 
     def __init__(self, name: str) -> None:
@@ -41,6 +41,7 @@ class BuiltinTrigger:
 
 startup = BuiltinTrigger("startup")
 shutdown = BuiltinTrigger("shutdown")
+reset = BuiltinTrigger("reset")
 
 
 class Startup(Declared):
@@ -59,6 +60,12 @@ class Shutdown(Startup):
     """The shutdown of one reactor, as the graph lists it."""
 
     word = "shutdown"
+
+
+class Reset(Startup):
+    """The reset of what lies in a mode, as the graph lists it."""
+
+    word = "reset"
 
 
 class Stop:

@@ -45,7 +45,7 @@ def _undeclared(use: Use, end: Declared | None, read: set[int], written: set[int
         return None
     name, said = end.name, f"self.{end.name}.{use.use}"
     reads, writes = id(end._declared) in read, id(end._declared) in written
-    if isinstance(end, Port) and use.use == ASSIGNED + "value":
+    if isinstance(end, Port) and use.use == ASSIGNED + "value" and not end._declared._mutable:
         return f"self.{name}.value is assigned to; write self.{name}.set(...)"
     if isinstance(end, Input):
         if use.use in WRITING:

@@ -7,17 +7,16 @@ port, however deep the hierarchy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from reactors.connect import alternating
+from reactors.connect import Connection, alternating
 from reactors.declared import spelled
 from reactors.errors import CausalityError, ContainmentError, WidthError, WiringError
 from reactors.layout import Layout, check_flow
-from reactors.ports import Input, Port
-
-if TYPE_CHECKING:
-    from reactors.connect import Connection
-    from reactors.tree import Tree
+from reactors.modes import Mode, bound
+from reactors.ports import Input, Output, Port
+from reactors.relay import Relay
+from reactors.tree import Tree, add_relay, is_around
 
 
 class Link(NamedTuple):
@@ -66,6 +65,10 @@ def wire(tree: Tree) -> Wiring:
         for source, target in zip(given, taken, strict=True):
             if not _allowed(source, target):
                 raise WiringError(_misplaced(connection, source, target))
+            mode = None if connection.mode is None else _mode(connection, source, target)
+            if mode is not None:
+                _relay(tree, up, connection, source, target, mode)
+                continue
             other = up.setdefault(target._element, Link(source._element, connection))
             if other.connection is not connection or other.source != source._element:
                 first = tree.handles[other.source]
@@ -75,6 +78,37 @@ def wire(tree: Tree) -> Wiring:
                     f"declare a multiport (width=...)"
                 )
     return Wiring(list(connections.values()), up)
+
+
+def _mode(connection: Connection, source: Port[Any], target: Port[Any]) -> Mode | None:
+    """The mode of a connection, which has to be one of the reactor that contains it; None if that lies in it."""
+    a, b, mode = source._owner, target._owner, connection.mode
+    assert a is not None
+    assert b is not None
+    assert mode is not None
+    around = a if isinstance(source, Input) else b if isinstance(target, Output) else a._container
+    assert around is not None
+    if is_around(mode, around):
+        return None
+    return bound(mode, around, f"the {connection.spelled()}")
+
+
+def _relay(
+    tree: Tree, up: dict[int, Link], connection: Connection, source: Port[Any], target: Port[Any], mode: Mode
+) -> None:
+    path = f"{mode.path}: {source.path} -> {target.path}"
+    undelayed = Connection([source], [target], (0, 0), False, False, None, None, connection.location)
+    first = source
+    if connection.delay != (0, 0) or connection.physical:
+        before = Relay(source, None)
+        add_relay(tree, before, f"{path}, before", mode._index)
+        up[before.value._element] = Link(source._element, undelayed)
+        first = before.out
+    relay = Relay(source, target)
+    add_relay(tree, relay, path, mode._index)
+    if first is not source:  # its values are under way while time passes, or does not
+        tree.elements[relay.value._element].mode = mode._index
+    up[relay.value._element] = Link(first._element, undelayed if first is source else connection)
 
 
 def _channels(ports: list[Port[Any]]) -> list[Port[Any]]:

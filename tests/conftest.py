@@ -1,6 +1,7 @@
 """After every test: nothing is left of what it ran."""
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -9,6 +10,12 @@ from pathlib import Path
 import pytest
 
 from reactors_runtime import workers
+
+
+def pytest_configure() -> None:
+    """A shell that starts us in the background has SIGINT ignored, and so would all that we start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

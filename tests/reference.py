@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import graphlib
 import hashlib
+import inspect
 import itertools
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -50,10 +51,101 @@ class Element:
     sent: Any = None  # the same, but for a mutable input, of whose value each reaction gets a copy
     is_present = False
 
+    inside: Mode | None = None  # the mode of its own reactor that it was declared in
+    mode: Mode | None = None  # the mode that it belongs to, once the program is elaborated
+
     def __new__(cls, *args: Any, **named: Any) -> Any:
         self = super().__new__(cls)
         self.twin = lambda: cls(*args, **named)
+        self.inside = named.get("mode") or current_mode()
         return self
+
+
+class Mode:
+    """What takes part only while its reactor is in it, and that in a mode that is active."""
+
+    owner: Reactor
+    entered = renewed = False
+
+    def __init__(self, *, initial: bool = False) -> None:
+        self.initial = initial
+
+    @property
+    def reset(self) -> Transition:
+        return Transition(self, True)
+
+    @property
+    def history(self) -> Transition:
+        return Transition(self, False)
+
+    def set(self) -> None:
+        (by_reset,) = (t.by_reset for t in self.owner.run.current.transitions if t.mode is self)
+        self.owner.wanted = Transition(self, by_reset)
+
+    @property
+    def active(self) -> bool:
+        return self.owner.current is self and is_active(self.owner.mode)
+
+    def __enter__(self) -> None:
+        MODES.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        MODES.pop()
+
+
+@dataclass(frozen=True)
+class Transition:
+    mode: Mode
+    by_reset: bool
+
+
+MODES: list[Mode] = []  # whose `with` we are in
+
+
+def current_mode() -> Mode | None:
+    return MODES[-1] if MODES else None
+
+
+def is_active(mode: Mode | None) -> bool:
+    return mode is None or mode.active
+
+
+def lies_in(mode: Mode | None, around: Mode) -> bool:
+    return mode is not None and (mode is around or lies_in(mode.owner.mode, around))
+
+
+class State:
+    """An attribute that has its first value again when its mode is entered by reset."""
+
+    name: str
+
+    def __init__(self, initial: Any, *, mode: Mode | None = None) -> None:
+        self.initial, self.inside = initial, mode or current_mode()
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else self.renew(instance)
+
+    def renew(self, reactor: Any) -> Any:
+        value = self.initial(reactor) if callable(self.initial) else copy.deepcopy(self.initial)
+        vars(reactor)[self.name] = value
+        return value
+
+
+class Link(NamedTuple):
+    """A connection of two channels."""
+
+    source: Port
+    target: Port
+    after: int | None
+    physical: bool
+    mode: Mode | None  # the one that it was drawn in
+
+    @property
+    def delayed(self) -> bool:
+        return self.after is not None or self.physical
 
 
 class Port(Element):
@@ -65,14 +157,8 @@ class Port(Element):
         self.channels: list[Port] = [self]  # itself, or those of a multiport
         if width is not None:
             self.channels = [self.__class__(type, shape=shape, dtype=dtype, mutable=mutable) for _ in range(width)]
-        self.source: Any = None  # the port that drives this channel
-        self.after: int | None = None  # and with what delay
-        self.physical = False  # whether it is counted from the physical time
-        self.targets: list[Port] = []  # what this channel drives
-
-    @property
-    def delayed(self) -> bool:
-        return self.after is not None or self.physical
+        self.incoming: list[Link] = []
+        self.outgoing: list[Link] = []
 
     def __len__(self) -> int:
         assert self.width is not None
@@ -119,13 +205,21 @@ class Output(Port):
 
 
 class Timer(Element):
-    def __init__(self, offset: int = 0, period: int | None = None) -> None:
+    started = False
+
+    def __init__(self, offset: int = 0, period: int | None = None, *, mode: Mode | None = None) -> None:
         self.offset, self.period = offset, period
 
 
 class LogicalAction(Element):
     def __init__(
-        self, type: Any = None, *, min_delay: int = 0, min_spacing: int | None = None, policy: str = "defer"
+        self,
+        type: Any = None,
+        *,
+        min_delay: int = 0,
+        min_spacing: int | None = None,
+        policy: str = "defer",
+        mode: Mode | None = None,
     ) -> None:
         self.min_delay, self.min_spacing, self.policy = min_delay, min_spacing, policy
         self.last: Tag | None = None  # of the event that was accepted last
@@ -135,6 +229,8 @@ class LogicalAction(Element):
 
     def accept(self, tag: Tag, value: Any) -> None:
         now = self.run.tag
+        if not is_active(self.mode):
+            return
         if self.min_spacing is not None:
             if self.last is not None:
                 earliest = self.last.time + self.min_spacing
@@ -145,7 +241,7 @@ class LogicalAction(Element):
                         return
                     if self.policy == "replace" and self.last > now:
                         if mine:
-                            events[mine[-1]] = (self.last, self, value)
+                            events[mine[-1]] = Event(self.last, self, value, self.mode)
                         return
                     if self.policy == "update" and self.last > now:
                         if mine:
@@ -153,7 +249,7 @@ class LogicalAction(Element):
                     else:
                         tag = max(Tag(earliest, 0), later(max(now, self.last), 0))
             self.last = tag
-        self.run.events.append((tag, self, value))
+        self.run.add(tag, self, value)
 
 
 class PhysicalAction(LogicalAction):
@@ -181,7 +277,7 @@ class Stop:
         return Stop(delay)
 
 
-startup, shutdown, stop = Element(), Element(), Stop()
+startup, shutdown, reset, stop = Element(), Element(), Element(), Stop()
 
 
 @dataclass(eq=False)
@@ -193,11 +289,16 @@ class Reaction:
     effects: list[Element]
     stops: list[Stop]
     body: Callable[[], None]
+    transitions: list[Transition]
+    inside: Mode | None  # as of an element
     deadline: Any  # ns; until it is known, the name of an attribute in a tuple
     late: Callable[[], None] | None
+    mode: Mode | None = None
 
 
-def reaction(*triggers: Any, uses: Any = (), effects: Any = ()) -> Callable[..., Any]:
+def reaction(*triggers: Any, uses: Any = (), effects: Any = (), mode: Mode | None = None) -> Callable[..., Any]:
+    inside = mode or current_mode()
+
     def declare(body: Any) -> Any:
         def deadline(ns: int) -> Callable[..., Any]:
             def declare_late(late: Any) -> Any:
@@ -206,7 +307,7 @@ def reaction(*triggers: Any, uses: Any = (), effects: Any = ()) -> Callable[...,
 
             return declare_late
 
-        body.declared, body.late, body.deadline = (triggers, uses, effects), None, deadline
+        body.declared, body.late, body.deadline = (triggers, uses, effects, inside), None, deadline
         return body
 
     return declare
@@ -225,40 +326,74 @@ class Reactor:
     bank_index = 0
     path: str
     run: Run
-    _startup: Element
-    _shutdown: Element
+    inside: Mode | None  # of the reactor that contains it
+    mode: Mode | None = None  # the innermost one around it
+    current: Mode | None = None
+    wanted: Transition | None = None
+    _builtins: dict[tuple[Element, Mode | None], Element]  # startup, shutdown and reset, by the mode that asks for it
     _twins: dict[int, Any]  # id of what the class declares -> what this instance has
     _reactions: list[Reaction]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = super().__new__(cls)
-        self._startup, self._shutdown = Element(), Element()
-        self._twins = {id(startup): self._startup, id(shutdown): self._shutdown}
-        self._reactions = []
+        self.inside = current_mode()
+        self._builtins, self._twins, self._reactions = {}, {}, []
         declared = [item for base in reversed(cls.__mro__) for item in vars(base).items()]
         for name, item in declared:
+            if isinstance(item, Mode):
+                mode = Mode(initial=item.initial)
+                mode.owner = self
+                setattr(self, name, mode)
+                self._twins[id(item)] = mode
             if isinstance(item, Element):
                 twin = item.twin()
+                twin.inside = self._twins.get(id(item.inside))
                 setattr(self, name, twin)
                 self._twins.update(zip(map(id, flat(item)), flat(twin), strict=True))
         for _, item in declared:
             if hasattr(item, "declared"):
-                triggers, uses, effects = item.declared
+                triggers, uses, effects, inside = item.declared
                 deadline, late = item.late or (None, None)
                 if isinstance(deadline, str):
                     deadline = (deadline,)  # the name of an attribute, which __init__ is yet to set
                 named = {"deadline": deadline, "late": late and late.__get__(self)}
+                named["mode"] = self._twins.get(id(inside), inside)
                 self.add_reaction(triggers, item.__get__(self), uses=uses, effects=effects, **named)
         return self
 
     def add_reaction(
-        self, triggers: Any, body: Any, *, uses: Any = (), effects: Any = (), deadline: Any = None, late: Any = None
+        self,
+        triggers: Any,
+        body: Any,
+        *,
+        uses: Any = (),
+        effects: Any = (),
+        deadline: Any = None,
+        late: Any = None,
+        mode: Mode | None = None,
     ) -> None:
-        mine = [[self._twins.get(id(x), x) for x in flat(things)] for things in (triggers, uses, effects)]
+        inside = mode or current_mode()
+        mine = [[self._mine(x, inside) for x in flat(things)] for things in (triggers, uses, effects)]
+        enters = [x.reset if isinstance(x, Mode) else x for x in mine[2] if isinstance(x, Mode | Transition)]
         stops = [x for x in mine[2] if isinstance(x, Stop)]
         does = [x for x in mine[2] if isinstance(x, Element)]
         number = len(self._reactions)
-        self._reactions.append(Reaction(self, number, mine[0], mine[1], does, stops, body, deadline, late))
+        self._reactions.append(
+            Reaction(self, number, mine[0], mine[1], does, stops, body, enters, inside, deadline, late)
+        )
+
+    def _mine(self, x: Any, inside: Mode | None) -> Any:
+        """What this reactor has for something that a declaration names."""
+        if x is startup or x is shutdown or x is reset:
+            return self._builtins.setdefault((x, inside), Element())
+        if isinstance(x, Transition):
+            return Transition(self._twins.get(id(x.mode), x.mode), x.by_reset)
+        return self._twins.get(id(x), x)
+
+    def mode_of(self, inside: Mode | None) -> Mode | None:
+        """The mode that something of this reactor belongs to, which was declared in that one."""
+        mode = None if inside is None else self._twins.get(id(inside), inside)
+        return self.mode if mode is None or mode.owner is not self else mode
 
     @property
     def tag(self) -> Tag:
@@ -309,11 +444,13 @@ def connect(
     physical: bool = False,
     broadcast: bool = False,
     interleaved: bool = False,
+    mode: Mode | None = None,
 ) -> None:
     sources, targets = flat(alternating(src) if interleaved else src), flat(dst)
     for source, target in zip(itertools.cycle(sources) if broadcast else sources, targets, strict=not broadcast):
-        source.targets.append(target)
-        target.source, target.after, target.physical = source, after, physical
+        link = Link(source, target, after, physical, mode or current_mode())
+        source.outgoing.append(link)
+        target.incoming.append(link)
 
 
 # ---- what it means ----
@@ -336,32 +473,78 @@ def elements(everybody: list[Reactor]) -> list[Element]:
 def elaborate(main: Reactor) -> tuple[list[Reactor], list[Reaction]]:
     """All reactors, and the reactions in an order that every tag may follow; raises CycleError where there is none."""
     everybody = list(reactors(main))
+    for reactor in everybody:
+        for mode in modes(reactor):
+            mode.owner = reactor
+    enclose(main, None)
     before: dict[Any, list[Any]] = {}
     for reactor in everybody:
         for r in reactor._reactions:
-            before[r] = [*reactor._reactions[: r.number], *r.triggers, *r.uses]
+            earlier = [
+                x for x in reactor._reactions[: r.number] if reactor.mode in (x.mode, r.mode) or x.mode is r.mode
+            ]
+            before[r] = [*earlier, *r.triggers, *r.uses]
             for effect in r.effects:
                 if isinstance(effect, Port):
                     before.setdefault(effect, []).append(r)
-    driven = {x: x.source for x in elements(everybody) if isinstance(x, Port) and x.source is not None}
-    for port, source in driven.items():
-        before[port] = [source] if not port.delayed else []
+    ports = [x for x in elements(everybody) if isinstance(x, Port)]
+    for port in ports:
+        before.setdefault(port, []).extend(link.source for link in port.incoming if not link.delayed)
     order = graphlib.TopologicalSorter(before).static_order()
     reactions = [x for x in order if isinstance(x, Reaction)]
     # A circle of connections alone is refused, whatever its delays: no reaction writes into it.
-    graphlib.TopologicalSorter({port: [source] for port, source in driven.items()}).prepare()
+    graphlib.TopologicalSorter({port: [link.source for link in port.incoming] for port in ports}).prepare()
     return everybody, reactions
+
+
+def enclose(reactor: Reactor, around: Mode | None) -> None:
+    """Find the modes of a reactor, of what it has, and of what it contains."""
+    reactor.mode = around
+    reactor.current = next((mode for mode in modes(reactor) if mode.initial), None)
+    for r in reactor._reactions:
+        r.mode = reactor.mode_of(r.inside)
+    for x in elements([reactor]):
+        if not isinstance(x, Port):
+            x.mode = reactor.mode_of(x.inside)
+    for (_, inside), x in reactor._builtins.items():
+        x.mode = reactor.mode_of(inside)
+    for item in vars(reactor).copy().values():
+        for child in item if isinstance(item, list) else [item]:
+            if isinstance(child, Reactor):
+                enclose(child, reactor.mode_of(child.inside))
 
 
 def visible(reactions: list[Reaction]) -> set[Element]:
     """What reactions see, and what drives it. Events of other ports and timers are as good as none."""
     found = {element for r in reactions for element in r.triggers + r.uses}
-    for element in list(found):
-        source = element.source if isinstance(element, Port) else None
-        while source is not None:
-            found.add(source)
-            source = source.source
+    left = list(found)
+    while left:
+        element = left.pop()
+        for link in element.incoming if isinstance(element, Port) else []:
+            if link.source not in found:
+                found.add(link.source)
+                left.append(link.source)
     return found
+
+
+class Event(NamedTuple):
+    tag: Tag
+    element: Element
+    value: Any
+    mode: Mode | None  # that of the timer or action, or of the connection
+
+    def at(self, tag: Tag) -> Event:
+        return self._replace(tag=tag)
+
+
+def modes(reactor: Reactor) -> list[Mode]:
+    known = ("inside", "mode", "current")
+    return [item for name, item in vars(reactor).items() if isinstance(item, Mode) and name not in known]
+
+
+def children(reactor: Reactor) -> list[Reactor]:
+    items = [item if isinstance(item, list) else [item] for item in vars(reactor).copy().values()]
+    return [child for item in items for child in item if isinstance(child, Reactor)]
 
 
 @dataclass
@@ -382,10 +565,10 @@ class Run:
         self.tag, self.now = BEFORE, 0
         self.clock = clock or VirtualClock()
         self.outside = sorted(self.clock.injections, key=lambda injection: injection[0])
-        self.events: list[tuple[Tag, Element, Any]] = [(START, reactor._startup, None) for reactor in self.reactors]
-        for x in self.elements:
-            if isinstance(x, Timer) and x in self.visible:
-                self.events.append((Tag(x.offset, 0), x, None))
+        self.builtins = [(kind, x) for reactor in self.reactors for (kind, _), x in reactor._builtins.items()]
+        self.events: list[Event] = []
+        self.aside: list[Event] = []  # of modes that are not active; the tag is what is left of the delay
+        self.enter()
         self.current: Reaction
         self.hashes = dict.fromkeys((reactor.path for reactor in self.reactors), 0)
         self.tags = self.reactions = 0
@@ -396,34 +579,45 @@ class Run:
 
     def go(self) -> Result:
         while self.tag != self.stop:
-            if not self.events and not self.outside and not self.keepalive:
+            if not self.events and not self.outside and not self.keepalive and self.tag >= START:
                 self.stop = min(self.stop, later(self.tag, 0))
-            after = min([self.stop, *(event[0] for event in self.events)])
+            after = self.next_tag()
             while self.outside and self.outside[0][0] <= max(self.now, after.time):  # that long, others may come
                 when, action, value = self.outside.pop(0)
                 action.accept(max(Tag(when + action.min_delay, 0), later(self.tag, 0)), value)
-                after = min([self.stop, *(event[0] for event in self.events)])
+                after = self.next_tag()
             self.tag, self.now = after, max(self.now, after.time)
             if self.tags == self.most:
                 raise RecursionError(f"no end after {self.most} tags")
             self.execute()
+            if self.tag != self.stop and any(reactor.wanted for reactor in self.reactors):
+                self.switch()
         return Result(self.digest(), self.tags, self.reactions)
+
+    def next_tag(self) -> Tag:
+        return min([self.stop, *(event.tag for event in self.events), *([START] if self.tag < START else [])])
+
+    def add(self, tag: Tag, element: Element, value: Any = None) -> None:
+        self.events.append(Event(tag, element, value, element.mode))
 
     def execute(self) -> None:
         """Everything that happens at the present tag."""
-        due = [event for event in self.events if event[0] == self.tag]
-        self.events = [event for event in self.events if event[0] != self.tag]
+        due = [event for event in self.events if event.tag == self.tag]
+        self.events = [event for event in self.events if event.tag != self.tag]
+        ends = [x for kind, x in self.builtins if kind is shutdown and (x.mode is None or x.mode.entered)]
         if self.tag == self.stop:
-            due += [(self.tag, reactor._shutdown, None) for reactor in self.reactors]
-        for _, element, value in due:
+            due += [Event(self.tag, x, None, None) for x in ends]
+        for event in due:
+            element = event.element
             if element.is_present:  # a second event of one element moves on by a microstep
-                self.events.append((later(self.tag, 0), element, value))
+                self.events.append(event.at(later(self.tag, 0)))
             else:
-                self.put(element, value)
+                self.put(element, event.value)
             if isinstance(element, Timer) and element.period:
-                self.events.append((later(self.tag, element.period), element, None))
+                self.add(later(self.tag, element.period), element)
         for reaction in self.order:
-            if any(trigger.is_present for trigger in reaction.triggers):
+            causes = [trigger for trigger in reaction.triggers if trigger.is_present]
+            if causes and (is_active(reaction.mode) or any(cause in ends for cause in causes)):
                 self.current = reaction
                 for x in (*reaction.triggers, *reaction.uses):
                     if isinstance(x, Port) and x.mutable:
@@ -432,19 +626,29 @@ class Run:
                 (reaction.late if late and reaction.late else reaction.body)()
                 self.note(reaction, late=late)
         for x in self.elements:  # what was set and travels with a delay; of several values the last
-            if isinstance(x, Port) and x in self.visible and x.delayed and x.source.is_present:
-                sent = max(self.tag, Tag(self.now, 0)) if x.physical else self.tag
-                self.events.append((later(sent, x.after or 0), x, x.source.sent))
-        for x in self.elements:
+            for link in x.incoming if isinstance(x, Port) and x in self.visible else []:
+                if link.delayed and link.source.is_present and is_active(self.mode_of(link)):
+                    sent = max(self.tag, Tag(self.now, 0)) if link.physical else self.tag
+                    arrival = later(sent, link.after or 0)
+                    self.events.append(Event(arrival, x, link.source.sent, self.mode_of(link)))
+        for x in [*self.elements, *(x for _, x in self.builtins)]:
             x.value, x.sent, x.is_present = None, None, False
         self.tags += 1
 
     def put(self, element: Element, value: Any) -> None:
         """Make an element present, and at once all that it drives without a delay; the last value put stays."""
         element.value, element.sent, element.is_present = value, value, True
-        for target in element.targets if isinstance(element, Port) else []:
-            if not target.delayed:
-                self.put(target, value)
+        for link in element.outgoing if isinstance(element, Port) else []:
+            if not link.delayed and is_active(self.mode_of(link)):
+                self.put(link.target, value)
+
+    def mode_of(self, link: Link) -> Mode | None:
+        """The mode of a connection, if it is one of the reactor around it; a mode further out shuts off its ends."""
+        if link.mode is None:
+            return None
+        ends = [owner for owner in self.reactors for x in elements([owner]) if x is link.source or x is link.target]
+        around = [owner for owner in self.reactors if all(end is owner or end in children(owner) for end in ends)]
+        return link.mode if link.mode.owner in around else None
 
     def sleep(self, seconds: float) -> None:
         self.now += round(seconds * 1e9)
@@ -455,6 +659,75 @@ class Run:
             reaction.deadline = getattr(reaction.reactor, reaction.deadline[0])
         ns = reaction.deadline
         return ns is not None and (ns == 0 or self.now > self.tag.time + ns)
+
+    # Modes.
+
+    def switch(self) -> None:
+        """Enter the modes that reactions have asked for, between this tag and the next."""
+        for reactor in self.reactors:
+            if reactor.wanted:
+                reactor.current, by_reset = reactor.wanted.mode, reactor.wanted.by_reset
+                reactor.wanted = None
+                if by_reset:
+                    self.renew(reactor.current)
+        for event in self.events:
+            if not is_active(event.mode):
+                left = event.tag.time - self.tag.time
+                rest = Tag(left, event.tag.microstep - (0 if left else self.tag.microstep))
+                self.aside.append(event.at(rest))
+        self.events = [event for event in self.events if is_active(event.mode)]
+        for event in sorted(self.aside, key=lambda event: event.tag):
+            if is_active(event.mode):
+                left, microstep = event.tag
+                tag = Tag(self.tag.time + left, microstep + (0 if left else self.tag.microstep))
+                if isinstance(event.element, LogicalAction):
+                    event.element.last = tag
+                self.events.append(event.at(tag))
+        self.aside = [event for event in self.aside if not is_active(event.mode)]
+        self.enter()
+
+    def renew(self, around: Mode) -> None:
+        """As if a mode, and all that lies in it, had never been entered."""
+        self.aside = [event for event in self.aside if not lies_in(event.mode, around)]
+        self.events = [event for event in self.events if not lies_in(event.mode, around)]
+        for x in self.elements:
+            if lies_in(x.mode, around) and isinstance(x, Timer):
+                x.started = False
+            if lies_in(x.mode, around) and isinstance(x, LogicalAction):
+                x.last = None
+        around.renewed = True
+        for reactor in self.reactors:
+            if lies_in(reactor.mode, around):
+                reactor.wanted = None
+                for mode in modes(reactor):
+                    assert reactor.mode is not None
+                    mode.renewed = mode.initial and reactor.mode.renewed
+                    if mode.initial:
+                        reactor.current = mode
+
+    def enter(self) -> None:
+        """What begins with the modes that are active now; at first, with the program."""
+        for x in self.elements:
+            if isinstance(x, Timer) and x in self.visible and not x.started and is_active(x.mode):
+                x.started = True
+                self.add(Tag(x.offset, 0) if self.tag < START else later(self.tag, x.offset), x)
+        for kind, x in self.builtins:
+            if kind is startup and self.tag < START and is_active(x.mode):
+                self.add(START, x)
+            if self.tag < START or x.mode is None or not x.mode.active:
+                continue
+            if (kind is startup and not x.mode.entered) or (kind is reset and x.mode.renewed):
+                self.add(later(self.tag, 0), x)
+        for reactor in self.reactors:
+            for name in dir(type(reactor)):
+                state = inspect.getattr_static(type(reactor), name)
+                if isinstance(state, State):
+                    mode = reactor.mode_of(state.inside)
+                    if mode is not None and mode.active and mode.renewed:
+                        state.renew(reactor)
+        for mode in (mode for reactor in self.reactors for mode in modes(reactor)):
+            if mode.active:
+                mode.entered, mode.renewed = True, False
 
     # The digest: a hash chain for every reactor over what its reactions saw and set.
 

@@ -586,7 +586,7 @@ static inline void write_cells(build *b, int worker)
     rx_fan *fans = calloc(MOST * 16, sizeof *fans);
     uint32_t n = 0;
     for (int c = 0; c < part->n_cells; c++) {
-        cells[c] = (rx_cell){.fan = n, .source = RX_NONE, .tap = RX_NONE, .action = RX_NONE};
+        cells[c] = (rx_cell){.fan = n, .source = RX_NONE, .tap = RX_NONE, .action = RX_NONE, .mode = RX_NONE};
         for (int i = 0; i < part->n_reactions; i++) {
             const list *triggers = &p->reactions[part->reactions[i]].triggers;
             int triggered = 0;

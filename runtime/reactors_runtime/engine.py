@@ -75,6 +75,8 @@ class Engine:
         rows = tables.view(memory, self.part.offsets["reactions"], len(self.reactions), tables.REACTION)
         self._deadlines = rows["deadline"]
         self.stores = Stores(self)
+        self.renewals: dict[int, list[Callable[[], None]]] = {}  # mode -> what to do when it is entered by reset
+        self._modes: dict[int, int] | None = None
         self.failed = False
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
@@ -110,6 +112,18 @@ class Engine:
     def physical_time(self) -> int:
         """Ns since the start."""
         return int(lib.rx_physical_time(self.core))
+
+    def set_mode(self, mode: int) -> bool:
+        """Enter a mode when this tag is over, as the reaction that runs now has declared; False if it has not."""
+        running = self.running()
+        if running < 0 or mode not in self.image.program.reactions[running].transitions:
+            return False
+        if self._modes is None:
+            placement, modes = self.image.placement, self.image.program.modes
+            mine = (m for m, one in enumerate(modes) if placement[one.reactor] == self.worker)
+            self._modes = {m: k for k, m in enumerate(mine)}
+        lib.rx_set_mode(self.core, self._modes[mode], self.image.program.reactions[running].transitions[mode])
+        return True
 
     def sleep(self, ns: int) -> None:
         """In virtual time, make it so much later for this worker."""
@@ -167,6 +181,9 @@ class Engine:
                 if code == lib.RX_RUNAWAY:
                     self._runaway()
                     code = 0
+                elif code == lib.RX_RENEWED:
+                    self._renew()
+                    code = 0
             except KeyboardInterrupt as error:
                 if isinstance(failure, KeyboardInterrupt):  # the second one: at once
                     raise
@@ -197,6 +214,13 @@ class Engine:
                     calls[each]()
             elif n != lib.RX_INTERRUPTED:
                 return int(n)
+
+    def _renew(self) -> None:
+        """What modes keep that were entered by reset is to be as it was at first."""
+        modes = ffi.new("uint32_t[]", max(1, len(self.image.program.modes)))
+        for i in range(lib.rx_renewed(self.core, modes)):
+            for renew in self.renewals.get(modes[i], ()):
+                renew()
 
     def _fail(self, code: int) -> None:
         if not self.failed:

@@ -59,9 +59,9 @@ class Source:
     number: int  # among the worker's sources
     cell: int
     writers: list[int] = field(default_factory=list)  # local reactions
-    taps: dict[int, dict[tuple[Offset, bool], int]] = field(
+    taps: dict[int, dict[tuple[Offset, bool, int], int]] = field(
         default_factory=dict
-    )  # worker -> (offset, physical) -> cell
+    )  # worker -> (offset, physical, mode) -> cell
     mode: int = lib.RX_PLAIN
     slots: int = 1
     data: int = 0
@@ -105,6 +105,7 @@ class Image:
         self.shares: list[tuple[str, int]] = []
         self._top = 0
         self._cell_of: list[dict[int, int]] = [{} for _ in range(workers)]
+        self._mode_cells: dict[tuple[int, Kind], int] = {}
         self._stop_cells: dict[tuple[int, int], int] = {}  # worker, local reaction
         self._rows: list[dict[str, Any]] = [defaultdict(list) for _ in range(workers)]
         self._share_out()
@@ -142,7 +143,7 @@ class Image:
                     stop = Source(-1, worker, len(part.sources), self._new_cell(worker), [local])
                     part.sources.append(stop)
                     for other in range(self.workers):
-                        stop.taps[other] = {(offset, False): STOP}
+                        stop.taps[other] = {(offset, False, -1): STOP}
                     self.stops.append((stop, offset))
                     self._stop_cells[worker, local] = stop.cell
 
@@ -157,7 +158,10 @@ class Image:
         if known is not None:
             return known
         e = self.program.elements[element]
-        if e.kind == Kind.STARTUP:
+        if e.mode >= 0 and e.kind in (Kind.STARTUP, Kind.SHUTDOWN, Kind.RESET):  # one cell for all of the mode
+            known = self._mode_cells.get((e.mode, e.kind))
+            cell = self._mode_cells[e.mode, e.kind] = self._new_cell(worker) if known is None else known
+        elif e.kind == Kind.STARTUP:
             cell = _STARTUP
         elif e.kind == Kind.SHUTDOWN:
             cell = _SHUTDOWN
@@ -169,9 +173,9 @@ class Image:
             cell = source.cell
         else:
             taps = source.taps.setdefault(worker, {})
-            cell = taps.get((e.offset, e.physical), -1)
+            cell = taps.get((e.offset, e.physical, e.mode), -1)
             if cell < 0:
-                cell = taps[e.offset, e.physical] = self._new_cell(worker)
+                cell = taps[e.offset, e.physical, e.mode] = self._new_cell(worker)
             self.parts[worker].physical |= e.physical and not self.options.virtual_time
         self._cell_of[worker][element] = cell
         return cell
@@ -275,7 +279,7 @@ class Image:
         soon = all(
             not physical and offset[0] == 0 and offset[1] <= 1
             for taps in source.taps.values()
-            for offset, physical in taps
+            for offset, physical, _ in taps
         )
         if soon:
             return 8 if size <= 1 << 16 else 4 if size <= 1 << 20 else 2
@@ -308,7 +312,7 @@ class Image:
         for worker, part in enumerate(self.parts):
             self._plan_waits(worker, part)
 
-    def _least(self, offset: Offset, physical: bool) -> Offset | None:
+    def _least(self, offset: Offset, physical: bool, _: int = -1) -> Offset | None:
         """The least that a value is late on its way; None where only the clock of the receiver says."""
         return offset if self.options.virtual_time or not physical else None
 
@@ -378,7 +382,7 @@ class Image:
                 at = len(rows["lists"])
                 for consumer in sorted(source.taps):
                     first = len(taps[consumer])
-                    for (offset, physical), cell in source.taps[consumer].items():
+                    for (offset, physical, _), cell in source.taps[consumer].items():
                         taps[consumer].append([*offset, 0, cell, int(physical), len(self.subs), 0])
                     rows["lists"].append(len(self.subs))
                     self.subs.append((source, consumer, [first, len(source.taps[consumer])]))
@@ -389,7 +393,8 @@ class Image:
     def _lay_out_worker(self, worker: int, part: Worker) -> None:
         rows, at = self._rows[worker], part.offsets
         self._take(0, 128)  # nothing of two workers on one cache line
-        at["fans"] = self._take(tables.FAN.itemsize * sum(map(len, rows["fans_of"].values())))
+        in_modes = sum(self.program.reactions[number].mode >= 0 for number in part.reactions)
+        at["fans"] = self._take(tables.FAN.itemsize * (sum(map(len, rows["fans_of"].values())) + in_modes))
         at["reactions"] = self._take(tables.REACTION.itemsize * len(part.reactions))
         at["cells"] = self._take(tables.CELL.itemsize * part.cells)
         at["lists"] = self._take(4 * len(rows["lists"]))
@@ -397,6 +402,10 @@ class Image:
         at["taps"] = self._take(tables.TAP.itemsize * len(rows["taps"]))
         at["waits"] = self._take(tables.WAIT.itemsize * len(rows["waits"]))
         at["stop_waits"] = self._take(tables.WAIT.itemsize * len(rows["stop_waits"]))
+        rows["modes"] = [m for m, mode in enumerate(self.program.modes) if self.placement[mode.reactor] == worker]
+        at["modes"] = self._take(tables.MODE.itemsize * len(rows["modes"]))
+        machines = {self.program.modes[m].reactor for m in rows["modes"]}
+        at["machines"] = self._take(tables.MACHINE.itemsize * len(machines))
         timers = [e for e in part.doors if self.program.elements[e].kind == Kind.TIMER]
         rows["timers"] = [[self.program.elements[e].first, self._cell(worker, e), 0] for e in timers]
         at["timers"] = self._take(tables.TIMER.itemsize * len(timers))
@@ -496,7 +505,7 @@ class Image:
 
     def _write_worker(self, memory: Memory, worker: int, part: Worker) -> None:
         rows, at, elements = self._rows[worker], part.offsets, self.program.elements
-        cells = [[0, 0, 0, 0, NONE, NONE, NONE, 0, 0] for _ in range(part.cells)]
+        cells = [[0, 0, 0, 0, NONE, NONE, NONE, NONE, 0] for _ in range(part.cells)]
         fans: list[tuple[int, int, int]] = []
         for cell, words in rows["fans_of"].items():
             cells[cell][2:4] = len(fans), len(words)
@@ -523,6 +532,7 @@ class Image:
             actions.append((e.min_delay, e.min_spacing, (-1, 0), part.door_cells[door], door, physical, int(e.policy)))
         for element, door in part.doors.items():
             cells[part.door_cells[door]][8] = elements[element].period or cells[part.door_cells[door]][8]
+        modes, machines = self._modes(worker, part, cells, fans)
         visits = np.zeros(rows["words"], np.uint64)
         for local, reaction in enumerate(rows["reactions"]):
             if reaction[10]:
@@ -540,6 +550,8 @@ class Image:
         fill(memory, at["timers"], list(map(tuple, rows["timers"])), tables.TIMER)
         fill(memory, at["actions"], actions, tables.ACTION)
         injections = [(time, where, len(value), action, 0) for time, where, value, action in part.injections]
+        fill(memory, at["modes"], modes, tables.MODE)
+        fill(memory, at["machines"], machines, tables.MACHINE)
         fill(memory, at["injections"], injections, tables.INJECTION)
         for _, where, value, _ in part.injections:
             memory.map[where : where + len(value)] = value
@@ -552,11 +564,43 @@ class Image:
         row["n_cells"], row["n_doors"], row["n_sources"] = part.cells, len(part.door_cells), len(part.sources)
         row["n_timers"], row["n_actions"] = len(rows["timers"]), len(actions)
         row["n_stop_waits"], row["n_injections"] = len(rows["stop_waits"]), len(injections)
+        row["n_modes"], row["n_machines"] = len(modes), len(machines)
         for name, offset in at.items():
             row[name] = offset
         row["n_trace"], row["startup"], row["shutdown"] = self.options.trace, _STARTUP, _SHUTDOWN
         row["physical"], row["inbox_capacity"] = part.physical, self._inbox
         tables.view(memory, self.at["tables"], self.workers, tables.TABLES)[worker] = row[0]
+
+    def _modes(
+        self, worker: int, part: Worker, cells: list[list[int]], fans: list[tuple[int, int, int]]
+    ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """This worker's modes and modal reactors; says of cells and reactions to which mode they belong."""
+        program, first = self.program, self._rows[worker]["first_of_word"]
+        local = {m: k for k, m in enumerate(self._rows[worker]["modes"])}
+        for element, e in enumerate(program.elements):
+            cell = self._cell_of[worker].get(element)
+            if cell is not None and e.mode >= 0 and cell != _DEAD and e.mode in local:
+                cells[cell][7] = local[e.mode]
+        members: dict[int, dict[int, int]] = {m: defaultdict(int) for m in local}
+        for number, reaction in enumerate(part.reactions):
+            if program.reactions[reaction].mode >= 0:
+                word = int(np.searchsorted(first, number, "right")) - 1
+                members[program.reactions[reaction].mode][word] |= 1 << (number - first[word])
+        modes: list[tuple[int, ...]] = []
+        machines: list[tuple[int, ...]] = []
+        of_reactor: dict[int, int] = {}
+        for m, k in local.items():
+            mode = program.modes[m]
+            if mode.reactor not in of_reactor:
+                of_reactor[mode.reactor] = len(machines)
+                machines.append((local.get(mode.outer, NONE), 0, 0, NONE, 0, 0))
+            machine = of_reactor[mode.reactor]
+            if mode.initial:
+                machines[machine] = (machines[machine][0], k, k, NONE, 0, 0)
+            mine = [self._mode_cells.get((m, kind), NONE) for kind in (Kind.STARTUP, Kind.SHUTDOWN, Kind.RESET)]
+            modes.append((machine, m, len(fans), len(members[m]), *mine, 0, 0, 0))
+            fans += [(mask, word, 0) for word, mask in members[m].items()]
+        return modes, machines
 
     def __getstate__(self) -> dict[str, Any]:
         """A worker needs the plan, not the notes that were made for writing it down."""

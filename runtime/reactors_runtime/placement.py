@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reactors_runtime.program import Reactor
+    from reactors_runtime.program import Program, Reactor
 
 
 def spread(reactors: list[Reactor], workers: int) -> list[int]:
@@ -31,6 +31,15 @@ def spread(reactors: list[Reactor], workers: int) -> list[int]:
                 _, index, width = reactor.bank
                 inside, worker = reactor.path + ".", index * workers // width
         placed.append(worker)
+    return placed
+
+
+def gathered(program: Program, placed: list[int]) -> list[int]:
+    """The same, but whatever lies in a mode is where its modal reactor is: who is active is known there."""
+    placed = list(placed)
+    for i, reactor in enumerate(program.reactors):
+        if reactor.mode >= 0:
+            placed[i] = placed[program.modes[reactor.mode].reactor]
     return placed
 
 

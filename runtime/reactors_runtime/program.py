@@ -27,6 +27,7 @@ class Kind(enum.IntEnum):
     PHYSICAL_ACTION = 3
     STARTUP = 4
     SHUTDOWN = 5
+    RESET = 6
 
 
 class Policy(enum.IntEnum):
@@ -55,6 +56,7 @@ class Element:
     dtype: np.dtype | None = None  # PORT with values of fixed size: dtype and shape; otherwise any object
     shape: tuple[int, ...] | None = None
     type: builtins.type | UnionType | None = None  # Input(int): int. None: any object
+    mode: int = -1  # the mode it belongs to; PORT: the one of the delayed connection that leads there; -1: none
     mutable: bool = False  # PORT: its readers get copies
     first: int = 0  # TIMER: offset in ns
     period: int = 0  # TIMER: ns; 0: it fires once
@@ -87,6 +89,18 @@ class Reaction:
     inferred_deadline: int = (1 << 63) - 1  # the least of its own and of all that must run after it
     stop: tuple[int, int] | None = None  # the offset at which its request to stop takes effect, if it declares one
     native: NativeFunction | None = None
+    mode: int = -1  # the mode it belongs to; -1: none
+    transitions: dict[int, bool] = field(default_factory=dict)  # modes that it may enter -> whether by reset
+
+
+@dataclass(slots=True)
+class Mode:
+    """One of the modes of a reactor."""
+
+    path: str
+    reactor: int
+    initial: bool
+    outer: int  # the mode that its reactor lies in; -1: none
 
 
 @dataclass(slots=True)
@@ -95,6 +109,8 @@ class Reactor:
 
     path: str
     bank: tuple[str, int, int] | None = None  # path of the bank, index in it, its width
+    mode: int = -1  # the mode that it lies in, at whatever depth; -1: none
+    relay: bool = False  # it stands for a connection of a mode, has one reaction, and is in no digest
 
 
 @dataclass(slots=True)
@@ -105,3 +121,4 @@ class Program:
     elements: list[Element]
     reactions: list[Reaction]  # in the static order: by inferred deadline, level, order of elaboration
     multiports: list[list[int]]  # the elements of each multiport in channel order
+    modes: list[Mode] = field(default_factory=list)  # outer ones first, those of one reactor side by side

@@ -1,0 +1,223 @@
+/* Modes: which parts of a modal reactor take part, and what becomes of their time while they do not.
+ *
+ * A mode is active if it is its reactor's current one and its reactor lies in no mode or in an active one. Everything
+ * inside of a modal reactor is on its worker, so all of this is a worker's own. Reactions of inactive modes are kept
+ * out of the ready set by a mask (`enabled`). Events of timers, actions and delayed connections of a mode that becomes
+ * inactive are put aside with what was left of their delay, and go on from there when it is entered with its history;
+ * entered by reset, it begins anew, with all modes inside of it.
+ *
+ * Transitions take effect between two tags: everything at the old tag still saw the old mode. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tag.h"
+#include "worker.h"
+
+static int is_active(const rx_worker *w, uint32_t mode) { return mode == RX_NONE || w->modes[mode].active; }
+
+static int lies_in(const rx_worker *w, uint32_t mode, uint32_t around)
+{
+    while (mode != RX_NONE && mode != around) mode = w->machines[w->modes[mode].machine].outer;
+    return mode == around;
+}
+
+/* Outer modes have lower numbers, so one pass will do. */
+static void find_active(rx_worker *w)
+{
+    memset(w->enabled, 0xFF, w->t->n_words * sizeof *w->enabled);
+    for (uint32_t m = 0; m < w->t->n_modes; m++) {
+        rx_mode *mode = &w->modes[m];
+        const rx_machine *machine = &w->machines[mode->machine];
+        mode->active = machine->current == m && is_active(w, machine->outer);
+        if (mode->active) continue;
+        for (uint32_t i = mode->fan; i < mode->fan + mode->n_fan; i++) w->enabled[w->fans[i].word] &= ~w->fans[i].mask;
+    }
+}
+
+/* ---- events that are put aside ----------------------------------------------------------------------------- */
+
+static void put_aside(rx_worker *w, const rx_event *e)
+{
+    if (w->n_aside == w->aside_capacity) {
+        uint32_t more = w->aside_capacity ? w->aside_capacity * 2 : 64;
+        rx_event *moved = realloc(w->aside, more * sizeof *moved);
+        if (!moved) {
+            w->error = RX_NO_MEMORY;
+            return;
+        }
+        w->aside = moved;
+        w->aside_capacity = more;
+    }
+    rx_event *kept = &w->aside[w->n_aside++];
+    *kept = *e;
+    int64_t left = e->tag.time - w->tag.time;
+    kept->tag = rx__tag(left, left ? e->tag.microstep : e->tag.microstep - w->tag.microstep);
+}
+
+/* All pending events of cells of which [keep] says no, go aside; or nowhere, if [forget]. */
+static void take_out(rx_worker *w, int (*keep)(const rx_worker *, uint32_t, uint32_t), uint32_t argument, int forget)
+{
+    rx_event *all = w->heap.items;
+    uint32_t n = w->heap.n, n_soon = w->soon.n;
+    w->heap.n = w->soon.n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        rx_event e = all[i];
+        uint32_t cell = rx__event_cell(&e);
+        if (keep(w, w->cells[cell].mode, argument)) rx__heap_push(&w->heap, e);      /* never more than were there */
+        else if (forget) rx__forget(w, cell, e.payload);
+        else put_aside(w, &e);
+    }
+    for (uint32_t i = 0; i < n_soon; i++) {
+        rx_soon one = w->soon.items[i];
+        if (keep(w, w->cells[one.cell].mode, argument)) w->soon.items[w->soon.n++] = one;
+        else if (forget) rx__forget(w, one.cell, one.payload);
+        else put_aside(w, &(rx_event){rx__next_microstep(w->tag), w->order++ << RX_CELL_BITS | one.cell, one.payload});
+    }
+}
+
+static int active_one(const rx_worker *w, uint32_t mode, uint32_t unused)
+{
+    (void)unused;
+    return is_active(w, mode);
+}
+
+static int outside(const rx_worker *w, uint32_t mode, uint32_t around) { return !lies_in(w, mode, around); }
+
+static int by_tag_and_order(const void *a, const void *b)
+{
+    const rx_event *x = a, *y = b;
+    if (!rx__equal(x->tag, y->tag)) return rx__less(x->tag, y->tag) ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+static void resume(rx_worker *w)
+{
+    uint32_t kept = 0;
+    qsort(w->aside, w->n_aside, sizeof *w->aside, by_tag_and_order);
+    for (uint32_t i = 0; i < w->n_aside; i++) {
+        rx_event e = w->aside[i];
+        uint32_t cell = rx__event_cell(&e);
+        if (!is_active(w, w->cells[cell].mode)) {
+            w->aside[kept++] = e;
+            continue;
+        }
+        rx_tag tag = rx__plus(w->tag, e.tag);
+        if (w->cells[cell].action != RX_NONE) w->actions[w->cells[cell].action].last = tag;
+        rx__queue(w, tag, cell, e.payload);
+    }
+    w->n_aside = kept;
+}
+
+/* ---- entering ------------------------------------------------------------------------------------------------ */
+
+/* As if it had never been entered: this mode, and all that lies in it. */
+static void renew(rx_worker *w, uint32_t around)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->n_aside; i++) {
+        rx_event e = w->aside[i];
+        uint32_t cell = rx__event_cell(&e);
+        if (outside(w, w->cells[cell].mode, around)) w->aside[kept++] = e;
+        else rx__forget(w, cell, e.payload);
+    }
+    w->n_aside = kept;
+    take_out(w, outside, around, 1);
+    rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
+    for (uint32_t i = 0; i < w->t->n_timers; i++)
+        if (lies_in(w, w->cells[timers[i].cell].mode, around)) timers[i].started = 0;
+    for (uint32_t i = 0; i < w->t->n_actions; i++)
+        if (lies_in(w, w->cells[w->actions[i].cell].mode, around)) w->actions[i].last = rx__tag(-1, 0);
+    w->modes[around].renewed = 1;
+    for (uint32_t m = around + 1; m < w->t->n_modes; m++) {
+        rx_machine *machine = &w->machines[w->modes[m].machine];
+        if (!lies_in(w, machine->outer, around)) continue;
+        machine->next = RX_NONE;
+        machine->current = machine->initial;
+        w->modes[m].renewed = machine->initial == m && w->modes[machine->outer].renewed;
+    }
+}
+
+/* What begins with a mode: its timers at their offsets, its startup the first time, its reset if it was renewed. */
+static void begin_active(rx_worker *w)
+{
+    rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
+    for (uint32_t i = 0; i < w->t->n_timers; i++) {
+        rx_timer *timer = &timers[i];
+        if (timer->started || !is_active(w, w->cells[timer->cell].mode)) continue;
+        timer->started = 1;
+        rx__queue(w, rx__plus(w->tag, rx__tag(timer->first, timer->first == 0)), timer->cell, 0);
+    }
+    for (uint32_t m = 0; m < w->t->n_modes; m++) {
+        rx_mode *mode = &w->modes[m];
+        if (!mode->active) continue;
+        if (!mode->entered && mode->startup != RX_NONE) rx__queue(w, rx__next_microstep(w->tag), mode->startup, 0);
+        mode->entered = 1;
+        if (!mode->renewed) continue;
+        mode->renewed = 0;
+        if (mode->reset != RX_NONE) rx__queue(w, rx__next_microstep(w->tag), mode->reset, 0);
+        w->renewed[w->n_renewed++] = mode->global;
+    }
+}
+
+void rx__switch_modes(rx_worker *w)
+{
+    w->switching = 0;
+    for (uint32_t i = 0; i < w->t->n_machines; i++) {
+        rx_machine *machine = &w->machines[i];
+        uint32_t next = machine->next;
+        if (next == RX_NONE) continue;
+        machine->next = RX_NONE;
+        machine->current = next;
+        if (machine->by_reset) renew(w, next);
+    }
+    find_active(w);
+    take_out(w, active_one, 0, 0);
+    resume(w);
+    begin_active(w);
+}
+
+/* The modes that programs begin in; their startup is that of the program. */
+void rx__start_modes(rx_worker *w)
+{
+    if (w->t->n_modes) find_active(w);
+    for (uint32_t m = 0; m < w->t->n_modes; m++) {
+        rx_mode *mode = &w->modes[m];
+        if (!mode->active) continue;
+        mode->entered = 1;
+        if (mode->startup != RX_NONE) rx__queue(w, rx__tag(0, 0), mode->startup, 0);
+    }
+}
+
+/* Shutdown reactions of modes that were ever entered run at the end, whether these are active or not. */
+void rx__shut_modes(rx_worker *w)
+{
+    for (uint32_t m = 0; m < w->t->n_modes; m++) {
+        const rx_mode *mode = &w->modes[m];
+        if (!mode->entered || mode->shutdown == RX_NONE) continue;
+        rx_cell *cell = &w->cells[mode->shutdown];
+        cell->stamp = w->stamp;
+        cell->payload = 0;
+        for (uint32_t i = cell->fan; i < cell->fan + cell->n_fan; i++) {
+            rx__ready_add(&w->ready, w->fans[i].word, w->fans[i].mask);
+            w->triggered[w->fans[i].word] |= w->fans[i].mask;
+        }
+    }
+}
+
+/* ---- asked for by reactions ----------------------------------------------------------------------------------- */
+
+void rx_set_mode(rx_worker *w, uint32_t mode, int by_reset)
+{
+    rx_machine *machine = &w->machines[w->modes[mode].machine];
+    machine->next = mode;                            /* of several in one tag, the last */
+    machine->by_reset = (uint32_t)by_reset;
+    w->switching = 1;
+}
+
+uint32_t rx_renewed(rx_worker *w, uint32_t *modes)
+{
+    uint32_t n = w->n_renewed;
+    memcpy(modes, w->renewed, n * sizeof *modes);
+    w->n_renewed = 0;
+    return n;
+}

@@ -1,0 +1,191 @@
+"""What takes part only at times?
+
+A mode groups timers, actions, reactions, connections and contained reactors of one reactor; exactly one of its modes is
+current. `with self.dive:` (in a class body: `with dive:`) puts all that is declared, made or connected within it into
+the mode; so does `mode=` for a single thing. What is inside of a mode that is not current has no time: see `Mode`.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+
+from reactors.declared import Declared
+from reactors.errors import ArgumentError, DeclarationError, UndeclaredAccessError
+from reactors.executing import executing
+from reactors.location import Call, Location
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+
+    from reactors.reactor import Reactor
+    from reactors_runtime.engine import Engine
+
+T = TypeVar("T")
+
+
+class Mode(Declared):
+    """Declares a mode of a reactor; one of them is the `initial` one.
+
+    A reaction that has a mode in its effects may call its `set()`: the reactor is in it from the next microstep on.
+    Entered by `reset` (the plain mode in effects means that), all that is inside begins anew: timers at their offsets,
+    pending actions and messages are gone, `State` has its first value, contained reactors are in their initial modes,
+    and reactions to `rx.reset` run. Entered by `history`, time goes on where it stood when the mode was left.
+
+    >>> import reactors as rx
+    >>> class Blinker(rx.Reactor):
+    ...     dark, light = rx.Mode(initial=True), rx.Mode()
+    ...     with dark:
+    ...         wait = rx.Timer("3 ms")
+    ...         @rx.reaction(wait, effects=light)
+    ...         def up(self):
+    ...             self.light.set()
+    ...     with light:
+    ...         burn = rx.Timer("1 ms")
+    ...         @rx.reaction(burn, effects=dark.reset)
+    ...         def down(self):
+    ...             print("dark from", self.tag)
+    ...             self.dark.set()
+    >>> _ = rx.run(Blinker(), fast=True, timeout="10 ms")
+    dark from 4 ms
+    dark from 8 ms
+    """
+
+    word = "mode"
+    _index: int = -1  # in the program's modes
+
+    def __init__(self, *, initial: bool = False) -> None:
+        frame = sys._getframe(1)
+        if not isinstance(initial, bool):
+            raise ArgumentError(f"initial of {Call('rx.Mode', Location.of(frame))} is {initial!r}; write True or False")
+        self._initial = initial
+        self._declare(frame)
+
+    @property
+    def reset(self) -> Transition:
+        """The effect of entering it anew."""
+        return Transition(self, by_reset=True)
+
+    @property
+    def history(self) -> Transition:
+        """The effect of entering it as it was left."""
+        return Transition(self, by_reset=False)
+
+    def set(self) -> None:
+        """Enter it when everything at this tag is done; of several modes set at one tag, the last one counts."""
+        context = None if self._owner is None else self._owner._engine
+        if context is None:
+            self._refuse_at_rest("set", "modes are entered by reactions that declare it in their effects")
+        context.set_mode(self)
+
+    def __enter__(self) -> Self:
+        executing.modes = (*executing.modes, self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        executing.modes = executing.modes[:-1]
+
+
+class Transition:
+    """The effect of entering a mode, by reset or with its history."""
+
+    def __init__(self, mode: Mode, *, by_reset: bool) -> None:
+        self.mode, self.by_reset = mode, by_reset
+
+    def __repr__(self) -> str:
+        return f"<{'reset' if self.by_reset else 'history'} of {self.mode!r}>"
+
+
+class State(Generic[T]):
+    """Declares an attribute that has its first value again when its mode, or the one around its reactor, is reset.
+
+    The value is copied (`copy.deepcopy`) for each reactor; a function is called with the reactor instead.
+
+    >>> import reactors as rx
+    >>> class Counter(rx.Reactor):
+    ...     n = rx.State(0)
+    ...     seen = rx.State(lambda self: [self.n])
+    >>> Counter().n, Counter().seen
+    (0, [0])
+    """
+
+    name = ""
+
+    def __init__(self, initial: T | Callable[[Any], T], *, mode: Mode | None = None) -> None:
+        self._initial = initial
+        self._mode = current(mode, Call("rx.State", Location.caller()))
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> State[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> T: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> State[T] | T:
+        if instance is None:
+            return self
+        value: T = self.renew(instance)  # later it is an attribute like any other
+        return value
+
+    def renew(self, reactor: Any) -> Any:
+        """Give it its first value."""
+        value = self._initial(reactor) if callable(self._initial) else copy.deepcopy(self._initial)
+        vars(reactor)[self.name] = value
+        return value
+
+
+def current(given: Mode | None, where: object) -> Mode | None:
+    """The mode that something belongs to: the one given, or the innermost `with`."""
+    if given is not None and not isinstance(given, Mode):
+        raise ArgumentError(f"{where}: mode is {given!r}, of type {type(given).__name__}; it has to be an rx.Mode")
+    return given if given is not None or not executing.modes else executing.modes[-1]
+
+
+def bound(mode: Mode, reactor: Reactor, what: str) -> Mode:
+    """What a reactor has for a mode that its class declares; or the mode itself, which has to be its own."""
+    found = mode if mode._class is None and mode._owner is not None else vars(reactor).get(mode.name)
+    if not isinstance(found, Mode) or found._owner is not reactor:
+        raise DeclarationError(
+            f"{what} is put into {mode.where()}, which is no mode of {reactor.path}; a mode holds what belongs to its "
+            "own reactor"
+        )
+    return found
+
+
+def set_mode(engine: Engine, mode: Mode) -> None:
+    """Have a mode entered, as the reaction that runs now has declared."""
+    if engine.set_mode(mode._index):
+        return
+    running = engine.running()
+    program = engine.image.program
+    which = "no reaction"
+    if running >= 0:
+        reaction = program.reactions[running]
+        which = f"the reaction {program.reactors[reaction.reactor].path}.{reaction.name}"
+    raise UndeclaredAccessError(
+        f"{mode.where()}: .set while {which} runs, which does not declare it; name it in the effects of the reaction, "
+        f"plain, or as {mode.name}.history"
+    )
+
+
+def note_states(engine: Engine, reactors: Iterable[Reactor]) -> None:
+    """Tell an engine which attributes are renewed with which mode."""
+    rows = engine.image.program.reactors
+    for reactor in reactors:
+        for state in type(reactor)._states:
+            mode = rows[reactor._index].mode if state._mode is None else vars(reactor)[state._mode.name]._index
+            if mode >= 0:
+                engine.renewals.setdefault(mode, []).append(_Renewal(state, reactor))
+
+
+class _Renewal:
+    def __init__(self, state: State[Any], reactor: Reactor) -> None:
+        self.state, self.reactor = state, reactor
+
+    def __call__(self) -> None:
+        self.state.renew(self.reactor)

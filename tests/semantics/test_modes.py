@@ -1,0 +1,517 @@
+"""Modes: who takes part when, and what becomes of time meanwhile (catalogue, section 10)."""
+
+from typing import Any
+
+import pytest
+
+import reactors as rx
+from tests.ways import note, trace
+
+
+def switching(how: str) -> Any:
+    """Two modes that take turns at 10, 20, 30 and so on, each with a timer, an action and a delayed connection."""
+
+    def program(rx: Any) -> Any:
+        class Part(rx.Reactor):
+            inp, out = rx.Input(), rx.Output()
+            tick, act = rx.Timer(1, 4), rx.LogicalAction()
+
+            @rx.reaction(rx.startup)
+            def begin(self) -> None:
+                note(self, "startup")
+
+            @rx.reaction(rx.reset)
+            def again(self) -> None:
+                note(self, "reset")
+
+            @rx.reaction(tick, effects=(act, out))
+            def go(self) -> None:
+                note(self, "tick")
+                self.act.schedule(self.tag.time, delay=6)
+                self.out.set(self.tag.time)
+
+            @rx.reaction(act)
+            def done(self) -> None:
+                note(self, "act", self.act.value)
+
+            @rx.reaction(inp)
+            def hear(self) -> None:
+                note(self, "heard", self.inp.value)
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self, "shutdown")
+
+        class Main(rx.Reactor):
+            one, two, never = rx.Mode(initial=True), rx.Mode(), rx.Mode()
+            turn = rx.Timer(10, 10)
+
+            def __init__(self) -> None:
+                with self.one:
+                    self.first = Part()
+                    rx.connect(self.first.out, self.first.inp, after=7)
+                with self.two:
+                    self.second = Part()
+                    rx.connect(self.second.out, self.second.inp, after=7)
+                with self.never:
+                    self.third = Part()
+
+            @rx.reaction(turn, effects=getattr(two, how), mode=one)
+            def to_two(self) -> None:
+                note(self, "to two")
+                self.two.set()
+
+            @rx.reaction(turn, effects=getattr(one, how), mode=two)
+            def to_one(self) -> None:
+                note(self, "to one")
+                self.one.set()
+
+        return Main()
+
+    return program
+
+
+def test_history_goes_on_where_the_mode_was_left() -> None:
+    """Timers, actions and messages wait with what is left of their delay; startup once; shutdown if ever entered."""
+    assert trace(switching("history"), timeout=25) == {
+        "main": [(10, 0, "to two"), (20, 0, "to one")],
+        "main.first": [
+            (0, 0, "startup"),
+            (1, 0, "tick"),
+            (5, 0, "tick"),
+            (7, 0, "act", 1),
+            (8, 0, "heard", 1),
+            (9, 0, "tick"),
+            (21, 0, "act", 5),
+            (22, 0, "heard", 5),
+            (23, 0, "tick"),
+            (25, 0, "act", 9),
+            (25, 0, "shutdown"),
+        ],
+        "main.second": [
+            (10, 1, "startup"),
+            (11, 0, "tick"),
+            (15, 0, "tick"),
+            (17, 0, "act", 11),
+            (18, 0, "heard", 11),
+            (19, 0, "tick"),
+            (25, 0, "shutdown"),
+        ],
+    }
+
+
+def test_reset_begins_anew() -> None:
+    """What was pending is gone, timers begin at their offsets, and reset reactions run, also the first time."""
+    assert trace(switching("reset"), timeout=25) == {
+        "main": [(10, 0, "to two"), (20, 0, "to one")],
+        "main.first": [
+            (0, 0, "startup"),
+            (1, 0, "tick"),
+            (5, 0, "tick"),
+            (7, 0, "act", 1),
+            (8, 0, "heard", 1),
+            (9, 0, "tick"),
+            (20, 1, "reset"),
+            (21, 0, "tick"),
+            (25, 0, "tick"),
+            (25, 0, "shutdown"),
+        ],
+        "main.second": [
+            (10, 1, "startup"),
+            (10, 1, "reset"),
+            (11, 0, "tick"),
+            (15, 0, "tick"),
+            (17, 0, "act", 11),
+            (18, 0, "heard", 11),
+            (19, 0, "tick"),
+            (25, 0, "shutdown"),
+        ],
+    }
+
+
+def test_a_transition_takes_effect_when_the_tag_is_over() -> None:
+    """The old mode's other reactions still run; of several modes set, the last counts; a zero timer fires at once."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            a, b, c = rx.Mode(initial=True), rx.Mode(), rx.Mode()
+            zero = rx.Timer(0, mode=c)
+
+            @rx.reaction(rx.startup, effects=(b, c))
+            def first(self) -> None:
+                self.b.set()
+                self.c.set()
+                note(self, "first")
+
+            @rx.reaction(rx.startup, mode=a)
+            def second(self) -> None:
+                note(self, "still a")
+
+            @rx.reaction(rx.startup, mode=b)
+            def never(self) -> None:
+                note(self, "never b")
+
+            @rx.reaction(rx.startup, zero, mode=c)
+            def third(self) -> None:
+                note(self, "c", self.zero.is_present)
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self, "end")
+
+        return Main()
+
+    assert trace(program) == {"main": [(0, 0, "first"), (0, 0, "still a"), (0, 1, "c", True), (0, 2, "end")]}
+
+
+def test_state_is_renewed_by_reset_and_kept_by_history() -> None:
+    """Of the mode, and of reactors inside of it; plain attributes keep their values."""
+
+    def program(rx: Any) -> Any:
+        class Inner(rx.Reactor):
+            tick = rx.Timer(1, 2)
+            n = rx.State(lambda self: self.first)
+
+            def __init__(self, first: int) -> None:
+                self.first, self.plain = first, 0
+
+            @rx.reaction(tick)
+            def count(self) -> None:
+                self.n += 1
+                self.plain += 1
+                note(self, self.n, self.plain)
+
+        class Main(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+            seen = rx.State([], mode=on)
+            turn, back, again = rx.Timer(4), rx.Timer(5), rx.Timer(8)
+
+            def __init__(self) -> None:
+                with self.on:
+                    self.inner = Inner(10)
+
+            @rx.reaction(turn, again, effects=off)
+            def leave(self) -> None:
+                self.seen.append(self.tag.time)
+                note(self, list(self.seen))
+                self.off.set()
+
+            @rx.reaction(back, effects=on.history)
+            def resume(self) -> None:
+                self.on.set()
+
+            anew = rx.Timer(9)
+
+            @rx.reaction(anew, effects=on.reset)
+            def restart(self) -> None:
+                self.on.set()
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self, list(self.seen))
+
+        return Main()
+
+    assert trace(program, timeout=13) == {
+        "main": [(4, 0, [4]), (8, 0, [4, 8]), (13, 0, [])],
+        "main.inner": [
+            (1, 0, 11, 1),
+            (3, 0, 12, 2),
+            (6, 0, 13, 3),
+            (8, 0, 14, 4),
+            (10, 0, 11, 5),
+            (12, 0, 12, 6),
+        ],
+    }
+
+
+def test_modes_inside_of_modes() -> None:
+    """Inactive if any mode around is; a reset sends contained modal reactors to their initial mode."""
+
+    def program(rx: Any) -> Any:
+        class Inner(rx.Reactor):
+            x, y = rx.Mode(initial=True), rx.Mode()
+            step = rx.Timer(2, 2)
+
+            @rx.reaction(step, mode=x, effects=y.history)
+            def in_x(self) -> None:
+                note(self, "x")
+                self.y.set()
+
+            @rx.reaction(step, mode=y)
+            def in_y(self) -> None:
+                note(self, "y")
+
+            @rx.reaction(rx.reset, mode=x)
+            def reset_x(self) -> None:
+                note(self, "reset x")
+
+            @rx.reaction(rx.reset, mode=y)
+            def reset_y(self) -> None:
+                note(self, "reset y")
+
+        class Main(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+            away, back, away_again, anew = rx.Timer(5), rx.Timer(8), rx.Timer(11), rx.Timer(12)
+
+            def __init__(self) -> None:
+                with self.on:
+                    self.inner = Inner()
+
+            @rx.reaction(away, away_again, effects=off)
+            def leave(self) -> None:
+                self.off.set()
+
+            @rx.reaction(back, effects=on.history)
+            def resume(self) -> None:
+                self.on.set()
+
+            @rx.reaction(anew, effects=on.reset)
+            def restart(self) -> None:
+                self.on.set()
+
+        return Main()
+
+    assert trace(program, timeout=16) == {
+        "main.inner": [
+            (2, 0, "x"),
+            (4, 0, "y"),
+            (9, 0, "y"),
+            (11, 0, "y"),
+            (12, 1, "reset x"),
+            (14, 0, "x"),
+            (16, 0, "y"),
+        ]
+    }
+
+
+def test_a_self_transition_renews_what_is_pending() -> None:
+    """By reset, also what the active mode itself had scheduled."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            only = rx.Mode(initial=True)
+            with only:
+                tick = rx.Timer(0, 3)
+                act = rx.LogicalAction()
+
+                @rx.reaction(tick, effects=(act, only))
+                def go(self) -> None:
+                    note(self, "tick")
+                    self.act.schedule(delay=2)
+                    if self.tag == (3, 0):
+                        self.only.set()
+
+                @rx.reaction(act)
+                def heard(self) -> None:
+                    note(self, "act")
+
+                @rx.reaction(rx.reset)
+                def again(self) -> None:
+                    note(self, "reset")
+
+        return Main()
+
+    assert trace(program, timeout=7) == {
+        "main": [
+            (0, 0, "tick"),
+            (2, 0, "act"),
+            (3, 0, "tick"),
+            (3, 1, "tick"),
+            (3, 1, "reset"),
+            (5, 0, "act"),
+            (6, 0, "tick"),
+        ]
+    }
+
+
+def test_connections_of_modes_share_a_port() -> None:
+    """Each carries something while its mode is active; and so may a reaction of a mode."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            tick, late, out = rx.Timer(0, 2), rx.Timer(1, 2), rx.Output()
+
+            def __init__(self, first: int) -> None:
+                self.first = first
+
+            @rx.reaction(tick, late, effects=out)
+            def go(self) -> None:
+                if self.tag.time % 2 == self.first:
+                    self.out.set((self.first, self.tag.time))
+
+        class Sink(rx.Reactor):
+            inp = rx.Input()
+
+            @rx.reaction(inp)
+            def hear(self) -> None:
+                note(self, self.inp.value)
+
+        class Main(rx.Reactor):
+            a, b, c = rx.Mode(initial=True), rx.Mode(), rx.Mode()
+            turn = rx.Timer(4, 4)
+            inp = rx.Input()
+
+            def __init__(self) -> None:
+                self.even, self.odd, self.sink = Source(0), Source(1), Sink()
+                rx.connect(self.even.out, self.sink.inp, mode=self.a)
+                with self.b:
+                    rx.connect(self.odd.out, self.sink.inp, after=2)
+                self.add_reaction(self.odd.out, self.third, effects=self.sink.inp, mode=self.c)
+
+            def third(self) -> None:
+                self.sink.inp.set("c")
+
+            @rx.reaction(turn, effects=(a.history, b.history, c.history))
+            def switch(self) -> None:
+                [self.a, self.b, self.c][self.tag.time // 4 % 3].set()
+
+        return Main()
+
+    assert trace(program, timeout=17) == {
+        "main.sink": [
+            (0, 0, (0, 0)),
+            (2, 0, (0, 2)),
+            (4, 0, (0, 4)),
+            (7, 0, (1, 5)),
+            (9, 0, "c"),
+            (11, 0, "c"),
+            (14, 0, (0, 14)),
+            (16, 0, (0, 16)),
+            (17, 0, (1, 7)),
+        ]
+    }
+
+
+def test_startup_of_a_mode_happens_once() -> None:
+    """At its first activation, however it is entered; shutdown only of modes that were entered."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            a, b, c = rx.Mode(initial=True), rx.Mode(), rx.Mode()
+            turn = rx.Timer(1, 1)
+
+            def __init__(self) -> None:
+                for mode in (self.a, self.b, self.c):
+                    self.add_reaction(rx.startup, self.begins, mode=mode)
+                    self.add_reaction(rx.shutdown, self.ends, mode=mode)
+
+            def begins(self) -> None:
+                note(self, "begins")
+
+            def ends(self) -> None:
+                note(self, "ends")
+
+            @rx.reaction(turn, mode=a, effects=b.reset)
+            def go(self) -> None:
+                self.b.set()
+
+            @rx.reaction(turn, mode=b, effects=a.reset)
+            def come(self) -> None:
+                self.a.set()
+
+        return Main()
+
+    assert trace(program, timeout=5) == {"main": [(0, 0, "begins"), (1, 1, "begins"), (5, 0, "ends"), (5, 0, "ends")]}
+
+
+def test_reactions_of_different_modes_are_in_no_order() -> None:
+    """So they cannot be in a causality cycle with each other."""
+
+    class Echo(rx.Reactor):
+        inp, out = rx.Input(int), rx.Output(int)
+
+        @rx.reaction(inp, effects=out)
+        def echo(self) -> None:
+            self.out.set(1)
+
+    class Main(rx.Reactor):
+        a, b = rx.Mode(initial=True), rx.Mode()
+
+        def __init__(self, *, in_modes: bool) -> None:
+            self.echo = Echo()
+            self.add_reaction(self.echo.out, self.hear, mode=self.a if in_modes else None)
+            self.add_reaction(rx.startup, self.speak, effects=self.echo.inp, mode=self.b if in_modes else None)
+
+        def hear(self) -> None: ...
+
+        def speak(self) -> None:
+            self.echo.inp.set(1)
+
+    rx.Graph(Main(in_modes=True))
+    with pytest.raises(rx.CausalityError):
+        rx.Graph(Main(in_modes=False))
+
+
+def test_what_is_wrong_with_modes() -> None:
+    """Each error names the mode, and what to do."""
+
+    class Bare(rx.Reactor):
+        a, b = rx.Mode(), rx.Mode()
+
+    with pytest.raises(
+        rx.DeclarationError, match=r"none of them is the initial one; declare one with rx.Mode\(initial"
+    ):
+        rx.Graph(Bare())
+
+    class Both(rx.Reactor):
+        a, b = rx.Mode(initial=True), rx.Mode(initial=True)
+
+    with pytest.raises(rx.DeclarationError, match="2 of them are the initial one"):
+        rx.Graph(Both())
+
+    class Undeclared(rx.Reactor):
+        a, b = rx.Mode(initial=True), rx.Mode()
+
+        @rx.reaction(rx.startup)
+        def go(self) -> None:
+            self.b.set()
+
+    with pytest.raises(rx.ReactionError, match=r"main.b .* does not declare it; name it in the effects"):
+        rx.run(Undeclared())
+
+    class Two(rx.Reactor):
+        a, b = rx.Mode(initial=True), rx.Mode()
+
+        def __init__(self) -> None:
+            self.x, self.y = Talker(), Talker()
+            self.z = Listener()
+            rx.connect(self.x.out, self.z.inp, mode=self.a)
+            rx.connect(self.y.out, self.z.inp)
+
+    with pytest.raises(rx.WiringError, match=r"two sources"):
+        rx.Graph(Two())
+
+    with pytest.raises(rx.DeclarationError, match=r"rx\.reset, and neither that nor the reactor lies in a mode"):
+        rx.Graph(Resetting())
+
+    with pytest.raises(rx.ArgumentError, match="a reaction enters a mode in one way"):
+
+        class Twice(rx.Reactor):
+            a = rx.Mode(initial=True)
+
+            @rx.reaction(rx.startup, effects=(a.reset, a.history))
+            def go(self) -> None: ...
+
+    with pytest.raises(rx.OutsideReactionError, match="modes are entered by reactions"):
+        Bare().a.set()
+
+
+class Talker(rx.Reactor):
+    out = rx.Output(int)
+
+    @rx.reaction(rx.startup, effects=out)
+    def go(self) -> None:
+        self.out.set(1)
+
+
+class Listener(rx.Reactor):
+    inp = rx.Input(int)
+
+    @rx.reaction(inp)
+    def hear(self) -> None: ...
+
+
+class Resetting(rx.Reactor):
+    @rx.reaction(rx.reset)
+    def go(self) -> None: ...
