@@ -1,17 +1,22 @@
 """What is checked only when asked to (`rx.run(..., debug=True)`), because it is too dear for every day?
 
-Types of objects that are set; values that somebody changed after they were set; ports read that may be absent.
+Types of objects that are set; values that somebody changed after they were set, or kept after the reaction; ports read
+that may be absent.
 """
 
 from __future__ import annotations
 
 import pickle
 import warnings
+import weakref
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from reactors.access import ArrayPort, LivePort, ObjectPort, PicklePort
 from reactors.errors import ReactorWarning, SharedValueError, ValueMismatchError
+from reactors.time import Tag
 
 
 class DebugPort(LivePort):
@@ -145,6 +150,24 @@ class DebugObjectPort(SealedPort, ObjectPort):
 
 class DebugArrayPort(SealedPort, ArrayPort):
     """Arrays are read-only, but tensors cannot be: compared among those who look at the same tag."""
+
+    _lent: tuple[weakref.ref[Any], str] | None = None  # what was read last, and when
+
+    @property
+    def value(self) -> Any:
+        shared = super().value
+        if not isinstance(shared, np.ndarray):
+            return shared
+        view, now = shared[...], str(Tag(*self._engine.tag()))
+        if self._lent is not None and self._lent[1] != now and self._lent[0]() is not None:
+            warnings.warn(
+                f"{self.where()}: somebody still has the value of {self._lent[1]} at {now}; it is a view of memory "
+                "that is written again, and valid during the reaction: keep a copy (value.copy())",
+                ReactorWarning,
+                stacklevel=2,
+            )
+        self._lent = weakref.ref(view), now
+        return view
 
     @property
     def tensor(self) -> Any:

@@ -54,7 +54,7 @@ def _lines(diagram: Diagram) -> Iterator[str]:
     yield "  classDef reaction fill:#1e293b,stroke:#1e293b,color:#ffffff"
     if diagram.workers:
         shown = range(min(diagram.workers, _MOST_WORKERS))
-        yield f'  subgraph {names["legend"]}["{diagram.workers} workers"]'
+        yield f'  subgraph {names["legend"]}["{diagram.workers} worker{"s" * (diagram.workers > 1)}"]'
         yield from (f'    {names[f"legend {worker}"]}["worker {worker}"]:::worker{worker}' for worker in shown)
         yield "  end"
         for worker in range(diagram.workers):

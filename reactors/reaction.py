@@ -149,7 +149,7 @@ def reaction(
 
     It runs at every tag at which one of `triggers` is present, at most once; it may read these and `uses`, and write
     `effects`. The reactions of a class run in the order in which they stand there. One with a `mode` runs only while
-    its reactor is in that mode.
+    its reactor is in that mode. `@name.deadline(...)` below it declares what runs instead when it would begin too late.
 
     >>> import reactors as rx
     >>> class Double(rx.Reactor):

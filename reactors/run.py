@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from reactors.errors import (
     MicrostepLimitError,
     PlacementError,
     ReactionError,
+    ReactorWarning,
     RunWhileImported,
     StructureError,
 )
@@ -115,6 +117,18 @@ def run(
         with contextlib.suppress(servers.ServerDied):  # what is wrong with it is said when it is needed
             servers.warm_up(("reactors.shipping",))  # it starts while the image is made
     program = graph.program
+    if not program.reactions and len(program.reactors) == 1:
+        told = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
+        warnings.warn(told, ReactorWarning, stacklevel=2)
+    where = placed(graph, workers, placement)
+    if workers > 1 and placement == "auto" and len(where) > 1 and not any(where):
+        warnings.warn(
+            f"all {len(where)} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
+            f'itself, only a bank is spread; say placement={{"{program.reactors[-1].path}": 1}} for what is to run '
+            "elsewhere",
+            ReactorWarning,
+            stacklevel=2,
+        )
     physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
     options = Options(
         fast=fast,
@@ -128,7 +142,7 @@ def run(
         virtual_sleep=clock is not None and clock.sleep,
         injections=[] if clock is None else clock.events(graph),
     )
-    image = Image(program, placements.gathered(program, placed(graph, workers, placement)), workers, options)
+    image = Image(program, placements.gathered(program, where), workers, options)
     try:
         memory = Memory.reserve(
             image.size, limit=image.size + (1 << 36 if way == "process" else 0), shares=image.shares

@@ -219,7 +219,7 @@ def test_method_added_as_reaction_uses_what_it_did_not_declare() -> None:
             rx.ArgumentError,
             (
                 "rx.reaction (@five): triggers has 5, of type int; there can be a port, a timer, an action, "
-                "rx.startup or rx.shutdown"
+                "rx.startup, rx.shutdown or rx.reset"
             ),
         ),
         (
@@ -227,7 +227,7 @@ def test_method_added_as_reaction_uses_what_it_did_not_declare() -> None:
             rx.ArgumentError,
             (
                 "rx.reaction (@uncalled): triggers has rx.Input itself; declare one, name = rx.Input(...), and name "
-                "that; there can be a port, a timer, an action, rx.startup or rx.shutdown"
+                "that; there can be a port, a timer, an action, rx.startup, rx.shutdown or rx.reset"
             ),
         ),
         (
@@ -235,7 +235,7 @@ def test_method_added_as_reaction_uses_what_it_did_not_declare() -> None:
             rx.ArgumentError,
             (
                 "rx.reaction (@stoptrigger): triggers has rx.stop, which belongs into effects; there can be a port, a "
-                "timer, an action, rx.startup or rx.shutdown"
+                "timer, an action, rx.startup, rx.shutdown or rx.reset"
             ),
         ),
         (
@@ -243,7 +243,7 @@ def test_method_added_as_reaction_uses_what_it_did_not_declare() -> None:
             rx.ArgumentError,
             (
                 "rx.reaction (@starteffect): effects has rx.startup, which cannot be written; there can be a port, an "
-                "action or rx.stop"
+                "action, a mode or rx.stop"
             ),
         ),
         (

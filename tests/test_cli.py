@@ -280,6 +280,7 @@ def test_parameters_are_read_by_their_types(script: Callable[..., Path]) -> None
 
 def test_parameters_without_a_type_are_python_literals(script: Callable[..., Path]) -> None:
     text = "import reactors as rx\nclass Main(rx.Reactor):\n    def __init__(self, what, *rest): print(repr(what))\n"
+    text += "    @rx.reaction(rx.startup)\n    def begin(self): ...\n"
     script("untyped.py", text)
     for given, shown in (("[1, 2]", "[1, 2]"), ("10 ms", "'10 ms'"), ("3", "3")):
         assert reactors("run", "untyped.py", "--what", given).output.startswith(shown)
