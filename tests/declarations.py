@@ -8,6 +8,7 @@ real thing. It is also what a failing test prints.
 from __future__ import annotations
 
 import linecache
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,13 +60,32 @@ class Port:
 
 
 @dataclass(eq=False)
+class Mode:
+    name: str
+    initial: bool
+
+    def __str__(self) -> str:
+        return f"rx.Mode(initial={self.initial})"
+
+
+@dataclass(eq=False)
+class Transition:
+    mode: Mode
+    how: str  # reset or history
+
+    def __str__(self) -> str:
+        return f"self.{self.mode.name}.{self.how}"
+
+
+@dataclass(eq=False)
 class Timer:
     name: str
     offset: int
     period: int | None
+    mode: Mode | None = None
 
     def __str__(self) -> str:
-        return f"rx.Timer({self.offset}, {self.period})"
+        return f"rx.Timer({self.offset}, {self.period}{inside(self.mode)})"
 
 
 @dataclass(eq=False)
@@ -74,12 +94,13 @@ class Action:
     min_delay: int
     min_spacing: int | None = None
     policy: str = "defer"
+    mode: Mode | None = None
     moments: list[int] | None = None  # of a physical action: when it is scheduled from outside, in every instance
 
     def __str__(self) -> str:
         spacing = "" if self.min_spacing is None else f', min_spacing={self.min_spacing}, policy="{self.policy}"'
         kind = "LogicalAction" if self.moments is None else "PhysicalAction"
-        return f"rx.{kind}(min_delay={self.min_delay}{spacing})"
+        return f"rx.{kind}(min_delay={self.min_delay}{spacing}{inside(self.mode)})"
 
 
 @dataclass(eq=False)
@@ -87,6 +108,7 @@ class Child:
     name: str
     cls: Class
     count: int | None
+    mode: Mode | None = None
 
     def __str__(self) -> str:
         return f"{self.cls.name}()" if self.count is None else f"rx.bank({self.count}, {self.cls.name})"
@@ -135,6 +157,7 @@ class Wire:
     broadcast: bool
     interleaved: bool = False
     physical: bool = False
+    mode: Mode | None = None
 
     def __str__(self) -> str:
         sources = str(self.sources[0]) if len(self.sources) == 1 else f"[{', '.join(map(str, self.sources))}]"
@@ -142,7 +165,7 @@ class Wire:
         broadcast = ", broadcast=True" if self.broadcast else ""
         interleaved = ", interleaved=True" if self.interleaved else ""
         physical = ", physical=True" if self.physical else ""
-        return f"rx.connect({sources}, {self.target}{after}{broadcast}{interleaved}{physical})"
+        return f"rx.connect({sources}, {self.target}{after}{broadcast}{interleaved}{physical}{inside(self.mode)})"
 
 
 Read = Ref | Timer | Action | str  # a str is rx.startup or rx.shutdown
@@ -161,6 +184,8 @@ class Reaction:
     peeks: list[Ref]  # effects at which it looks before it does anything
     stop: int | None
     body: list[list[str]]  # statements, of one or more lines
+    mode: Mode | None = None
+    transitions: list[Transition] = field(default_factory=list)
 
     @property
     def by_call(self) -> bool:
@@ -177,8 +202,10 @@ class Reaction:
             ]
 
         stop = [] if self.stop is None else ["rx.stop" if self.stop == 0 else f"rx.stop.after({self.stop})"]
-        uses, effects = written(self.uses), written(self.effects) + stop
-        return ", ".join(written(self.triggers)), group("uses", uses), group("effects", effects)
+        enters = [prefix + str(x)[5:] for x in self.transitions]
+        uses, effects = written(self.uses), written(self.effects) + enters + stop
+        mode = "" if self.mode is None else f", mode={prefix}{self.mode.name}"
+        return ", ".join(written(self.triggers)), group("uses", uses), group("effects", effects) + mode
 
     def method(self, number: int) -> list[str]:
         everything: list[Read] = [*self.triggers, *self.uses, *self.peeks]
@@ -191,7 +218,13 @@ class Reaction:
             *(f"    stacked({x})" for x in blocks),
             *(f"    scribble({x})" for x in reads if isinstance(x, Ref) and x.port.mutable and x not in self.peeks),
             *(f"    {line}" for statement in self.body for line in statement),
+            *(line for x in self.transitions for line in ("    if dice(40):", f"        self.{x.mode.name}.set()")),
         ]
+
+
+def inside(mode: Mode | None) -> str:
+    """As an argument, which the class rewrites where it stands in __init__."""
+    return "" if mode is None else f", mode=<{mode.name}>"
 
 
 def group(word: str, things: list[str]) -> str:
@@ -201,6 +234,7 @@ def group(word: str, things: list[str]) -> str:
 @dataclass(eq=False)
 class Class:
     name: str
+    modes: list[Mode] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
     timers: list[Timer] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
@@ -214,13 +248,17 @@ class Class:
         return 1 + sum((child.count or 1) * child.cls.reactors for child in self.children)
 
     def __str__(self) -> str:
-        elements = [f"{x.name} = {x}" for x in [*self.ports, *self.timers, *self.actions]]
+        elements = [f"{x.name} = {x}" for x in [*self.modes, *self.ports, *self.timers, *self.actions]]
         late = [self.in_init or reaction.by_call for reaction in self.reactions]
         reactions = sorted(zip(late, self.reactions, strict=True), key=lambda pair: pair[0])
         body = [] if self.in_init else [*elements]
         init = [f"self.{line}" for line in elements] if self.in_init else []
-        init += [f"self.{child.name} = {child}" for child in self.children]
+        for child in self.children:
+            made = f"self.{child.name} = {child}"
+            init += [made] if child.mode is None else [f"with self.{child.mode.name}:", f"    {made}"]
         init += map(str, self.wires)
+        init = [re.sub("<(m[0-9]+)>", r"self.\1", line) for line in init]
+        body = [re.sub("<(m[0-9]+)>", r"\1", line) for line in body]
         methods: list[str] = []
         for number, (by_call, reaction) in enumerate(reactions):
             triggers, uses, effects = reaction.arguments("self." if by_call else "")

@@ -11,7 +11,22 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hypothesis import strategies as st
 
-from tests.declarations import VALUES, Action, Child, Class, Port, Program, Reaction, Read, Ref, Timer, Values, Wire
+from tests.declarations import (
+    VALUES,
+    Action,
+    Child,
+    Class,
+    Mode,
+    Port,
+    Program,
+    Reaction,
+    Read,
+    Ref,
+    Timer,
+    Transition,
+    Values,
+    Wire,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +58,8 @@ def make_class(
 ) -> Class:
     """One class, which may contain those that are known."""
     cls = Class(name, in_init=choose.yes(20))
+    modal = choose.one([0, 0, 0, 0, 2, 3]) if not choose.yes(50) else 0
+    cls.modes = [Mode(f"m{k}", k == 0) for k in range(modal)]
     for direction, most in (("Input", 2), ("Output", 3)):
         cls.ports.extend(
             Port(
@@ -56,14 +73,14 @@ def make_class(
         )
     for k in range(choose.one([0, 1, 1, 2])):
         period = choose.one([None, 3, 1, 2, 7]) if periodic else None
-        cls.timers.append(Timer(f"t{k}", choose.one([0, 0, 1, 2, 5]), period))
+        cls.timers.append(Timer(f"t{k}", choose.one([0, 0, 1, 2, 5]), period, some_mode(choose, cls)))
     for k in range(choose.one([0, 1, 1, 2])):
         spacing = choose.one([0, 1, 2, 4]) if choose.yes(30) else None
         policy = "defer" if spacing is None else choose.one(["defer", "drop", "replace", "update"])
         moments = choose.some([0, 1, 3, 3, 4, 5, 8, 12], 0, 4) if physical and choose.yes(50) else None
-        cls.actions.append(Action(f"a{k}", choose.one([0, 0, 1, 3]), spacing, policy, moments))
+        cls.actions.append(Action(f"a{k}", choose.one([0, 0, 1, 3]), spacing, policy, some_mode(choose, cls), moments))
     for k in range(choose.one([1, 2, 3, 3, 4, 5] if main else [0, 0, 1, 2, 2]) if known else 0):
-        child = Child(f"c{k}", choose.one(known[::-1]), choose.one([None, None, 2, 3, 4]))
+        child = Child(f"c{k}", choose.one(known[::-1]), choose.one([None, None, 2, 3, 4]), some_mode(choose, cls))
         if cls.reactors + (child.count or 1) * child.cls.reactors <= (24 if main else 8):
             cls.children.append(child)
     make_wires(choose, cls, physical=physical)
@@ -72,6 +89,10 @@ def make_class(
         if reaction.triggers:
             cls.reactions.append(reaction)
     return cls
+
+
+def some_mode(choose: Choice, cls: Class) -> Mode | None:
+    return choose.one(cls.modes) if cls.modes and choose.yes(50) else None
 
 
 def of(cls: Class, inward: str, outward: str) -> list[Ref]:
@@ -119,6 +140,7 @@ def make_wires(choose: Choice, cls: Class, *, physical: bool) -> None:
                     wire.broadcast = True
                     break
             first = wire.sources[0]
+            wire.mode = some_mode(choose, cls)
             wire.physical = physical and choose.yes(25)
             wire.interleaved = len(wire.sources) == 1 and first.many and first.several and choose.yes(40)
             cls.wires.append(wire)
@@ -128,7 +150,9 @@ def make_reaction(choose: Choice, cls: Class) -> Reaction:
     """One reaction on what its class has, with a body that perhaps does something to each of its effects."""
     inner = [singled(choose, ref) for ref in of(cls, "Input", "Output")]
     reads: list[Read] = [*inner, *cls.timers, *cls.actions]
-    triggers = choose.some([*reads, choose.one(["rx.startup", "rx.startup", "rx.shutdown"])], 1, 3)
+    mode = some_mode(choose, cls)
+    builtins = ["rx.startup", "rx.startup", "rx.shutdown"] + ["rx.reset"] * (3 if mode else 0)
+    triggers = choose.some([*reads, choose.one(builtins)], 1, 3)
     uses = choose.some([x for x in reads if x not in triggers], 0, 2) if choose.yes(40) else []
     wired = [(wire.target.port, wire.target.child) for wire in cls.wires]
     free = [ref for ref in of(cls, "Output", "Input") if (ref.port, ref.child) not in wired]
@@ -138,7 +162,9 @@ def make_reaction(choose: Choice, cls: Class) -> Reaction:
     body = [make_effect(choose, effect) for effect in effects for _ in range(choose.one([1, 1, 1, 2]))]
     if stop is not None:
         body.append([f"if dice({choose.one([100, 10, 30])}):", "    self.request_stop()"])
-    return Reaction(triggers, uses, effects, peeks, stop, body)
+    enters = choose.some(cls.modes, 0, 2) if choose.yes(60) else []
+    transitions = [Transition(each, choose.one(["reset", "history"])) for each in enters]
+    return Reaction(triggers, uses, effects, peeks, stop, body, mode, transitions)
 
 
 def make_effect(choose: Choice, effect: Ref | Action) -> list[str]:

@@ -41,11 +41,18 @@ def reduced(program: Program, fails: Callable[[Program], bool], seconds: float =
 def cuts_of(program: Program) -> Iterator[Cut]:
     """Everything that can be left out, the larger things first. What others refer to cannot: the rest would not run."""
     for cls in reversed(program.classes):
-        for things in (cls.children, cls.reactions, cls.wires, cls.timers, cls.actions, cls.ports):
+        for things in (cls.children, cls.reactions, cls.wires, cls.timers, cls.actions, cls.ports, cls.modes):
             yield from (without(things, k) for k in range(len(things)))
     for cls in program.classes:
         for reaction in cls.reactions:
-            for parts in (reaction.body, reaction.peeks, reaction.effects, reaction.uses, reaction.triggers):
+            for parts in (
+                reaction.body,
+                reaction.peeks,
+                reaction.transitions,
+                reaction.effects,
+                reaction.uses,
+                reaction.triggers,
+            ):
                 yield from (without(parts, k) for k in range(len(parts)))
         yield from simplifications(cls)
     yield lambda: vars(program).update(keepalive=False)
@@ -69,6 +76,11 @@ def simplifications(cls: Class) -> Iterator[Cut]:
         (cls.ports, {"mutable": False}),
         (cls.wires, {"interleaved": False}),
         (cls.wires, {"physical": False}),
+        (cls.wires, {"mode": None}),
+        (cls.timers, {"mode": None}),
+        (cls.actions, {"mode": None}),
+        (cls.children, {"mode": None}),
+        (cls.reactions, {"transitions": []}),
         (cls.reactions, {"stop": None}),
     ):
         yield from (changed(thing, change) for thing in things)

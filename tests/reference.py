@@ -134,14 +134,16 @@ class State:
         return value
 
 
-class Link(NamedTuple):
+@dataclass(eq=False)
+class Link:
     """A connection of two channels."""
 
     source: Port
     target: Port
     after: int | None
     physical: bool
-    mode: Mode | None  # the one that it was drawn in
+    inside: Mode | None  # the mode that it was drawn in
+    mode: Mode | None = None  # the same, if it is one of the reactor around; one further out shuts off its ends
 
     @property
     def delayed(self) -> bool:
@@ -477,6 +479,15 @@ def elaborate(main: Reactor) -> tuple[list[Reactor], list[Reaction]]:
         for mode in modes(reactor):
             mode.owner = reactor
     enclose(main, None)
+    owner = {id(port): reactor for reactor in everybody for port in elements([reactor])}
+    container = {id(child): reactor for reactor in everybody for child in children(reactor)}
+    for port in elements(everybody):
+        for link in port.incoming if isinstance(port, Port) else []:
+            around = owner[id(link.source)]
+            if isinstance(link.source, Output):
+                around = owner[id(port)] if isinstance(port, Output) else container[id(around)]
+            if link.inside is not None and link.inside.owner is around:
+                link.mode = link.inside
     before: dict[Any, list[Any]] = {}
     for reactor in everybody:
         for r in reactor._reactions:
@@ -493,7 +504,8 @@ def elaborate(main: Reactor) -> tuple[list[Reactor], list[Reaction]]:
     order = graphlib.TopologicalSorter(before).static_order()
     reactions = [x for x in order if isinstance(x, Reaction)]
     # A circle of connections alone is refused, whatever its delays: no reaction writes into it.
-    graphlib.TopologicalSorter({port: [link.source for link in port.incoming] for port in ports}).prepare()
+    # One that belongs to a mode counts as a reaction that does.
+    graphlib.TopologicalSorter({p: [link.source for link in p.incoming if link.mode is None] for p in ports}).prepare()
     return everybody, reactions
 
 
@@ -627,10 +639,10 @@ class Run:
                 self.note(reaction, late=late)
         for x in self.elements:  # what was set and travels with a delay; of several values the last
             for link in x.incoming if isinstance(x, Port) and x in self.visible else []:
-                if link.delayed and link.source.is_present and is_active(self.mode_of(link)):
+                if link.delayed and link.source.is_present and is_active(link.mode):
                     sent = max(self.tag, Tag(self.now, 0)) if link.physical else self.tag
                     arrival = later(sent, link.after or 0)
-                    self.events.append(Event(arrival, x, link.source.sent, self.mode_of(link)))
+                    self.events.append(Event(arrival, x, link.source.sent, link.mode))
         for x in [*self.elements, *(x for _, x in self.builtins)]:
             x.value, x.sent, x.is_present = None, None, False
         self.tags += 1
@@ -639,16 +651,8 @@ class Run:
         """Make an element present, and at once all that it drives without a delay; the last value put stays."""
         element.value, element.sent, element.is_present = value, value, True
         for link in element.outgoing if isinstance(element, Port) else []:
-            if not link.delayed and is_active(self.mode_of(link)):
+            if not link.delayed and is_active(link.mode):
                 self.put(link.target, value)
-
-    def mode_of(self, link: Link) -> Mode | None:
-        """The mode of a connection, if it is one of the reactor around it; a mode further out shuts off its ends."""
-        if link.mode is None:
-            return None
-        ends = [owner for owner in self.reactors for x in elements([owner]) if x is link.source or x is link.target]
-        around = [owner for owner in self.reactors if all(end is owner or end in children(owner) for end in ends)]
-        return link.mode if link.mode.owner in around else None
 
     def sleep(self, seconds: float) -> None:
         self.now += round(seconds * 1e9)

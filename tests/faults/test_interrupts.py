@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import PROC, children
+from reactors.testing import PROC, children
 
 PROGRAM = """
 import signal, sys
