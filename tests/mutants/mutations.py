@@ -1,0 +1,272 @@
+"""Which mistakes could an implementation of the model make? Each as a change of the reference interpreter's text."""
+
+MUTATIONS: dict[str, tuple[str, str]] = {
+    # tags
+    "a positive delay keeps the microstep": (
+        "return Tag(tag.time + delay, 0) if delay",
+        "return Tag(tag.time + delay, tag.microstep) if delay",
+    ),
+    "no delay is the same tag for what is sent": (
+        "arrival = later(sent, link.after or 0)",
+        "arrival = later(sent, link.after or 1)",
+    ),
+    "a delay of zero skips a microstep": (
+        "else Tag(tag.time, tag.microstep + 1)",
+        "else Tag(tag.time, tag.microstep + 2)",
+    ),
+    "the least tag is not the next": (
+        "return min([self.stop, *(event.tag for event in self.events)",
+        "return min([self.stop, *(event.tag for event in self.events[:1])",
+    ),
+    # one tag
+    "all triggers have to be present": (
+        "if causes and (is_active",
+        "if len(causes) == len(reaction.triggers) and (is_active",
+    ),
+    "uses trigger": (
+        "causes = [trigger for trigger in reaction.triggers if",
+        "causes = [trigger for trigger in (*reaction.triggers, *reaction.uses) if",
+    ),
+    "only the first trigger counts": (
+        "for trigger in reaction.triggers if trigger.is_present]",
+        "for trigger in reaction.triggers[:1] if trigger.is_present]",
+    ),
+    "reactions run in reverse": (
+        "for reaction in self.order:\n            causes",
+        "for reaction in reversed(self.order):\n            causes",
+    ),
+    "presence outlives the tag": (
+        "x.value, x.sent, x.is_present = None, None, False",
+        "x.value, x.sent, x.is_present = x.value, x.sent, x.is_present and self.tag.microstep > 3",
+    ),
+    "values outlive the tag": ("x.value, x.sent, x.is_present = None, None, False", "x.is_present = False"),
+    "the first value set stays": (
+        "element.value, element.sent, element.is_present = value, value, True",
+        "if not element.is_present:\n            element.value, element.sent, element.is_present = value, value, True",
+    ),
+    "a value set twice is not passed on": (
+        "for link in element.outgoing if isinstance(element, Port) else []:",
+        "for link in element.outgoing if isinstance(element, Port) and element.value is value else []:\n            if link.target.is_present:\n                continue",
+    ),
+    "an empty value is absent": (
+        "element.value, element.sent, element.is_present = value, value, True",
+        "element.value, element.sent, element.is_present = value, value, value is not None or not isinstance(element, Port)",
+    ),
+    "zero is absent": (
+        "element.value, element.sent, element.is_present = value, value, True",
+        "element.value, element.sent, element.is_present = value, value, not isinstance(value, int) or value != 0",
+    ),
+    "reactions of a reactor run in any order": (
+        "before[r] = [*earlier, *r.triggers, *r.uses]",
+        "before[r] = [*r.triggers, *r.uses]",
+    ),
+    "what a reaction uses may come later": (
+        "before[r] = [*earlier, *r.triggers, *r.uses]",
+        "before[r] = [*earlier, *r.triggers]",
+    ),
+    # events
+    "a second event of one tag is lost": ("self.events.append(event.at(later(self.tag, 0)))", "pass"),
+    "a second event of one tag overwrites": (
+        "self.events.append(event.at(later(self.tag, 0)))",
+        "self.put(element, event.value)",
+    ),
+    "events of one action come out in reverse": (
+        "due = [event for event in self.events if event.tag == self.tag]",
+        "due = [event for event in reversed(self.events) if event.tag == self.tag]",
+    ),
+    "an action's value is lost": (
+        "self.accept(later(self.run.tag, self.min_delay + delay), value)",
+        "self.accept(later(self.run.tag, self.min_delay + delay), None)",
+    ),
+    "the minimal delay is left out": (
+        "self.accept(later(self.run.tag, self.min_delay + delay), value)",
+        "self.accept(later(self.run.tag, delay), value)",
+    ),
+    "the extra delay is left out": (
+        "self.accept(later(self.run.tag, self.min_delay + delay), value)",
+        "self.accept(later(self.run.tag, self.min_delay), value)",
+    ),
+    "the longer of two delays counts": ("self.min_delay + delay), value)", "max(self.min_delay, delay)), value)"),
+    # spacing
+    "spacing is ignored": ("if self.min_spacing is not None:", "if self.min_spacing is not None and False:"),
+    "spacing of zero is none": ("if self.min_spacing is not None:", "if self.min_spacing:"),
+    "spacing counts from the first event": (
+        "self.last = tag\n        self.run.add",
+        "self.last = self.last or tag\n        self.run.add",
+    ),
+    "exactly the spacing is too early": ("earliest > tag.time or", "earliest >= tag.time or"),
+    "drop defers": ('if self.policy == "drop":', 'if self.policy == "never":'),
+    "replace drops": ("events[mine[-1]] = Event(self.last, self, value, self.mode)", "pass"),
+    "replace moves the event": (
+        "events[mine[-1]] = Event(self.last, self, value, self.mode)",
+        "events[mine[-1]] = Event(tag, self, value, self.mode)",
+    ),
+    "update keeps the old event, too": (
+        "if mine:\n                            del events[mine[-1]]",
+        "if mine:\n                            pass",
+    ),
+    "update keeps the old tag": ("del events[mine[-1]]", "tag = events.pop(mine[-1]).tag"),
+    "what is over is replaced": ('if self.policy == "replace" and self.last > now:', 'if self.policy == "replace":'),
+    "deferred to the spacing, not to the next microstep": (
+        "tag = max(Tag(earliest, 0), later(max(now, self.last), 0))",
+        "tag = max(Tag(earliest, 0), tag)",
+    ),
+    # timers
+    "a timer fires once": (
+        "if isinstance(element, Timer) and element.period:",
+        "if isinstance(element, Timer) and element.period and self.tag.time == 0:",
+    ),
+    "a timer forgets its offset": (
+        "self.add(Tag(x.offset, 0) if self.tag < START",
+        "self.add(Tag(0, 0) if self.tag < START",
+    ),
+    "a timer begins after a period": (
+        "self.add(Tag(x.offset, 0) if self.tag < START",
+        "self.add(Tag(x.offset + (x.period or 0), 0) if self.tag < START",
+    ),
+    "the period is one longer": (
+        "self.add(later(self.tag, element.period), element)",
+        "self.add(later(self.tag, element.period + 1), element)",
+    ),
+    # the end
+    "shutdown never runs": ("due += [Event(self.tag, x, None, None) for x in ends]", "pass"),
+    "startup comes late": ("self.add(START, x)", "self.add(Tag(0, 1), x)"),
+    "stop is at the present tag": (
+        "*(later(self.tag, s.delay) for s in self.run.current.stops))",
+        "*(later(self.tag, s.delay) if s.delay else self.tag for s in self.run.current.stops))",
+    ),
+    "stop is a microstep later": (
+        "*(later(self.tag, s.delay) for s in",
+        "*(later(later(self.tag, s.delay), 0) for s in",
+    ),
+    "the last request to stop counts": (
+        "self.run.stop = min(self.run.stop, *(",
+        "self.run.stop = min(*[FOREVER, FOREVER], *(",
+    ),
+    "timeout is a microstep late": (
+        "FOREVER if timeout is None else Tag(timeout, 0)",
+        "FOREVER if timeout is None else Tag(timeout, 1)",
+    ),
+    "timeout is exclusive": (
+        "FOREVER if timeout is None else Tag(timeout, 0)",
+        "FOREVER if timeout is None else Tag(max(0, timeout - 1), 0)",
+    ),
+    "starvation ends at the present tag": (
+        "self.stop = min(self.stop, later(self.tag, 0))\n            after",
+        "self.stop = min(self.stop, later(later(self.tag, 0), 0))\n            after",
+    ),
+    "starvation waits a nanosecond": (
+        "self.stop = min(self.stop, later(self.tag, 0))\n            after",
+        "self.stop = min(self.stop, later(self.tag, 1))\n            after",
+    ),
+    # connections
+    "what travels late is lost if another is under way": (
+        "self.events.append(Event(arrival, x, link.source.sent, link.mode))",
+        "self.events.append(Event(arrival, x, link.source.sent, link.mode)) if not any(e.element is x for e in self.events) else None",
+    ),
+    "delayed values are lost": (
+        "self.events.append(Event(arrival, x, link.source.sent, link.mode))",
+        "self.events.append(Event(arrival, x, None, link.mode))",
+    ),
+    "every delay is a microstep": ("arrival = later(sent, link.after or 0)", "arrival = later(sent, 0)"),
+    "broadcast repeats each": (
+        "zip(itertools.cycle(sources) if broadcast else sources,",
+        "zip([s for s in sources for _ in range(-(-len(targets) // max(1, len(sources))))] if broadcast else sources,",
+    ),
+    "interleaved is not": ("flat(alternating(src) if interleaved else src)", "flat(src)"),
+    "the last channel of a multiport is lost": (
+        "for channel, row in zip(self, value, strict=True):",
+        "for channel, row in list(zip(self, value, strict=True))[:-1]:",
+    ),
+    "a mutable input is shared": ("x.value = copy.deepcopy(x.sent)", "pass"),
+    "an array is shared": (
+        "value = np.array(value, self.dtype)  # a copy",
+        "value = np.asarray(value, self.dtype)  # a copy",
+    ),
+    # physical time
+    "an event from outside takes the next microstep": (
+        "action.accept(max(Tag(when + action.min_delay, 0), later(self.tag, 0)), value)",
+        "action.accept(max(Tag(when + action.min_delay, 1), later(self.tag, 0)), value)",
+    ),
+    "an event from outside has no minimal delay": (
+        "action.accept(max(Tag(when + action.min_delay, 0)",
+        "action.accept(max(Tag(when, 0)",
+    ),
+    "a physical connection is none": ("self.after is not None or self.physical", "self.after is not None"),
+    "a physical connection counts from the tag": (
+        "sent = max(self.tag, Tag(self.now, 0)) if link.physical else self.tag",
+        "sent = self.tag",
+    ),
+    "a deadline is missed when it is met": ("self.now > self.tag.time + ns)", "self.now >= self.tag.time + ns)"),
+    "a deadline is never missed": (
+        "return ns is not None and (ns == 0",
+        "return ns is not None and False and (ns == 0",
+    ),
+    "a deadline of zero is one like others": ("(ns == 0 or self.now", "(self.now"),
+    "both run when a deadline is missed": (
+        "(reaction.late if late and reaction.late else reaction.body)()",
+        "(reaction.late if late and reaction.late else reaction.body)()\n                if late and reaction.late:\n                    reaction.body()",
+    ),
+    "updates of deadlines are forgotten": ("self.run.current.deadline = deadline", "pass"),
+    # modes
+    "history resets": ("if by_reset:\n                    self.renew", "if True:\n                    self.renew"),
+    "reset is history": ("if by_reset:\n                    self.renew", "if False:\n                    self.renew"),
+    "all modes are active": ("return self.owner.current is self and is_active(self.owner.mode)", "return True"),
+    "modes around do not matter": (
+        "return self.owner.current is self and is_active(self.owner.mode)",
+        "return self.owner.current is self",
+    ),
+    "time goes on in modes that were left": (
+        "rest = Tag(left, event.tag.microstep - (0 if left else self.tag.microstep))",
+        "rest = Tag(max(0, left - 1), 1)",
+    ),
+    "events of a mode that is left are lost": ("self.aside.append(event.at(rest))", "pass"),
+    "events of a mode that is left happen": (
+        "self.events = [event for event in self.events if is_active(event.mode)]\n        for event in sorted",
+        "self.events = [event for event in self.events if True]\n        for event in sorted",
+    ),
+    "reset keeps what was put aside": (
+        "self.aside = [event for event in self.aside if not lies_in(event.mode, around)]",
+        "pass",
+    ),
+    "reset keeps what is pending": (
+        "self.events = [event for event in self.events if not lies_in(event.mode, around)]",
+        "pass",
+    ),
+    "reset lets timers go on": ("if lies_in(x.mode, around) and isinstance(x, Timer):", "if False:"),
+    "reset leaves modes inside alone": ("if mode.initial:\n                        reactor.current = mode", "pass"),
+    "reset reactions of modes inside do not run": (
+        "mode.renewed = mode.initial and reactor.mode.renewed",
+        "mode.renewed = False",
+    ),
+    "reset reactions never run": ("(kind is reset and x.mode.renewed)", "(kind is reset and False)"),
+    "startup runs on every entry": ("(kind is startup and not x.mode.entered)", "(kind is startup)"),
+    "startup of a mode runs at the beginning": (
+        "if kind is startup and self.tag < START and is_active(x.mode):",
+        "if kind is startup and self.tag < START:",
+    ),
+    "shutdown of modes never entered": (
+        "if kind is shutdown and (x.mode is None or x.mode.entered)]",
+        "if kind is shutdown]",
+    ),
+    "shutdown of active modes only": ("or any(cause in ends for cause in causes)):", "or False):"),
+    "the first of several modes set counts": (
+        "self.owner.wanted = Transition(self, by_reset)",
+        "self.owner.wanted = self.owner.wanted or Transition(self, by_reset)",
+    ),
+    "a transition takes effect at once": (
+        "self.owner.wanted = Transition(self, by_reset)",
+        "self.owner.wanted = Transition(self, by_reset)\n        self.owner.current = self",
+    ),
+    "state is kept": ("state.renew(reactor)", "pass"),
+    "state is renewed by history": (
+        "if mode is not None and mode.active and mode.renewed:",
+        "if mode is not None and mode.active and self.tag >= START:",
+    ),
+    "connections of modes always carry": ("if not link.delayed and is_active(link.mode):", "if not link.delayed:"),
+    "delayed connections of modes always carry": (
+        "if link.delayed and link.source.is_present and is_active(link.mode):",
+        "if link.delayed and link.source.is_present:",
+    ),
+    "reactions of different modes are in order": ("if reactor.mode in (x.mode, r.mode) or x.mode is r.mode", "if True"),
+}
