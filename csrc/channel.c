@@ -113,10 +113,15 @@ void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap)
 
 /* When a value arrives whose sender's tag does not count: now. In virtual time that is now where it was sent, for a
  * receiver may look at its ring sooner or later. */
-static rx_tag physical_arrival(const rx_worker *w, rx_tag sent, int64_t clock, rx_tag offset)
+static rx_tag physical_arrival(rx_worker *w, rx_tap *tap, rx_tag sent, int64_t clock)
 {
-    if (!w->image->virtual_time) return rx__greatest(rx__tag(rx__add_ns(rx__now(w), offset.time), 0), rx__next_microstep(w->tag));
-    return rx__plus(rx__greatest(rx__tag(clock, 0), sent), offset);
+    rx_tag arrival;
+    if (w->image->replaying)
+        return tap->arrived < tap->n_arrivals ? RX_AT(rx_tag, w->base, tap->arrivals)[tap->arrived++] : rx__forever();
+    if (w->image->virtual_time) arrival = rx__plus(rx__greatest(rx__tag(clock, 0), sent), tap->offset);
+    else arrival = rx__greatest(rx__tag(rx__add_ns(rx__now(w), tap->offset.time), 0), rx__next_microstep(w->tag));
+    if (w->record >= 0) rx__log_arrival(w, tap, arrival);
+    return arrival;
 }
 
 /* A value that left at [sent] reaches this worker: to every place it goes to here. */
@@ -132,7 +137,7 @@ static void arrive(rx_worker *w, uint32_t number, rx_tag sent, int64_t clock, ui
         }
         rx_tag arrival = rx__plus(sent, tap->offset);
         uint64_t value = payload;
-        if (tap->physical) arrival = physical_arrival(w, sent, clock, tap->offset);
+        if (tap->physical) arrival = physical_arrival(w, tap, sent, clock);
         if (tap->cell == RX_STOP) {
             w->stop = rx__least(w->stop, arrival);
             continue;

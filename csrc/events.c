@@ -13,6 +13,7 @@ rx_tag rx__own_next(const rx_worker *w)
         int64_t time = RX_AT(rx_injection, w->base, w->t->injections)[w->injected].time;
         next = rx__least(next, rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag)));
     }
+    if (w->replayed < w->t->n_replayed) next = rx__least(next, RX_AT(rx_replayed, w->base, w->t->replayed)[w->replayed].tag);
     return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;
 }
 
@@ -48,6 +49,7 @@ static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
     cell->stamp = w->stamp;
     cell->payload = payload;
     rx__trigger(w, cell);
+    if (w->record >= 0 && cell->action != RX_NONE && w->actions[cell->action].physical) rx__log_action(w, cell);
     if (given_back(w, cell, payload)) hold(w, cell->tap, payload);
     if (cell->period) rx__queue(w, rx__tag(rx__add_ns(w->tag.time, cell->period), 0), (uint32_t)(cell - w->cells), 0);
 }
@@ -81,7 +83,7 @@ void rx__deliver(rx_worker *w, uint32_t number, rx_tag nominal, uint64_t payload
 }
 
 /* Takes one due event: present now, or moved on if the cell has one already. */
-static inline void take(rx_worker *w, uint32_t number, uint64_t payload)
+static void take(rx_worker *w, uint32_t number, uint64_t payload)
 {
     rx_cell *cell = &w->cells[number];
     if (cell->stamp != w->stamp)
@@ -122,6 +124,7 @@ void rx__start_tag(rx_worker *w, rx_tag g)
         rx__heap_pop(&w->heap);
         take(w, number, e.payload);
     }
+    if (w->replayed < w->t->n_replayed) rx__take_replayed(w, take);
     for (uint32_t i = 0; i < due.n; i++) take(w, due.items[i].cell, due.items[i].payload);
     if (rx__equal(g, w->stop)) {
         take(w, w->t->shutdown, 0);

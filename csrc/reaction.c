@@ -122,13 +122,21 @@ static inline void close_doors(rx_worker *w, const rx_reaction *r, uint32_t inde
     record(w, r, p, late);
 }
 
+static int missed(rx_worker *w, const rx_reaction *r, uint32_t index)
+{
+    if (w->image->replaying) return rx__was_late(w, index);
+    return !r->deadline || rx_physical_time(w) > rx__add_ns(w->tag.time, r->deadline);
+}
+
 int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
 {
     const rx_reaction *r = &w->reactions[index];
     uint32_t body = index;
     w->partial[0] = open_doors(w, r);
-    if (r->deadline != INT64_MAX && (!r->deadline || rx_physical_time(w) > rx__add_ns(w->tag.time, r->deadline)))
+    if (r->deadline != INT64_MAX && missed(w, r, index)) {
         body += w->t->n_reactions;
+        if (w->record >= 0) rx__log_late(w, index);
+    }
     w->batch[0] = body;
     w->n_batch = 1;
     *w->current = index;

@@ -114,6 +114,8 @@ struct rx_worker {
     /* time */
     int64_t clock;            /* last reading, since the start */
     uint32_t injected;        /* so many of what is known to come from outside has come */
+    uint32_t replayed, late;  /* so many of what was recorded */
+    int record;               /* where to record what comes from outside; -1: nowhere */
     int64_t spin;             /* how long to spin now: between a sixteenth of image->spin_ns and all of it */
     int64_t until;            /* what is waited for, since the start; INT64_MAX: nothing */
     int64_t dispatched;       /* when the reaction being timed began; 0: not timed */
@@ -127,7 +129,7 @@ struct rx_worker {
 /* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
 static inline int rx__idle(const rx_worker *w)
 {
-    return !w->heap.n && !w->soon.n && !w->beyond && w->injected == w->t->n_injections;
+    return !w->heap.n && !w->soon.n && !w->beyond && w->injected == w->t->n_injections && w->replayed == w->t->n_replayed;
 }
 
 /* Physical time, ns since the start. */
@@ -174,7 +176,7 @@ static inline int rx__sample_now(rx_worker *w)
  * to its timeout while there is nothing else to do. */
 static inline int rx__need_not_wait(const rx_worker *w)
 {
-    return w->image->fast && !(w->image->keepalive && rx__idle(w));
+    return w->image->fast && (w->image->replaying || !(w->image->keepalive && rx__idle(w)));
 }
 
 /* worker.c */
@@ -197,6 +199,13 @@ void rx__end_tag(rx_worker *w);
 void rx__schedule(rx_worker *w, uint32_t action, int64_t delay, uint64_t payload);
 int rx__inject(rx_worker *w);
 int rx__accept(rx_worker *w, uint32_t action, rx_tag tag, uint64_t payload);     /* 0: the payload is not kept */
+
+/* record.c */
+void rx__log_action(rx_worker *w, const rx_cell *cell);
+void rx__log_arrival(rx_worker *w, const rx_tap *tap, rx_tag arrival);
+void rx__log_late(rx_worker *w, uint32_t reaction);
+void rx__take_replayed(rx_worker *w, void (*take)(rx_worker *, uint32_t, uint64_t));
+int rx__was_late(rx_worker *w, uint32_t reaction);
 
 /* modes.c */
 void rx__start_modes(rx_worker *w);

@@ -19,10 +19,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 from numpy import ndarray
 
-from reactors.errors import ActionValueError, OutsideReactionError, UndeclaredAccessError, ValueMismatchError
+from reactors.errors import (
+    ActionValueError,
+    OutsideReactionError,
+    ReplayError,
+    UndeclaredAccessError,
+    ValueMismatchError,
+)
 from reactors.time import duration
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
+from reactors_runtime.plain import decode, encode
 from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
@@ -391,6 +398,19 @@ def checked_delay(delay: Any, action: Any) -> int:
         raise ActionValueError(str(error)) from None
 
 
+def recordable(value: Any, action: Any) -> bytes:
+    """A value of a physical action as it is kept in a log, or an error that names the action."""
+    if value is None:
+        return b""
+    try:
+        return encode(value)
+    except TypeError as error:
+        raise ReplayError(
+            f"{action.where()}: its value cannot be recorded: {error}; schedule it with plain values, and make of them "
+            "what you need in the reaction"
+        ) from None
+
+
 class LivePhysicalAction(Live):
     """Takes events from any thread of its process."""
 
@@ -399,6 +419,7 @@ class LivePhysicalAction(Live):
     _worker: int
     _waiting: dict[int, Any]  # values on their way, by number
     _numbers: ClassVar[Any] = itertools.count(1)
+    _plain: bool = False  # values are such that can be recorded, and travel as that
     _shown: int = 0
 
     value = Door._value
@@ -406,7 +427,7 @@ class LivePhysicalAction(Live):
     def _get(self) -> Any:
         where = self._engine.where[self._door]
         if where & OUTSIDE:
-            return loads(outside(where))
+            return decode(bytes(outside(where))) if self._plain else loads(outside(where))
         if self._shown != where:
             self._waiting.pop(self._shown, None)
             self._shown = where
@@ -414,6 +435,8 @@ class LivePhysicalAction(Live):
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
+        if self._plain:
+            return engines.send(self._memory, self._worker, self._action, ns, data=recordable(value, self))
         number = 0
         if value is not None:
             number = next(self._numbers)
@@ -429,7 +452,7 @@ class DistantPhysicalAction(LivePhysicalAction):
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
-        data = b"" if value is None else dumps(value)
+        data = recordable(value, self) if self._plain else b"" if value is None else dumps(value)
         return engines.send(self._memory, self._worker, self._action, ns, data=data)
 
 

@@ -129,7 +129,8 @@ class Binding:
         for worker, part in enumerate(image.parts):
             for element, action in part.actions.items():
                 if image.program.elements[element].kind == Kind.PHYSICAL_ACTION:
-                    live = {"_memory": memory, "_worker": worker, "_action": action}
+                    plain = image.options.plain
+                    live = {"_memory": memory, "_worker": worker, "_action": action, "_plain": plain}
                     self._revive(self.objects[element], worker, access.DistantPhysicalAction, live)
 
     def detach(self) -> None:
@@ -151,7 +152,8 @@ class Binding:
             return access.LiveLogicalAction, {}, way
         if isinstance(thing, PhysicalAction):
             live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
-            return access.LivePhysicalAction, {**live, "_waiting": {}}, {}
+            plain = engine.image.options.plain
+            return access.LivePhysicalAction, {**live, "_waiting": {}, "_plain": plain}, {}
         return access.LiveTimer, {}, {}
 
     def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.access import recordable
 from reactors.actions import PhysicalAction
 from reactors.errors import ArgumentError, StructureError
 from reactors.time import Duration, duration
@@ -38,18 +39,21 @@ class VirtualClock:
         if not isinstance(sleep, bool):
             raise ArgumentError(f"sleep of rx.VirtualClock is {sleep!r}; write True or False")
         self.sleep = sleep
-        self._events: list[tuple[int, PhysicalAction[Any], bytes]] = []
+        self._events: list[tuple[int, PhysicalAction[Any], Any]] = []
 
     def at(self, when: Duration, action: PhysicalAction[Any], value: Any = None) -> None:
         """Schedules a physical action as if somebody outside did so `when` after the start of each run."""
         if getattr(action, "word", None) != PhysicalAction.word:
             raise ArgumentError(f"VirtualClock.at takes a physical action of a reactor, and was given {action!r}")
         ns = duration(when, "time of VirtualClock.at", action.where())
-        self._events.append((ns, action, b"" if value is None else dumps(value)))
+        self._events.append((ns, action, value))
 
-    def events(self, graph: Graph) -> list[tuple[int, int, bytes]]:
-        """Time, element and value of what is to come from outside, in order."""
+    def events(self, graph: Graph, *, plain: bool) -> list[tuple[int, int, bytes]]:
+        """Time, element and value of what is to come from outside, in order; values as they are recorded if `plain`."""
         for _, action, _ in self._events:
             if action._element < 0 or graph.elements[action._element] is not action:
                 raise StructureError(f"VirtualClock.at: {action.where()} does not belong to the program that is run")
-        return [(ns, action._element, value) for ns, action, value in sorted(self._events, key=lambda event: event[0])]
+        return [
+            (ns, action._element, recordable(value, action) if plain else b"" if value is None else dumps(value))
+            for ns, action, value in sorted(self._events, key=lambda event: event[0])
+        ]

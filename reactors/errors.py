@@ -102,6 +102,10 @@ class PlacementError(ReactorError, ValueError):
     """A placement that names no reactor, or a worker that there is not."""
 
 
+class ReplayError(ReactorError):
+    """A log that cannot be replayed with this program, or a value that cannot be recorded."""
+
+
 class ReactionError(ReactorError):
     """An exception in a reaction: which one, at which tag; the exception itself is the `__cause__`."""
 

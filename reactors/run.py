@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reactors import record as logs
 from reactors.bank import Bank
 from reactors.binding import Binding, Context, settle
 from reactors.clock import VirtualClock
@@ -66,6 +67,8 @@ def run(
     seed: int = 0,
     placement: str | Mapping[str, int] | Callable[[str], int | None] = "auto",
     clock: VirtualClock | None = None,
+    record: str | os.PathLike[str] | None = None,
+    replay: str | os.PathLike[str] | None = None,
     trace: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[Tag, float, float | None], None] | None = None,
     debug: bool = False,
@@ -76,7 +79,8 @@ def run(
     `workers` run reactions at the same time, in this thread if there is one, else in processes (`backend`). `fast` does
     not wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when
     nothing else is left (by default if the program has any). `placement` maps paths of reactors to workers where "auto"
-    will not do. `clock` lets time pass only when nobody has anything to do. `trace` names a file for a timeline that
+    will not do. With a `clock`, time passes only when nobody has anything to do. `record` names a file for what comes
+    from outside, and `replay` one from which that is taken instead. `trace` names a file for a timeline that
     chrome://tracing and Perfetto show. `progress` draws a line, or calls a function with the tag, the seconds since the
     start, and how much of the timeout is over. `debug` checks what is too dear to check every day: types on ports,
     shared values that are changed. `max_microsteps` at one time is an error. Numeric libraries use one thread in each
@@ -99,15 +103,10 @@ def run(
     not_while_importing()
     checked(workers, backend, seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)
-    writable(trace)
+    writable(trace, "trace")
+    outside_world(fast, clock, record, replay)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     graph = main if isinstance(main, Graph) else Graph(whole(main), debug=debug)
-    if clock is not None and not isinstance(clock, VirtualClock):
-        raise ArgumentError(f"clock of rx.run is {clock!r}; give an rx.VirtualClock, or leave it out")
-    if clock is not None and fast:
-        raise ArgumentError(
-            "rx.run with fast=True does not look at the clock, so a VirtualClock has no effect; drop one"
-        )
     if any(reactor._engine is not None for reactor in graph.reactors):
         raise StructureError(f"{graph.main.path} is running already; wait for its end, or make another one")
     way = chosen(backend, workers)
@@ -117,18 +116,9 @@ def run(
         with contextlib.suppress(servers.ServerDied):  # what is wrong with it is said when it is needed
             servers.warm_up(("reactors.shipping",))  # it starts while the image is made
     program = graph.program
-    if not program.reactions and len(program.reactors) == 1:
-        told = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
-        warnings.warn(told, ReactorWarning, stacklevel=2)
     where = placed(graph, workers, placement)
-    if workers > 1 and placement == "auto" and len(where) > 1 and not any(where):
-        warnings.warn(
-            f"all {len(where)} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
-            f'itself, only a bank is spread; say placement={{"{program.reactors[-1].path}": 1}} for what is to run '
-            "elsewhere",
-            ReactorWarning,
-            stacklevel=2,
-        )
+    if placement == "auto":
+        warn_of_idleness(graph, where, workers)
     physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
     options = Options(
         fast=fast,
@@ -140,13 +130,17 @@ def run(
         trace=1 << 16 if trace is not None else 0,
         virtual_time=clock is not None,
         virtual_sleep=clock is not None and clock.sleep,
-        injections=[] if clock is None else clock.events(graph),
+        injections=[] if clock is None else clock.events(graph, plain=record is not None),
     )
+    if record is not None:
+        options.record = logs.begin(record, graph, seed, fast=fast)
+    if replay is not None:
+        recorded = logs.read(replay, graph)
+        seed, options.replay, options.fast, options.keepalive = recorded.seed, recorded.replay, True, True
     image = Image(program, placements.gathered(program, where), workers, options)
     try:
-        memory = Memory.reserve(
-            image.size, limit=image.size + (1 << 36 if way == "process" else 0), shares=image.shares
-        )
+        spills = way == "process" or options.plain  # values that may outgrow their places
+        memory = Memory.reserve(image.size, limit=image.size + (1 << 36 if spills else 0), shares=image.shares)
     except OutOfMemory as error:
         raise MemoryTooSmall(f"{graph.main.path}: {error}") from None
     with memory:
@@ -165,7 +159,10 @@ def run(
                 from reactors.timeline import write
 
                 write(trace, graph, image, memory)
-        return collect(image, memory, seed, way)
+        result = collect(image, memory, seed, way)
+        if options.record is not None:
+            logs.finish(options.record, result)
+        return result
 
 
 # ---- backends ----
@@ -304,10 +301,39 @@ def switches(**given: object) -> None:
             raise ArgumentError(f"{name} of rx.run is {value!r}, of type {type(value).__name__}; write True or False")
 
 
-def writable(trace: str | os.PathLike[str] | None) -> None:
+def writable(file: str | os.PathLike[str] | None, what: str) -> None:
     """Refuse before the run what could not be written after it."""
-    if trace is not None and not (folder := Path(trace).parent).is_dir():
-        raise ArgumentError(f"trace of rx.run is {os.fspath(trace)!r}, but there is no folder {str(folder)!r}; make it")
+    if file is not None and not (folder := Path(file).parent).is_dir():
+        raise ArgumentError(f"{what} of rx.run is {os.fspath(file)!r}, but there is no folder {str(folder)!r}; make it")
+
+
+def outside_world(fast: bool, clock: object, record: str | os.PathLike[str] | None, replay: object) -> None:
+    """Refuse what cannot go together."""
+    writable(record, "record")
+    if clock is not None and not isinstance(clock, VirtualClock):
+        raise ArgumentError(f"clock of rx.run is {clock!r}; give an rx.VirtualClock, or leave it out")
+    if clock is not None and fast:
+        raise ArgumentError(
+            "rx.run with fast=True does not look at the clock, so a VirtualClock has no effect; drop one"
+        )
+    if replay is not None and (record is not None or clock is not None):
+        raise ArgumentError("rx.run with replay= takes everything from the log; leave clock= and record= out")
+
+
+def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
+    """Warn where nothing will happen, or nothing at the same time."""
+    program = graph.program
+    if not program.reactions and len(where) == 1:
+        told = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
+        warnings.warn(told, ReactorWarning, stacklevel=3)
+    if workers > 1 and len(where) > 1 and not any(where):
+        warnings.warn(
+            f"all {len(where)} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
+            f'itself, only a bank is spread; say placement={{"{program.reactors[-1].path}": 1}} for what is to run '
+            "elsewhere",
+            ReactorWarning,
+            stacklevel=3,
+        )
 
 
 def chosen(backend: str, workers: int) -> str:

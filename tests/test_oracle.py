@@ -23,6 +23,8 @@ from tests.reduction import reduced
 from tests.ways import Trace, Way, logs_of, paths_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.declarations import Program
 
 THREADS = [Way("thread", workers) for workers in (2, 3, 8, 1)]
@@ -138,10 +140,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seed", range(metafunc.config.option.programs))
 
 
-def test_program(seed: int) -> None:
+def test_program(seed: int, tmp_path: Path) -> None:
     program = random_program(seed)
     for way in ways(seed):
         check(program, way)
+    if program.physical:
+        check_replay(program, ways(seed), tmp_path / "log")
+
+
+def check_replay(program: Program, ways: list[Way], file: Path) -> None:
+    """What one way recorded, all others replay."""
+    expected = judged(program)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rx.ReactorWarning)
+        main = program.main(rx)
+        clock = program.clock(rx, main)
+        ways[1].run(
+            main, list(expected.logs), timeout=program.timeout, keepalive=program.keepalive, clock=clock, record=file
+        )
+        for way in ways:
+            again = program.main(rx)
+            result = way.run(again, list(expected.logs), replay=file)
+            found = Outcome(result.digest, result.reactions, logs_of(again, list(expected.logs)))
+            assert found == expected, f"{program!r}\n{way}\n{difference(expected, found)}"
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -614,7 +614,7 @@ static inline void write_cells(build *b, int worker)
         if (part->action_of[e] < 0) continue;
         cells[cell].action = (uint32_t)part->action_of[e];
         actions[part->action_of[e]] =
-            (rx_action){one->min_delay, -1, {-1, 0}, (uint32_t)cell, (uint32_t)door, one->kind == PHYSICAL_ACTION, RX_DEFER};
+            (rx_action){one->min_delay, -1, {-1, 0}, (uint32_t)cell, (uint32_t)door, one->kind == PHYSICAL_ACTION, 0, RX_DEFER, 0};
     }
     uint32_t n_taps = 0;
     rx_tap *taps = calloc(MOST * 4, sizeof *taps);
@@ -624,7 +624,7 @@ static inline void write_cells(build *b, int worker)
                 const way *way = &b->sources[i].ways[k];
                 if (way->number != sub || way->worker != worker) continue;
                 if (way->cell != (int)RX_STOP) cells[way->cell].tap = n_taps;
-                taps[n_taps++] = (rx_tap){way->offset, 0, (uint32_t)way->cell, (uint32_t)way->physical, sub, 0};
+                taps[n_taps++] = (rx_tap){way->offset, 0, (uint32_t)way->cell, (uint32_t)way->physical, sub, RX_NONE, 0, 0, 0};
                 assert(n_taps < MOST * 4);
             }
     rx_tables *t = part->tables;

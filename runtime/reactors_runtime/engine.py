@@ -7,6 +7,7 @@ to do. No C code calls Python. This module and `tables`/`image` are all that tou
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ class Engine:
         self.stores = Stores(self)
         self.renewals: dict[int, list[Callable[[], None]]] = {}  # mode -> what to do when it is entered by reset
         self._modes: dict[int, int] | None = None
+        self._record = -1  # the log
         self.failed = False
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
@@ -160,6 +162,9 @@ class Engine:
 
         After a failure here or elsewhere the shutdown reactions have run; what they raise is added as a note.
         """
+        if self.image.options.record is not None:
+            self._record = os.open(self.image.options.record, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            lib.rx_record_to(self.core, self._record)
         if self.image.options.virtual_sleep:
             with virtual_sleep(self.sleep):
                 self._run([*bodies, *late])
@@ -172,6 +177,10 @@ class Engine:
         while True:
             try:
                 if code < 0 and code != lib.RX_INTERRUPTED:
+                    if failure is None and code == lib.RX_NOT_RECORDED:
+                        failure = OSError(
+                            f"worker {self.worker}: the log {self.image.options.record} cannot be written"
+                        )
                     if failure is None and code == lib.RX_NO_MEMORY:
                         failure = MemoryError(f"worker {self.worker}: no memory for more pending events")
                     self._fail(ABORTED)
@@ -260,6 +269,9 @@ class Engine:
             lib.rx_close(self.core)
             self.core = ffi.NULL
         self.stores.close()
+        if self._record >= 0:
+            os.close(self._record)
+            self._record = -1
         del self.base, self.doors, self.where, self.batch, self.current, self.now, self._deadlines
 
 

@@ -35,6 +35,16 @@ _RECORD = 512  # bytes of the slot of an object on its way to another process, h
 
 
 @dataclass(slots=True)
+class Replay:
+    """What came from outside in the run that is replayed: numbers are those of the program, tags (ns, microstep)."""
+
+    events: list[tuple[tuple[int, int], int, bytes]]  # tag, physical action, value or nothing; by tag
+    arrivals: dict[int, list[tuple[int, int]]]  # port -> the tags at which values arrived over physical connections
+    late: list[tuple[tuple[int, int], int]]  # tag, reaction that missed its deadline; by tag
+    stop: tuple[int, int]  # the last tag, for whatever reason it was that
+
+
+@dataclass(slots=True)
 class Options:
     """What `rx.run` was asked for, as far as the core needs to know."""
 
@@ -47,7 +57,14 @@ class Options:
     trace: int = 0  # spans to keep for each worker, a power of two
     virtual_time: bool = False  # the clock stands still while anybody works
     virtual_sleep: bool = False  # then: time.sleep in a reaction makes it later for its worker
+    record: str | None = None  # the file to which what comes from outside is appended
+    replay: Replay | None = None
     injections: Sequence[tuple[int, int, bytes]] = ()  # then: (ns, physical action, pickled value or nothing), by time
+
+    @property
+    def plain(self) -> bool:
+        """Whether values of physical actions are such that can be recorded."""
+        return self.record is not None or self.replay is not None
 
 
 @dataclass(slots=True)
@@ -59,9 +76,8 @@ class Source:
     number: int  # among the worker's sources
     cell: int
     writers: list[int] = field(default_factory=list)  # local reactions
-    taps: dict[int, dict[tuple[Offset, bool, int], int]] = field(
-        default_factory=dict
-    )  # worker -> (offset, physical, mode) -> cell
+    # worker -> (offset, physical, mode, port if it has a tap of its own) -> cell
+    taps: dict[int, dict[tuple[Offset, bool, int, int], int]] = field(default_factory=dict)
     mode: int = lib.RX_PLAIN
     slots: int = 1
     data: int = 0
@@ -143,7 +159,7 @@ class Image:
                     stop = Source(-1, worker, len(part.sources), self._new_cell(worker), [local])
                     part.sources.append(stop)
                     for other in range(self.workers):
-                        stop.taps[other] = {(offset, False, -1): STOP}
+                        stop.taps[other] = {(offset, False, -1, -1): STOP}
                     self.stops.append((stop, offset))
                     self._stop_cells[worker, local] = stop.cell
 
@@ -173,9 +189,10 @@ class Image:
             cell = source.cell
         else:
             taps = source.taps.setdefault(worker, {})
-            cell = taps.get((e.offset, e.physical, e.mode), -1)
+            key = e.offset, e.physical, e.mode, element if e.physical and self.options.plain else -1
+            cell = taps.get(key, -1)
             if cell < 0:
-                cell = taps[e.offset, e.physical, e.mode] = self._new_cell(worker)
+                cell = taps[key] = self._new_cell(worker)
             self.parts[worker].physical |= e.physical and not self.options.virtual_time
         self._cell_of[worker][element] = cell
         return cell
@@ -279,7 +296,7 @@ class Image:
         soon = all(
             not physical and offset[0] == 0 and offset[1] <= 1
             for taps in source.taps.values()
-            for offset, physical, _ in taps
+            for offset, physical, *_ in taps
         )
         if soon:
             return 8 if size <= 1 << 16 else 4 if size <= 1 << 20 else 2
@@ -312,9 +329,10 @@ class Image:
         for worker, part in enumerate(self.parts):
             self._plan_waits(worker, part)
 
-    def _least(self, offset: Offset, physical: bool, _: int = -1) -> Offset | None:
+    def _least(self, offset: Offset, physical: bool, *_: int) -> Offset | None:
         """The least that a value is late on its way; None where only the clock of the receiver says."""
-        return offset if self.options.virtual_time or not physical else None
+        known = self.options.virtual_time or self.options.replay is not None
+        return offset if known or not physical else None
 
     def _plan_waits(self, worker: int, part: Worker) -> None:
         rows = self._rows[worker]
@@ -382,8 +400,9 @@ class Image:
                 at = len(rows["lists"])
                 for consumer in sorted(source.taps):
                     first = len(taps[consumer])
-                    for (offset, physical, _), cell in source.taps[consumer].items():
-                        taps[consumer].append([*offset, 0, cell, int(physical), len(self.subs), 0])
+                    for (offset, physical, _, element), cell in source.taps[consumer].items():
+                        row = [*offset, 0, cell, int(physical), len(self.subs), element if element >= 0 else NONE]
+                        taps[consumer].append([*row, 0, 0, 0])
                     rows["lists"].append(len(self.subs))
                     self.subs.append((source, consumer, [first, len(source.taps[consumer])]))
                 self.sub_lists[id(source)] = at, len(source.taps)
@@ -421,9 +440,20 @@ class Image:
         at["stats"] = self._take(tables.STATS.itemsize * len(part.reactions))
         at["now"] = self._take(tables.TAG.itemsize)
         at["current"] = self._take(8)
-        mine = [(time, part.actions[e], value) for time, e, value in self.options.injections if e in part.actions]
-        at["injections"] = self._take(tables.INJECTION.itemsize * len(mine))
-        part.injections = [(time, self._take(len(value)), value, action) for time, action, value in mine]
+        events = [(time, part.actions[e], value) for time, e, value in self.options.injections if e in part.actions]
+        at["injections"] = self._take(tables.INJECTION.itemsize * len(events))
+        part.injections = [(time, self._take(len(value)), value, action) for time, action, value in events]
+        replay = self.options.replay
+        if replay is not None:
+            for tap in rows["taps"]:
+                tags = replay.arrivals.get(tap[6], [])
+                tap[7:9] = self._take(tables.TAG.itemsize * len(tags)), len(tags)
+            happened = [(tag, value, part.actions[e]) for tag, e, value in replay.events if e in part.actions]
+            rows["replayed"] = [(tag, self._take(len(value)), value, action) for tag, value, action in happened]
+            mine = {number: local for local, number in enumerate(part.reactions)}
+            rows["late"] = [(tag, mine[number]) for tag, number in replay.late if number in mine]
+        at["replayed"] = self._take(tables.REPLAYED.itemsize * len(rows["replayed"]))
+        at["late"] = self._take(tables.REPLAYED.itemsize * len(rows["late"]))
         at["trace"] = self._take(64 + self.options.trace * tables.SPAN.itemsize) if self.options.trace else 0
         self._inbox = 1024
         has_inbox = any(self.program.elements[e].kind == Kind.PHYSICAL_ACTION for e in part.actions)
@@ -470,8 +500,11 @@ class Image:
         image.workers, image.fast, image.keepalive = self.workers, options.fast, options.keepalive
         image.traced = bool(options.trace)
         image.virtual_time, image.changes = options.virtual_time, 1
+        image.replaying = options.replay is not None
         image.spin_ns, image.max_microsteps = options.spin, options.max_microsteps
         image.timeout.time = FOREVER if options.timeout is None else options.timeout
+        if options.replay is not None:
+            image.timeout.time, image.timeout.microstep = options.replay.stop
         for name, offset in self.at.items():
             setattr(image, name, offset)
         image.n_subs, image.n_reactors = len(self.subs), len(self.program.reactors)
@@ -529,7 +562,8 @@ class Image:
             cells[part.door_cells[door]][6] = number
             e = elements[element]
             physical = int(e.kind == Kind.PHYSICAL_ACTION)
-            actions.append((e.min_delay, e.min_spacing, (-1, 0), part.door_cells[door], door, physical, int(e.policy)))
+            spacing = e.min_delay, e.min_spacing, (-1, 0)
+            actions.append((*spacing, part.door_cells[door], door, physical, element, int(e.policy), 0))
         for element, door in part.doors.items():
             cells[part.door_cells[door]][8] = elements[element].period or cells[part.door_cells[door]][8]
         modes, machines = self._modes(worker, part, cells, fans)
@@ -549,6 +583,7 @@ class Image:
             fill(memory, at[name], [((w[0], w[1]), w[2], w[3]) for w in rows[name]], tables.WAIT)
         fill(memory, at["timers"], list(map(tuple, rows["timers"])), tables.TIMER)
         fill(memory, at["actions"], actions, tables.ACTION)
+        self._write_replay(memory, rows, at)
         injections = [(time, where, len(value), action, 0) for time, where, value, action in part.injections]
         fill(memory, at["modes"], modes, tables.MODE)
         fill(memory, at["machines"], machines, tables.MACHINE)
@@ -565,11 +600,22 @@ class Image:
         row["n_timers"], row["n_actions"] = len(rows["timers"]), len(actions)
         row["n_stop_waits"], row["n_injections"] = len(rows["stop_waits"]), len(injections)
         row["n_modes"], row["n_machines"] = len(modes), len(machines)
+        row["n_replayed"], row["n_late"] = len(rows["replayed"]), len(rows["late"])
         for name, offset in at.items():
             row[name] = offset
         row["n_trace"], row["startup"], row["shutdown"] = self.options.trace, _STARTUP, _SHUTDOWN
         row["physical"], row["inbox_capacity"] = part.physical, self._inbox
         tables.view(memory, self.at["tables"], self.workers, tables.TABLES)[worker] = row[0]
+
+    def _write_replay(self, memory: Memory, rows: dict[str, Any], at: dict[str, int]) -> None:
+        if self.options.replay is not None:
+            for tap in rows["taps"]:
+                tables.fill(memory, tap[7], self.options.replay.arrivals.get(tap[6], []), tables.TAG)
+            for _, where, value, _ in rows["replayed"]:
+                memory.map[where : where + len(value)] = value
+        replayed = [(tag, where, len(value), action, 0) for tag, where, value, action in rows["replayed"]]
+        tables.fill(memory, at["replayed"], replayed, tables.REPLAYED)
+        tables.fill(memory, at["late"], [(tag, 0, 0, local, 0) for tag, local in rows["late"]], tables.REPLAYED)
 
     def _modes(
         self, worker: int, part: Worker, cells: list[list[int]], fans: list[tuple[int, int, int]]

@@ -1,0 +1,180 @@
+"""Record and replay: the same digest without the outside world."""
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reactors as rx
+from reactors_runtime import log
+from tests.told import warned
+
+
+class Sensor(rx.Reactor):
+    """Hears of what happens outside, passes it on over a physical connection, and is late now and then."""
+
+    heard = rx.PhysicalAction()
+    tick, out = rx.Timer(0, "1 ms"), rx.Output()
+
+    def __init__(self, values: list[Any] | None = None) -> None:
+        self.values, self.log = values, list[Any]()
+
+    @rx.reaction(rx.startup)
+    def listen(self) -> None:
+        if self.values is not None:
+            self.thread = threading.Thread(target=self.speak)
+            self.thread.start()
+
+    def speak(self) -> None:
+        for value in self.values or []:
+            self.heard.schedule(value)
+            time.sleep(0.002)
+
+    @rx.reaction(heard, effects=out)
+    def hear(self) -> None:
+        value = self.heard.value
+        self.log.append((*self.tag, value.tolist() if isinstance(value, np.ndarray) else value))
+        self.out.set(len(self.log))
+
+    @rx.reaction(tick)
+    def work(self) -> None:
+        if self.tag.time == 3_000_000:
+            time.sleep(0.004)
+
+    @rx.reaction(tick)
+    def punctual(self) -> None:
+        self.log.append((*self.tag, "in time"))
+
+    @punctual.deadline("2 ms")
+    def late(self) -> None:
+        self.log.append((*self.tag, "late"))
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None:
+        if self.values is not None:
+            self.thread.join()
+            del self.thread
+
+
+class Listener(rx.Reactor):
+    inp = rx.Input()
+
+    def __init__(self) -> None:
+        self.log = list[Any]()
+
+    @rx.reaction(inp)
+    def hear(self) -> None:
+        self.log.append((*self.tag, self.inp.value))
+
+
+class Main(rx.Reactor):
+    def __init__(self, values: list[Any] | None = None) -> None:
+        self.sensor, self.listener = Sensor(values), Listener()
+        rx.connect(self.sensor.out, self.listener.inp, physical=True)
+
+
+VALUES = [1, -2.5, "three", b"four", None, [5, (6, {"k": True})], np.arange(3, dtype="i4")]
+
+
+def recorded(file: Path, **options: Any) -> tuple[Any, Any]:
+    main = Main(VALUES)
+    result = rx.run(main, timeout="20 ms", record=file, seed=7, **options)
+    assert len([entry for entry in main.sensor.log if entry[2] not in ("in time", "late")]) == len(VALUES)
+    assert len(main.listener.log) == len(VALUES)
+    return main, result
+
+
+@pytest.mark.parametrize("backend", ["inline", "thread", "process"])
+def test_a_replay_does_the_same_without_the_outside_world(backend: Any, tmp_path: Path) -> None:
+    """On any number of workers: events with their values, arrivals, missed deadlines, the seed, the end."""
+    file = tmp_path / "run.rxlog"
+    apart = {"placement": {"main.listener": 1}}
+    options = {"workers": 1} if backend == "inline" else {"workers": 2, **apart}
+    main, result = recorded(file, backend=backend, **options)
+    for way in ({"workers": 1}, {"workers": 2, "backend": "thread", **apart}, {"workers": 2, **apart}):
+        again = Main()
+        replayed = rx.run(again, replay=file, **way)  # type: ignore[arg-type]  # a dict of several kinds
+        assert replayed.digest == result.digest
+        assert replayed.final_tag == result.final_tag
+        assert replayed.seed == 7
+        assert again.sensor.log == main.sensor.log
+        assert again.listener.log == main.listener.log
+
+
+def test_a_virtual_run_is_recorded_like_any_other(tmp_path: Path) -> None:
+    def clock(main: Any) -> rx.VirtualClock:
+        made = rx.VirtualClock(sleep=True)
+        for k, value in enumerate(VALUES):
+            made.at(1_500_000 * k, main.sensor.heard, value)
+        return made
+
+    main = Main()
+    result = rx.run(main, timeout="20 ms", clock=clock(main), record=tmp_path / "log")
+    again = Main()
+    assert rx.run(again, replay=tmp_path / "log").digest == result.digest
+    assert again.sensor.log == main.sensor.log
+    assert ("late" in [entry[2] for entry in main.sensor.log]) is True
+
+
+def test_a_log_that_was_cut_off_is_replayed_up_to_there(tmp_path: Path) -> None:
+    file = tmp_path / "run.rxlog"
+    main, _ = recorded(file)
+    data = file.read_bytes()
+    head = data.index(b"\n") + 1
+    events = [tag for kind, tag, _, _ in log.parse(data[head:]) if kind == log.ACTION]
+    for cut in (len(data) - 5, len(data) - 60, len(data) - 100):
+        file.write_bytes(data[:cut])
+        left = log.parse(data[head:cut])
+        last = max(tag for _, tag, _, _ in left)
+        again = Main()
+        (told,) = warned(lambda again=again: rx.run(again, replay=file))  # type: ignore[misc]
+        assert told.endswith(f"breaks off: the run is replayed up to {rx.Tag(*last)}, where it ends")
+        expected = [entry for entry in main.sensor.log if entry[:2] <= last and entry[2] != "in time"]
+        assert [entry for entry in again.sensor.log if entry[2] != "in time"] == expected
+    file.write_bytes(data[:head])
+    assert events
+    (told,) = warned(lambda: rx.run(Main(), replay=file))
+    assert "breaks off: the run is replayed up to 0 s" in told
+
+
+def test_what_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "run.rxlog"
+    recorded(file)
+
+    class Other(Main):
+        def __init__(self) -> None:
+            super().__init__()
+            self.more = Listener()
+            rx.connect(self.sensor.out, self.more.inp)
+
+    with pytest.raises(
+        rx.ReplayError, match=r"is of another program: where it had .*, this one has 'port main.more.inp"
+    ):
+        rx.run(Other(), replay=file)
+    head, _, rest = file.read_bytes().partition(b"\n")
+    said = json.loads(head)
+    file.write_bytes(json.dumps({**said, "reactors": "0.0.1"}).encode() + b"\n" + rest)
+    with pytest.raises(rx.ReplayError, match=r"is of reactors 0.0.1, and this is"):
+        rx.run(Main(), replay=file)
+    file.write_bytes(b"something else")
+    with pytest.raises(rx.ReplayError, match="is no log of this version"):
+        rx.run(Main(), replay=file)
+    with pytest.raises(rx.ReplayError, match="cannot be read: No such file"):
+        rx.run(Main(), replay=tmp_path / "none")
+    with pytest.raises(rx.ArgumentError, match="takes everything from the log"):
+        rx.run(Main(), replay=file, clock=rx.VirtualClock())
+    with pytest.raises(rx.ArgumentError, match="cannot be recorded; leave fast"):
+        rx.run(Main(), record=file, fast=True)
+    with pytest.raises(rx.ArgumentError, match="there is no folder"):
+        rx.run(Main(), record=tmp_path / "none" / "log")
+
+
+def test_a_value_that_cannot_be_recorded_names_the_action(tmp_path: Path) -> None:
+    clock, main = rx.VirtualClock(), Main()
+    clock.at(5, main.sensor.heard, object())
+    with pytest.raises(rx.ReplayError, match=r"main.sensor.heard .*: its value cannot be recorded: object is none of"):
+        rx.run(main, clock=clock, record=tmp_path / "log", timeout=10)
