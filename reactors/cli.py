@@ -142,6 +142,8 @@ def main() -> None:
 @click.option(
     "--trace", type=_path, callback=_file, metavar="FILE", help="Write a timeline for chrome://tracing or Perfetto."
 )
+@click.option("--record", type=_path, metavar="LOG", help="Write down what comes from outside.")
+@click.option("--replay", type=_path, metavar="LOG", help="Take from a log what came from outside, and nothing else.")
 @click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
 @click.option("--debug", is_flag=True, help="Check what is too dear to check every day.")
 @click.option("--max-microsteps", type=click.IntRange(1), metavar="N", help="Stop with an error after N at one time.")
@@ -165,7 +167,19 @@ def run_command(
     click.echo(_as_json(result) if as_json else f"\n{result.summary()}")
 
 
-_RUN = ("workers", "backend", "fast", "timeout", "keepalive", "seed", "trace", "debug", "max_microsteps")
+_RUN = (
+    "workers",
+    "backend",
+    "fast",
+    "timeout",
+    "keepalive",
+    "seed",
+    "trace",
+    "record",
+    "replay",
+    "debug",
+    "max_microsteps",
+)
 
 
 @main.command("graph", cls=ClassCommand, short_help="Draw a program.")

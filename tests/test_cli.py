@@ -224,6 +224,17 @@ def test_a_trace_of_a_long_run_says_what_it_leaves_out(tmp_path: Path) -> None:
     assert [event["args"]["time"] for event in events if event["ph"] == "X"][-1] == 70_000_000
 
 
+def test_a_run_is_recorded_and_replayed(script: Callable[..., Path]) -> None:
+    run = ("run", script(), "--first", 1)
+    recorded = reactors(*run, "--timeout", "5 ms", "--record", "run.rxlog", "--json")
+    replayed = reactors(*run, "--replay", "run.rxlog", "--json")
+    digests = [json.loads(each.output.splitlines()[-1])["digest"] for each in (recorded, replayed)]
+    assert digests[0] == digests[1]
+    other = reactors("run", script("other.py"), "--first", 1, "--replay", "nowhere.rxlog")
+    assert other.exit_code == 1
+    assert "the log 'nowhere.rxlog' cannot be read" in other.output
+
+
 def test_a_trace_is_written(script: Callable[..., Path], tmp_path: Path) -> None:
     assert reactors("run", script(), *FAST, "--first", 1, "--trace", "trace.json").exit_code == 0
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
