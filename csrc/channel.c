@@ -196,7 +196,7 @@ void rx__commit(rx_worker *w, uint32_t number)
 int rx__drain(rx_worker *w)
 {
     int taken = w->t->inbox ? rx__inbox_drain(w) : 0;
-    if (w->injected < w->t->n_injections) taken += rx__inject(w);
+    if (w->coming) taken += rx__inject(w);
     w->looked = 0;
     for (uint32_t i = 0; i < w->workers; i++) {
         rx__ring *ring = w->in[i];

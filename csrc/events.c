@@ -6,14 +6,17 @@
 #include "tag.h"
 #include "worker.h"
 
+static rx_tag next_from_outside(const rx_worker *w)
+{
+    if (w->replayed < w->t->n_replayed) return RX_AT(rx_replayed, w->base, w->t->replayed)[w->replayed].tag;
+    int64_t time = RX_AT(rx_injection, w->base, w->t->injections)[w->injected].time;
+    return rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag));
+}
+
 rx_tag rx__own_next(const rx_worker *w)
 {
     rx_tag next = rx__least(rx__heap_least(&w->heap), w->stop);
-    if (w->injected < w->t->n_injections) {
-        int64_t time = RX_AT(rx_injection, w->base, w->t->injections)[w->injected].time;
-        next = rx__least(next, rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag)));
-    }
-    if (w->replayed < w->t->n_replayed) next = rx__least(next, RX_AT(rx_replayed, w->base, w->t->replayed)[w->replayed].tag);
+    if (w->coming) next = rx__least(next, next_from_outside(w));
     return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;
 }
 
@@ -83,7 +86,7 @@ void rx__deliver(rx_worker *w, uint32_t number, rx_tag nominal, uint64_t payload
 }
 
 /* Takes one due event: present now, or moved on if the cell has one already. */
-static void take(rx_worker *w, uint32_t number, uint64_t payload)
+static inline void take(rx_worker *w, uint32_t number, uint64_t payload)
 {
     rx_cell *cell = &w->cells[number];
     if (cell->stamp != w->stamp)
@@ -124,7 +127,9 @@ void rx__start_tag(rx_worker *w, rx_tag g)
         rx__heap_pop(&w->heap);
         take(w, number, e.payload);
     }
-    if (w->replayed < w->t->n_replayed) rx__take_replayed(w, take);
+    uint32_t cell;
+    uint64_t payload;
+    while (w->coming && rx__next_replayed(w, &cell, &payload)) take(w, cell, payload);
     for (uint32_t i = 0; i < due.n; i++) take(w, due.items[i].cell, due.items[i].payload);
     if (rx__equal(g, w->stop)) {
         take(w, w->t->shutdown, 0);
@@ -242,6 +247,7 @@ int rx__inject(rx_worker *w)
     int taken = 0;
     for (; w->injected < w->t->n_injections && all[w->injected].time <= rx__now(w); taken++) {
         const rx_injection *one = &all[w->injected++];
+        w->coming--;
         int64_t time = rx__add_ns(one->time, w->actions[one->action].min_delay);
         uint64_t payload = one->size ? rx__copy(w->base + one->data, one->size) : 0;
         if (one->size && !payload) w->error = RX_NO_MEMORY;

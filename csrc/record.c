@@ -63,16 +63,16 @@ void rx__log_late(rx_worker *w, uint32_t reaction)
     log_to(w, RX_LOG_LATE, w->tag, w->reactions[reaction].global, NULL, 0);
 }
 
-/* The actions' events of this tag. */
-void rx__take_replayed(rx_worker *w, void (*take)(rx_worker *, uint32_t, uint64_t))
+int rx__next_replayed(rx_worker *w, uint32_t *cell, uint64_t *payload)
 {
-    const rx_replayed *all = RX_AT(rx_replayed, w->base, w->t->replayed);
-    while (w->replayed < w->t->n_replayed && !rx__less(w->tag, all[w->replayed].tag)) {
-        const rx_replayed *one = &all[w->replayed++];
-        uint64_t payload = one->size ? rx__copy(w->base + one->data, one->size) : 0;
-        if (one->size && !payload) w->error = RX_NO_MEMORY;
-        take(w, w->actions[one->number].cell, payload);
-    }
+    const rx_replayed *one = RX_AT(rx_replayed, w->base, w->t->replayed) + w->replayed;
+    if (w->replayed == w->t->n_replayed || rx__less(w->tag, one->tag)) return 0;
+    w->replayed++;
+    w->coming--;
+    *cell = w->actions[one->number].cell;
+    *payload = one->size ? rx__copy(w->base + one->data, one->size) : 0;
+    if (one->size && !*payload) w->error = RX_NO_MEMORY;
+    return 1;
 }
 
 int rx__was_late(rx_worker *w, uint32_t reaction)

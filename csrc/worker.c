@@ -63,6 +63,7 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->head = rx__tag(0, 0);
     w->bound = rx__tag(-1, 0);
     w->record = -1;
+    w->coming = t->n_injections + t->n_replayed;
     w->until_sample = 1;
     w->spin = image->spin_ns;
     w->dice = 1;

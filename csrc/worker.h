@@ -113,8 +113,9 @@ struct rx_worker {
 
     /* time */
     int64_t clock;            /* last reading, since the start */
-    uint32_t injected;        /* so many of what is known to come from outside has come */
-    uint32_t replayed, late;  /* so many of what was recorded */
+    uint32_t injected;        /* so many of what is known to come from outside has come, */
+    uint32_t replayed;        /* so many of what was recorded, */
+    uint32_t coming;          /* and so many of both are yet to come */
     int record;               /* where to record what comes from outside; -1: nowhere */
     int64_t spin;             /* how long to spin now: between a sixteenth of image->spin_ns and all of it */
     int64_t until;            /* what is waited for, since the start; INT64_MAX: nothing */
@@ -129,7 +130,7 @@ struct rx_worker {
 /* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
 static inline int rx__idle(const rx_worker *w)
 {
-    return !w->heap.n && !w->soon.n && !w->beyond && w->injected == w->t->n_injections && w->replayed == w->t->n_replayed;
+    return !w->heap.n && !w->soon.n && !w->beyond && !w->coming;
 }
 
 /* Physical time, ns since the start. */
@@ -204,7 +205,7 @@ int rx__accept(rx_worker *w, uint32_t action, rx_tag tag, uint64_t payload);    
 void rx__log_action(rx_worker *w, const rx_cell *cell);
 void rx__log_arrival(rx_worker *w, const rx_tap *tap, rx_tag arrival);
 void rx__log_late(rx_worker *w, uint32_t reaction);
-void rx__take_replayed(rx_worker *w, void (*take)(rx_worker *, uint32_t, uint64_t));
+int rx__next_replayed(rx_worker *w, uint32_t *cell, uint64_t *payload);      /* 1: an event of this tag */
 int rx__was_late(rx_worker *w, uint32_t reaction);
 
 /* modes.c */
