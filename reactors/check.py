@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reactors.tree import Tree
     from reactors.wiring import Wiring
 
-ALIVE = (Kind.TIMER, Kind.PHYSICAL_ACTION, Kind.STARTUP, Kind.SHUTDOWN)
+ALIVE = (Kind.TIMER, Kind.PHYSICAL_ACTION, Kind.STARTUP, Kind.SHUTDOWN, Kind.RESET)
 
 
 def warn_of_the_unlikely(
@@ -39,6 +39,8 @@ def _warn_of_inputs(precedence: Precedence, tree: Tree, wiring: Wiring, declared
     silent: dict[tuple[Port[Any], Declaration[Any]], list[str]] = {}
     words: dict[tuple[Port[Any], Declaration[Any]], str] = {}
     for r, reaction in enumerate(precedence.reactions):
+        if tree.places[reaction.reactor].is_relay:
+            continue
         last = None  # a multiport is told of once, not for each channel
         for e in (*reaction.triggers, *reaction.uses):
             if elements[e].source >= 0 or elements[e].kind != Kind.PORT:
@@ -84,7 +86,7 @@ def _warn_of_reactions(precedence: Precedence, tree: Tree, declared: list[Declar
         if alive[r]:
             queue.append(r)
     _spread(reactions, waiting, alive, queue)
-    dead = [r for r, lives in enumerate(alive) if not lives]
+    dead = [r for r, lives in enumerate(alive) if not lives and not tree.places[reactions[r].reactor].is_relay]
     if not dead:
         return
     sent = {e for reaction in reactions for e in reaction.effects}

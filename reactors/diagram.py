@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SymbolKind = Literal["input", "output", "reaction", "timer", "logical action", "physical action", "startup", "shutdown"]
+SymbolKind = Literal[
+    "input", "output", "reaction", "timer", "logical action", "physical action", "startup", "shutdown", "reset"
+]
 WireKind = Literal["connection", "trigger", "use", "effect", "order"]
 
 

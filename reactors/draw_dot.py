@@ -32,6 +32,7 @@ _SHAPES: dict[SymbolKind, str] = {
     "physical action": 'shape=plain style=""',
     "startup": 'shape=ellipse margin="0.02,0.01"',
     "shutdown": 'shape=octagon margin="0.01,0.01"',
+    "reset": 'shape=ellipse margin="0.02,0.01"',
 }
 _BADGES: dict[SymbolKind, tuple[str, str]] = {"logical action": ("L", _GREY), "physical action": ("P", "#b45309")}
 _LINES: dict[WireKind, str] = {

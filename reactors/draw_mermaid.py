@@ -21,6 +21,7 @@ _SHAPES: dict[SymbolKind, tuple[str, str]] = {
     "physical action": ("[/", "/]"),
     "startup": ("((", "))"),
     "shutdown": ("{{", "}}"),
+    "reset": ("((", "))"),
 }
 _LETTERS: dict[SymbolKind, str] = {"logical action": "L ", "physical action": "P "}
 _MOST_WORKERS = 16  # in the legend

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reactors.diagram import WireKind
     from reactors.graph import Graph
-    from reactors.nodes import ReactorNode
+    from reactors.nodes import ActionNode, ReactionNode, ReactorNode, TimerNode
 
 
 def reactors(graph: Graph, *, expand: bool = False, placed: Sequence[int] | None = None) -> Diagram:
@@ -49,7 +49,11 @@ def precedence(graph: Graph, *, expand: bool = False, placed: Sequence[int] | No
     symbol_of: dict[str, Symbol] = {}
     counts: Counter[str] = Counter()
     for name, row in zip(graph.names, graph.program.reactions, strict=True):
-        box, symbol = folding.box_of[graph.program.reactors[row.reactor].path], folding.symbol_of[name]
+        reactor = graph.program.reactors[row.reactor]
+        if reactor.relay:
+            box, symbol = Box(reactor.path, reactor.path), Symbol(name, "reaction", "connection", number=1)
+        else:
+            box, symbol = folding.box_of[reactor.path], folding.symbol_of[name]
         while row.level >= len(levels):
             levels.append(Box(f"level {len(levels)}", f"level {len(levels)}", in_order=False))
         identity = f"{symbol.id}, level {row.level}"
@@ -84,19 +88,28 @@ class _Folding:
         self._shapes: dict[Hashable, int] = {}
         self._draw(graph.root, "main", "main", None)
         for reactor, worker in zip(graph.program.reactors, placed or (), strict=False):
+            if reactor.relay:
+                continue
             self.box_of[reactor.path].workers[worker] += 1
 
     def _draw(self, node: ReactorNode, identity: str, name: str, count: int | None) -> Box:
         box = self.box_of[node.path] = Box(identity, name, node.class_name, count)
         self._drawn.append(node)
+        modes = {
+            name: Box(f"{identity}|{name}", name, "initial mode" if first else "mode") for name, first in node.modes
+        }
+        own: list[TimerNode | ActionNode | ReactionNode] = [*node.timers, *node.actions, *node.reactions]
+        mode_of = {part.path: part.mode for part in own}
         for path, symbol in symbols(node, identity):
-            box.symbols.append(symbol)
+            modes.get(mode_of.get(path, ""), box).symbols.append(symbol)
             self.symbol_of[path] = symbol
         for members, called, number in self._groups(node):
             first, *others = members
-            box.boxes.append(self._draw(first, f"{identity}.{called}", called, number))
+            drawn = self._draw(first, f"{identity}.{called}", called, number)
+            modes.get(first.mode, box).boxes.append(drawn)
             for other in others:
                 self._join(other, first)
+        box.boxes.extend(modes.values())
         return box
 
     def _join(self, node: ReactorNode, drawn: ReactorNode) -> None:
@@ -130,12 +143,13 @@ class _Folding:
         key = (
             node.class_name,
             tuple((port.direction, port.name, port.width, port.type) for port in (*node.inputs, *node.outputs)),
-            tuple((timer.name, timer.offset, timer.period) for timer in node.timers),
-            tuple((a.name, a.physical, a.min_delay, a.min_spacing, a.policy) for a in node.actions),
-            tuple((r.name, r.stops, r.deadline, r.native) for r in node.reactions),
+            (*node.modes, node.mode),
+            tuple((timer.name, timer.offset, timer.period, timer.mode) for timer in node.timers),
+            tuple((a.name, a.physical, a.min_delay, a.min_spacing, a.policy, a.mode) for a in node.actions),
+            tuple((r.name, r.stops, r.deadline, r.native, r.mode, *r.transitions) for r in node.reactions),
             tuple(tuple(end[at:] for end in ends(node, r, group)) for r in node.reactions for group in ENDS),
             tuple((child.name, self._shape(child)) for child in node.children),
-            tuple((c.source[at:], c.target[at:], c.delay, c.physical) for c in node.connections),
+            tuple((c.source[at:], c.target[at:], c.delay, c.physical, c.mode) for c in node.connections),
         )
         return self._shapes.setdefault(key, len(self._shapes))
 
@@ -159,7 +173,8 @@ class _Folding:
             for end in ends(node, reaction, "effects"):
                 yield Wire(identity, self._symbol(end).id, "effect")
         for c in node.connections:
-            note = ", ".join(filter(None, (after(c.delay), "physical" if c.physical else "")))
+            mode = f"in {c.mode}" if c.mode else ""
+            note = ", ".join(filter(None, (after(c.delay), "physical" if c.physical else "", mode)))
             source, target = self._symbol(c.source).id, self._symbol(c.target).id
             yield Wire(source, target, "connection", note, delayed=c.delay != (0, 0) or c.physical, physical=c.physical)
 

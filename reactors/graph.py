@@ -159,9 +159,13 @@ class Graph:
         elements = self.program.elements
         graph: nx.DiGraph[str] = nx.DiGraph()
         for handle, element in zip(self.elements, elements, strict=True):
-            if handle.word in ("input", "output"):
+            if handle.word in ("input", "output") and not self.program.reactors[element.reactor].relay:
                 graph.add_node(element.path, kind=handle.word, reactor=self.program.reactors[element.reactor].path)
-        for target, (source, connection) in self._wiring.up.items():
+        direct = ((source, target, c) for target, (source, c) in self._wiring.up.items())
+        relays = {place.reactor._index for place in self._tree.places if place.is_relay}
+        for source, target, connection in (*direct, *self._wiring.relayed):
+            if elements[target].reactor in relays:
+                continue
             graph.add_edge(
                 elements[source].path, elements[target].path, delay=connection.delay, physical=connection.physical
             )

@@ -44,6 +44,7 @@ class TimerNode:
     offset: int
     period: int | None
     location: Location
+    mode: str = ""
 
 
 @dataclass(slots=True)
@@ -57,6 +58,7 @@ class ActionNode:
     min_spacing: int | None  # ns
     policy: str
     location: Location
+    mode: str = ""
 
 
 @dataclass(slots=True)
@@ -77,6 +79,8 @@ class ReactionNode:
     deadline: int | None  # ns
     native: bool  # it is a C function
     location: Location
+    mode: str = ""
+    transitions: list[str] = field(default_factory=list)  # modes that it may enter: "on", "off by history"
 
 
 @dataclass(slots=True)
@@ -88,6 +92,7 @@ class ConnectionNode:
     delay: tuple[int, int]  # (ns, microsteps)
     physical: bool
     location: Location
+    mode: str = ""  # its name, if it belongs to one
 
 
 @dataclass(slots=True)
@@ -100,6 +105,8 @@ class ReactorNode:
     class_name: str
     bank: tuple[str, int, int] | None  # path of the bank, index, width
     location: Location  # where it is made
+    mode: str = ""  # of its container
+    modes: list[tuple[str, bool]] = field(default_factory=list)  # names, and whether it is the initial one
     children: list[ReactorNode] = field(default_factory=list)
     inputs: list[PortNode] = field(default_factory=list)
     outputs: list[PortNode] = field(default_factory=list)
@@ -115,11 +122,15 @@ def picture(tree: Tree, wiring: Wiring, program: Program) -> ReactorNode:
     nodes = [_reactor(place, index, rows) for index, place in enumerate(tree.places)]
     for place, node in zip(tree.places, nodes, strict=True):
         node.children = [nodes[child.reactor._index] for child in place.children]
-    for target, (source, connection) in wiring.up.items():
+    direct = ((source, target, connection) for target, (source, connection) in wiring.up.items())
+    for source, target, connection in (*direct, *wiring.relayed):
         a, b = tree.elements[source], tree.elements[target]
+        if tree.places[b.reactor].is_relay:
+            continue
         container = nodes[_container(tree, a.reactor, b.reactor)]
+        mode = "" if connection.mode is None else connection.mode.name
         container.connections.append(
-            ConnectionNode(a.path, b.path, connection.delay, connection.physical, connection.location)
+            ConnectionNode(a.path, b.path, connection.delay, connection.physical, connection.location, mode)
         )
     return nodes[0]
 
@@ -139,13 +150,17 @@ def _container(tree: Tree, a: int, b: int) -> int:
 def _reactor(place: Place, index: int, rows: dict[tuple[int, int], Row]) -> ReactorNode:
     kind = type(place.reactor).__name__
     node = ReactorNode(place.name, place.path, place.reactor, kind, place.bank, place.reactor._made_at)
+    node.modes = [(mode.name, mode._declared._initial) for mode in place.modes]
+    around, own = place.reactor._container, place.reactor._mode
+    node.mode = own.name if own is not None and own in vars(around).values() else ""
     for port in place.ports:
         side = node.inputs if port.word == "input" else node.outputs
         side.append(PortNode(port.name, port.path, port.word, port.width, _spell(port), port.location))
     for timed in place.timed:
         if isinstance(timed, Timer):
             first, period = timed._times()
-            node.timers.append(TimerNode(timed.name, timed.path, first, period or None, timed.location))
+            mode = _mode(place, timed)
+            node.timers.append(TimerNode(timed.name, timed.path, first, period or None, timed.location, mode))
         elif isinstance(timed, Action):
             physical = isinstance(timed, PhysicalAction)
             spacing, policy = timed._min_spacing_ns(), timed._declared._policy.name.lower()
@@ -158,11 +173,18 @@ def _reactor(place: Place, index: int, rows: dict[tuple[int, int], Row]) -> Reac
                     None if spacing < 0 else spacing,
                     policy,
                     timed.location,
+                    _mode(place, timed),
                 )
             )
     for number, reaction in enumerate(place.reactions):
         node.reactions.append(_reaction(place, reaction, rows[index, number]))
     return node
+
+
+def _mode(place: Place, declared: Any) -> str:
+    """The name of the reactor's own mode that something belongs to."""
+    mode = declared._declared._mode
+    return mode.name if mode is not None and any(mode.name == own.name for own in place.modes) else ""
 
 
 def _reaction(place: Place, reaction: Reaction[Any], row: Row) -> ReactionNode:
@@ -188,6 +210,8 @@ def _reaction(place: Place, reaction: Reaction[Any], row: Row) -> ReactionNode:
         row.deadline,
         isinstance(reaction.body, Native),
         reaction.location,
+        _mode(place, reaction),
+        [f"{each.mode.name}{'' if each.by_reset else ' by history'}" for each in reaction.transitions],
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Part: TypeAlias = PortNode | TimerNode | ActionNode | ReactionNode
 
 ENDS = ("triggers", "uses", "effects")  # of a reaction
-_BUILTIN = ("startup", "shutdown")
+_BUILTIN = ("startup", "shutdown", "reset")
 
 
 def ends(node: ReactorNode, reaction: ReactionNode, group: str) -> list[str]:
@@ -56,6 +56,8 @@ def symbols(node: ReactorNode, identity: str) -> Iterator[tuple[str, Symbol]]:
 
     if "startup" in named:
         yield builtin("startup")
+    if "reset" in named:
+        yield builtin("reset")
     for port_node in node.inputs:
         yield port(port_node, "input")
     for timer in node.timers:
@@ -68,7 +70,8 @@ def symbols(node: ReactorNode, identity: str) -> Iterator[tuple[str, Symbol]]:
     for reaction in node.reactions:
         deadline = "" if reaction.deadline is None else f"deadline {spell(reaction.deadline)}"
         stop, native = "stop" if reaction.stops else "", "C" if reaction.native else ""
-        path, made = symbol(reaction, "reaction", deadline, stop, native)
+        enters = [f"\N{RIGHTWARDS ARROW} {mode}" for mode in reaction.transitions]
+        path, made = symbol(reaction, "reaction", deadline, stop, native, *enters)
         made.number = reaction.number
         yield path, made
     if "shutdown" in named:

@@ -31,6 +31,7 @@ class Wiring(NamedTuple):
 
     connections: list[Connection]
     up: dict[int, Link]
+    relayed: list[tuple[int, int, Connection]]  # source, target: connections of modes, which are reactions
 
 
 def compose(first: tuple[int, int], then: tuple[int, int]) -> tuple[int, int]:
@@ -52,6 +53,7 @@ def wire(tree: Tree) -> Wiring:
             for connection in port._connections:
                 connections[id(connection)] = connection
     up: dict[int, Link] = {}
+    relayed: list[tuple[int, int, Connection]] = []
     for connection in connections.values():
         sources, targets = connection.sources, connection.targets
         for port in (*sources, *targets):
@@ -68,6 +70,7 @@ def wire(tree: Tree) -> Wiring:
             mode = None if connection.mode is None else _mode(connection, source, target)
             if mode is not None:
                 _relay(tree, up, connection, source, target, mode)
+                relayed.append((source._element, target._element, connection))
                 continue
             other = up.setdefault(target._element, Link(source._element, connection))
             if other.connection is not connection or other.source != source._element:
@@ -77,7 +80,7 @@ def wire(tree: Tree) -> Wiring:
                     f"{source.where()}, connected at {connection.location}; a port has one: remove a connection, or "
                     f"declare a multiport (width=...)"
                 )
-    return Wiring(list(connections.values()), up)
+    return Wiring(list(connections.values()), up, relayed)
 
 
 def _mode(connection: Connection, source: Port[Any], target: Port[Any]) -> Mode | None:

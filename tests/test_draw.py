@@ -407,3 +407,57 @@ def test_without_dot_there_are_texts_and_mermaid_in_notebooks(plant: rx.Graph, t
 def test_an_unknown_suffix_is_refused(plant: rx.Graph, tmp_path: Path) -> None:
     with pytest.raises(rx.ArgumentError, match=r"plant\.gif.*\.svg, \.png, \.pdf"):
         plant.draw(tmp_path / "plant.gif")
+
+
+@pytest.mark.filterwarnings("ignore:main.first.inp:reactors.ReactorWarning")
+def test_modes_are_boxes_and_transitions_are_notes() -> None:
+    """With what lies in them; a connection of a mode says so."""
+
+    class Part(rx.Reactor):
+        inp, out = rx.Input(int), rx.Output(int)
+        tick = rx.Timer(0, "1 ms")
+
+        @rx.reaction(tick, effects=out)
+        def go(self) -> None: ...
+
+        @rx.reaction(inp, rx.reset)
+        def hear(self) -> None: ...
+
+    class Modal(rx.Reactor):
+        off, on = rx.Mode(initial=True), rx.Mode()
+        wait = rx.Timer("2 ms", mode=off)
+
+        def __init__(self) -> None:
+            self.always = Part2()
+            with self.on:
+                self.first, self.second = Part(), Part()
+                rx.connect(self.first.out, self.second.inp, after="3 ms")
+
+        @rx.reaction(wait, mode=off, effects=on.history)
+        def leave(self) -> None: ...
+
+    class Part2(rx.Reactor):
+        tick = rx.Timer(0, "1 ms")
+
+        @rx.reaction(tick)
+        def go(self) -> None: ...
+
+    graph = rx.Graph(Modal())
+    (main,) = folding.reactors(graph).boxes
+    assert [(box.name, box.kind) for box in main.boxes] == [
+        ("always", "Part2"),
+        ("off", "initial mode"),
+        ("on", "mode"),
+    ]
+    off, on = main.boxes[1:]
+    assert [(symbol.name, symbol.notes) for symbol in off.symbols] == [
+        ("wait", ["once at 2 ms"]),
+        ("leave", ["\N{RIGHTWARDS ARROW} on by history"]),
+    ]
+    assert [box.name for box in on.boxes] == ["first", "second"]
+    assert [symbol.name for symbol in on.boxes[0].symbols][:2] == ["reset", "inp"]
+    notes = [wire.note for wire in folding.reactors(graph).wires if wire.kind == "connection"]
+    assert notes == ["after 3 ms, in on"]
+    for text in (graph.dot, graph.mermaid(workers=2), graph.mermaid(apg=True)):
+        assert "first" in text
+    assert list(graph.connections.edges) == [("main.first.out", "main.second.inp")]
