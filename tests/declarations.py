@@ -186,6 +186,7 @@ class Reaction:
     body: list[list[str]]  # statements, of one or more lines
     mode: Mode | None = None
     transitions: list[Transition] = field(default_factory=list)
+    deadline: int | None = None
 
     @property
     def by_call(self) -> bool:
@@ -220,6 +221,12 @@ class Reaction:
             *(f"    {line}" for statement in self.body for line in statement),
             *(line for x in self.transitions for line in ("    if dice(40):", f"        self.{x.mode.name}.set()")),
         ]
+
+    def late(self, number: int) -> list[str]:
+        """What runs when the deadline is missed: it only looks."""
+        reads = [x for x in [*self.triggers, *self.uses] if not isinstance(x, str)]
+        seen = ", ".join(f'"{x.name}": {spelled(x)}' for x in reads)
+        return [f"def l{number}(self) -> None:", f"    saw(self, {number + 100}, {{{seen}}}, SALT)"]
 
 
 def inside(mode: Mode | None) -> str:
@@ -263,10 +270,17 @@ class Class:
         for number, (by_call, reaction) in enumerate(reactions):
             triggers, uses, effects = reaction.arguments("self." if by_call else "")
             if by_call:
-                init.append(f"self.add_reaction(({triggers},), self.r{number}{uses}{effects})")
+                late = "" if reaction.deadline is None else f", deadline={reaction.deadline}, late=self.l{number}"
+                init.append(f"self.add_reaction(({triggers},), self.r{number}{uses}{effects}{late})")
             else:
                 methods += ["", f"@rx.reaction({triggers}{uses}{effects})"]
             methods += [""][:by_call] + reaction.method(number)
+            if reaction.deadline is not None:
+                methods += [
+                    "",
+                    *([] if by_call else [f"@r{number}.deadline({reaction.deadline})"]),
+                    *reaction.late(number),
+                ]
         if init:
             body += ["", "def __init__(self) -> None:", *(f"    {line}" for line in init)]
         lines = [*body, *methods] or ["pass"]
@@ -316,7 +330,8 @@ class Program:
     def physical(self) -> bool:
         """Whether the clock matters to it."""
         wires, actions = [w for c in self.classes for w in c.wires], [a for c in self.classes for a in c.actions]
-        return any(wire.physical for wire in wires) or any(action.moments is not None for action in actions)
+        deadlines = [r.deadline for c in self.classes for r in c.reactions if r.deadline is not None]
+        return bool(deadlines) or any(w.physical for w in wires) or any(a.moments is not None for a in actions)
 
     def clock(self, rx: Any, main: Any) -> Any:
         """A virtual clock with what comes from outside into `main`, which was made of the reactors of `rx`."""

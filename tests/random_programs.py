@@ -86,6 +86,7 @@ def make_class(
     make_wires(choose, cls, physical=physical)
     for _ in range(choose.one([0, 1, 2, 3] if cls.children else [1, 2, 2, 3, 3, 4])):
         reaction = make_reaction(choose, cls)
+        reaction.deadline = choose.one([0, 2]) if physical and choose.yes(20) else None
         if reaction.triggers:
             cls.reactions.append(reaction)
     return cls

@@ -81,6 +81,7 @@ def simplifications(cls: Class) -> Iterator[Cut]:
         (cls.actions, {"mode": None}),
         (cls.children, {"mode": None}),
         (cls.reactions, {"transitions": []}),
+        (cls.reactions, {"deadline": None}),
         (cls.reactions, {"stop": None}),
     ):
         yield from (changed(thing, change) for thing in things)
