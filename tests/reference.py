@@ -322,6 +322,14 @@ def flat(things: Any) -> list[Any]:
     return things.channels if isinstance(things, Port) else [things]
 
 
+def linear(cls: type) -> list[type]:
+    """A class and all its bases: deepest first, left to right, each once."""
+    found: dict[type, None] = {}
+    for base in cls.__bases__:
+        found.update(dict.fromkeys(linear(base)))
+    return [*found, cls]
+
+
 class Reactor:
     """Every instance has elements of its own, the twins of those that its class declares."""
 
@@ -340,7 +348,7 @@ class Reactor:
         self = super().__new__(cls)
         self.inside = current_mode()
         self._builtins, self._twins, self._reactions = {}, {}, []
-        declared = [item for base in reversed(cls.__mro__) for item in vars(base).items()]
+        declared = [item for base in linear(cls) for item in vars(base).items()]
         for name, item in declared:
             if isinstance(item, Mode):
                 mode = Mode(initial=item.initial)

@@ -209,3 +209,108 @@ def test_what_must_run_before_a_reaction_with_a_deadline_inherits_it() -> None:
         "main.urgent.respond": 200,
     }
     assert rx.Graph(Main(50)).deadlines == {"main.urgent.respond": 200}  # a delayed connection passes nothing on
+
+
+def test_what_a_handler_sets_travels_within_the_tag_and_what_it_does_not_set_triggers_nothing() -> None:
+    """Downstream nobody knows which of the two has run; nor does a reaction declared below run in its place."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            tick, out = rx.Timer(0, 1000), rx.Output(str)
+
+            def __init__(self, speaks: bool) -> None:
+                self.speaks = speaks
+
+            @rx.reaction(tick)
+            def work(self) -> None:
+                if self.tag.time != 1000:
+                    time.sleep(50e-9)
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                self.out.set("in time")
+
+            @send.deadline(40)
+            def late(self) -> None:
+                note(self, "late")
+                if self.speaks:
+                    self.out.set("late")
+
+        class Sink(rx.Reactor):
+            value, soon = rx.Input(str), rx.Input(str)
+
+            @rx.reaction(value, soon)
+            def see(self) -> None:
+                note(self, self.value.value, self.soon.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                for name, speaks in (("one", True), ("two", False)):
+                    source, sink = Source(speaks), Sink()
+                    setattr(self, f"source_{name}", source)
+                    setattr(self, f"sink_{name}", sink)
+                    rx.connect(source.out, sink.value)
+                    rx.connect(source.out, sink.soon, after=0)
+
+        return Main()
+
+    assert trace(program, clock=sleepy, ways=TOGETHER, timeout=2000) == {
+        "main.source_one": [(0, 0, "late"), (2000, 0, "late")],
+        "main.sink_one": [
+            (0, 0, "late", None),
+            (0, 1, None, "late"),
+            (1000, 0, "in time", None),
+            (1000, 1, None, "in time"),
+            (2000, 0, "late", None),
+        ],
+        "main.source_two": [(0, 0, "late"), (2000, 0, "late")],
+        "main.sink_two": [(1000, 0, "in time", None), (1000, 1, None, "in time")],
+    }
+
+
+def test_each_instance_has_a_deadline_of_its_own() -> None:
+    """By parameter, also in a bank; only the member that leads to a deadline inherits it, not its siblings."""
+
+    class Stage(rx.Reactor):
+        inp, out = rx.Input(int), rx.Output(int)
+
+        @rx.reaction(inp, effects=out)
+        def work(self) -> None:
+            self.out.set(1)
+
+    class Urgent(rx.Reactor):
+        inp = rx.Input(int)
+
+        def __init__(self, patience: int) -> None:
+            self.patience = patience
+
+        @rx.reaction(rx.startup)
+        def prepare(self) -> None:
+            pass
+
+        @rx.reaction(inp)
+        def respond(self) -> None:
+            pass
+
+        @respond.deadline("patience")
+        def late(self) -> None:
+            pass
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.stages, self.urgent = rx.bank(3, Stage), rx.bank(2, Urgent, lambda i: 100 * (i + 1))
+            self.add_reaction(rx.startup, self.begin, effects=self.stages.inp)
+            rx.connect([self.stages[0].out, self.stages[2].out], self.urgent.inp)
+
+        def begin(self) -> None:
+            pass
+
+    assert rx.Graph(Main()).deadlines == {
+        "main.begin": 100,
+        "main.stages[0].work": 100,
+        "main.stages[2].work": 200,
+        "main.urgent[0].prepare": 100,
+        "main.urgent[0].respond": 100,
+        "main.urgent[1].prepare": 200,
+        "main.urgent[1].respond": 200,
+    }

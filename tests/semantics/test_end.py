@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+import reactors as real
+from tests.semantics.alone import trace_alone
 from tests.ways import note, trace
 
 Program = Callable[[Any], Any]
@@ -300,3 +302,233 @@ def test_an_event_beyond_the_end_keeps_a_program_from_starving() -> None:
         return Main()
 
     assert trace(program, timeout=7) == {"main": [(7, 0, "end")]}
+
+
+def test_a_program_starves_before_its_timeout() -> None:
+    """A microstep after its last tag, also where that has a microstep; messages on their way are still to come."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            again = rx.LogicalAction()
+
+            def __init__(self) -> None:
+                self.echo = Echo()
+                self.add_reaction((rx.startup, self.again), self.step, effects=(self.again, self.echo.value))
+                self.add_reaction(rx.shutdown, self.end)
+
+            def step(self) -> None:
+                if self.tag.microstep < 2:
+                    self.again.schedule()
+                else:
+                    self.echo.value.set(1)
+
+            def end(self) -> None:
+                note(self, "end")
+
+        class Echo(rx.Reactor):
+            value, out, back = rx.Input(int), rx.Output(int), rx.Input(int)
+
+            def __init__(self) -> None:
+                rx.connect(self.out, self.back, after=4)
+
+            @rx.reaction(value, effects=out)
+            def send(self) -> None:
+                self.out.set(2)
+
+            @rx.reaction(back)
+            def see(self) -> None:
+                note(self, self.back.value)
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self, "end")
+
+        return Main()
+
+    assert trace(program, timeout=1000) == {"main": [(4, 1, "end")], "main.echo": [(4, 0, 2), (4, 1, "end")]}
+
+
+def test_a_physical_action_keeps_a_program_alive_unless_it_is_told_otherwise() -> None:
+    """Nobody may have scheduled it yet; a physical connection alone does not wait for anything."""
+
+    class Main(real.Reactor):
+        bell = real.PhysicalAction()
+
+        @real.reaction(bell)
+        def ring(self) -> None:
+            note(self, "never")
+
+        @real.reaction(real.shutdown)
+        def end(self) -> None:
+            note(self, "end")
+
+    class Connected(real.Reactor):
+        value, out = real.Input(int), real.Output(int)
+
+        def __init__(self) -> None:
+            real.connect(self.out, self.value, physical=True)
+
+        @real.reaction(real.startup, effects=out)
+        def silent(self) -> None:
+            pass
+
+        @real.reaction(value)
+        def see(self) -> None:
+            note(self, "never")
+
+        @real.reaction(real.shutdown)
+        def end(self) -> None:
+            note(self, "end")
+
+    assert trace_alone(Main, timeout=7_000_000) == {"main": [(7_000_000, 0, "end")]}
+    assert trace_alone(Main, timeout=7_000_000, keepalive=False) == {"main": [(0, 1, "end")]}
+    assert trace_alone(Connected, timeout=7_000_000) == {"main": [(0, 1, "end")]}
+
+
+def test_to_ask_twice_to_stop_is_to_ask_once() -> None:
+    """In one reaction, in two of one tag, and again at the stop tag: nothing moves it."""
+
+    def program(rx: Any) -> Any:
+        class Stopper(rx.Reactor):
+            tick, again = rx.Timer(3), rx.LogicalAction()
+
+            @rx.reaction(tick, again, effects=(rx.stop, again))
+            def ask(self) -> None:
+                note(self, "ask")
+                self.request_stop()
+                self.again.schedule()
+                self.request_stop()
+
+            @rx.reaction(rx.shutdown, effects=rx.stop)
+            def end(self) -> None:
+                note(self, "end")
+                self.request_stop()
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.one, self.two = Stopper(), Stopper()
+
+        return Main()
+
+    seen = [(3, 0, "ask"), (3, 1, "ask"), (3, 1, "end")]
+    assert trace(program) == {"main.one": seen, "main.two": seen}
+
+
+def test_of_a_later_stop_and_one_at_once_the_earlier_counts() -> None:
+    """Whichever was asked for first; and a stop that was asked for never ends a program after its timeout."""
+
+    def program(rx: Any) -> Any:
+        class Stopper(rx.Reactor):
+            def __init__(self, at: int, delay: int) -> None:
+                self.alarm = rx.Timer(at)
+                self.add_reaction(self.alarm, self.request_stop, effects=rx.stop.after(delay))
+
+        class Clock(rx.Reactor):
+            tick = rx.Timer(0, 2)
+
+            @rx.reaction(tick)
+            def on_tick(self) -> None:
+                note(self)
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self, "end")
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.soon, self.late, self.at_once, self.clock = Stopper(1, 6), Stopper(2, 50), Stopper(4, 0), Clock()
+
+        return Main()
+
+    assert trace(program) == {"main.clock": [(0, 0), (2, 0), (4, 0), (4, 1, "end")]}
+    assert trace(program, timeout=3) == {"main.clock": [(0, 0), (2, 0), (3, 0, "end")]}
+
+
+def test_a_stop_at_a_microstep_is_one_microstep_later() -> None:
+    """At (2, 2) it is asked for, at (2, 3) the program ends; what was due at 3 never happens."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            tick, again = rx.Timer(2, 1), rx.LogicalAction()
+
+            @rx.reaction(tick, again, effects=(again, rx.stop))
+            def step(self) -> None:
+                note(self, self.tick.is_present)
+                self.again.schedule()
+                if self.tag == (2, 2):
+                    self.request_stop()
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self, "end")
+
+        return Main()
+
+    assert trace(program) == {"main": [(2, 0, True), (2, 1, False), (2, 2, False), (2, 3, False), (2, 3, "end")]}
+
+
+def test_shutdown_reactions_are_ordered_with_the_others_of_their_tag() -> None:
+    """By declaration in one reactor, and by ports between reactors, of which some only read."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out, tick = rx.Output(str), rx.Timer(0, 3)
+
+            @rx.reaction(rx.shutdown, effects=out)
+            def end(self) -> None:
+                note(self, "end")
+                self.out.set("last words")
+
+            @rx.reaction(tick, effects=out)
+            def go(self) -> None:
+                note(self, self.out.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source = Source()
+                self.add_reaction(rx.shutdown, self.end, uses=self.source.out)
+
+            def end(self) -> None:
+                note(self, self.source.out.value)
+
+        return Main()
+
+    assert trace(program, timeout=3) == {
+        "main.source": [(0, 0, None), (3, 0, "end"), (3, 0, "last words")],
+        "main": [(3, 0, "last words")],
+    }
+
+
+def test_startup_and_shutdown_share_the_only_tag_of_a_timeout_of_zero() -> None:
+    """One reaction with both triggers runs once; values set there arrive, actions and delayed messages do not."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out, act = rx.Output(int), rx.LogicalAction()
+
+            @rx.reaction(rx.startup, rx.shutdown, effects=(out, act))
+            def both(self) -> None:
+                note(self, "both")
+                self.out.set(1)
+                self.act.schedule()
+
+            @rx.reaction(act)
+            def never(self) -> None:
+                note(self, "never")
+
+        class Sink(rx.Reactor):
+            now, soon = rx.Input(int), rx.Input(int)
+
+            @rx.reaction(now, soon)
+            def see(self) -> None:
+                note(self, self.now.value, self.soon.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.now)
+                rx.connect(self.source.out, self.sink.soon, after=0)
+
+        return Main()
+
+    assert trace(program, timeout=0) == {"main.source": [(0, 0, "both")], "main.sink": [(0, 0, 1, None)]}

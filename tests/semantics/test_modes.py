@@ -515,3 +515,232 @@ class Listener(rx.Reactor):
 class Resetting(rx.Reactor):
     @rx.reaction(rx.reset)
     def go(self) -> None: ...
+
+
+def test_reactions_run_in_textual_order_in_modes_and_outside_of_them() -> None:
+    """Those of the mode that is current, mixed with those of the reactor as they were declared."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+            tick = rx.Timer(0, 1)
+
+            @rx.reaction(tick)
+            def one(self) -> None:
+                note(self, "one")
+
+            with a:
+
+                @rx.reaction(tick, effects=b)
+                def two(self) -> None:
+                    note(self, "two in a")
+                    self.b.set()
+
+            @rx.reaction(tick)
+            def three(self) -> None:
+                note(self, "three")
+
+            with b:
+
+                @rx.reaction(tick)
+                def four(self) -> None:
+                    note(self, "four in b")
+
+            with a:
+
+                @rx.reaction(tick)
+                def five(self) -> None:
+                    note(self, "five in a")
+
+            @rx.reaction(tick)
+            def six(self) -> None:
+                note(self, "six")
+
+        return Main()
+
+    assert trace(program, timeout=1) == {
+        "main": [
+            *((0, 0, name) for name in ("one", "two in a", "three", "five in a", "six")),
+            *((1, 0, name) for name in ("one", "three", "four in b", "six")),
+        ]
+    }
+
+
+def test_what_is_due_at_the_tag_of_a_switch_still_happens_before_it() -> None:
+    """And what was to come a microstep later comes, by history, a microstep after the mode is entered again."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+            leave, back = rx.Timer(4), rx.Timer(9)
+            with on:
+                tick, act = rx.Timer(0, 2), rx.LogicalAction(str)
+
+                @rx.reaction(leave, effects=(off, act))
+                def go(self) -> None:
+                    self.off.set()
+                    self.act.schedule("at once")
+                    self.act.schedule("later", delay=3)
+
+                @rx.reaction(tick, act)
+                def see(self) -> None:
+                    note(self, self.tick.is_present, self.act.value)
+
+            @rx.reaction(back, effects=on.history)
+            def come(self) -> None:
+                note(self, "back")
+                self.on.set()
+
+        return Main()
+
+    assert trace(program, timeout=12) == {
+        "main": [
+            (0, 0, True, None),
+            (2, 0, True, None),
+            (4, 0, True, None),
+            (9, 0, "back"),
+            (9, 1, False, "at once"),
+            (11, 0, True, None),
+            (12, 0, False, "later"),
+        ]
+    }
+
+
+def test_a_transition_at_the_last_tag_enters_nothing() -> None:
+    """The mode was never in force: neither its startup nor its shutdown happens. With a tag more, both do."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+            tick = rx.Timer(3)
+
+            @rx.reaction(tick, effects=b)
+            def go(self) -> None:
+                note(self, "go")
+                self.b.set()
+
+            @rx.reaction(rx.startup, rx.shutdown, mode=b)
+            def never(self) -> None:
+                note(self, "never")
+
+            @rx.reaction(rx.shutdown, mode=a)
+            def end(self) -> None:
+                note(self, "end of a")
+
+        return Main()
+
+    assert trace(program, timeout=3) == {"main": [(3, 0, "go"), (3, 0, "end of a")]}
+    assert trace(program, timeout=4) == {"main": [(3, 0, "go"), (3, 1, "never"), (3, 2, "never"), (3, 2, "end of a")]}
+
+
+def test_no_tag_comes_after_a_transition_that_needs_none() -> None:
+    """The new mode has nothing to do at once: the program starves a microstep after the switch."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+
+            @rx.reaction(rx.startup, effects=b)
+            def go(self) -> None:
+                self.b.set()
+
+            @rx.reaction(rx.reset, mode=a)
+            def never(self) -> None:
+                note(self, "never")
+
+            @rx.reaction(rx.shutdown, mode=b)
+            def end(self) -> None:
+                note(self, "end")
+
+        return Main()
+
+    assert trace(program) == {"main": [(0, 1, "end")]}
+
+
+def test_banks_and_multiports_in_modes() -> None:
+    """Each member counts while its mode is current; the connections of the modes share the multiport of the reactor."""
+
+    def program(rx: Any) -> Any:
+        class Member(rx.Reactor):
+            tick, out = rx.Timer(1, 1), rx.Output(str)
+
+            def __init__(self, name: str) -> None:
+                self.label, self.n = name, 0
+
+            @rx.reaction(tick, effects=out)
+            def count(self) -> None:
+                self.n += 1
+                self.out.set(f"{self.label}{self.bank_index}:{self.n}")
+
+        class Switch(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+            turn, out = rx.Timer(2, 2), rx.Output(str, width=2)
+
+            def __init__(self) -> None:
+                with self.a:
+                    self.first = rx.bank(2, Member, "a")
+                    rx.connect(self.first.out, self.out)
+                with self.b:
+                    self.second = rx.bank(2, Member, "b")
+                    rx.connect([self.second.out[1], self.second.out[0]], self.out)
+
+            @rx.reaction(turn, mode=a, effects=b.history)
+            def to_b(self) -> None:
+                self.b.set()
+
+            @rx.reaction(turn, mode=b, effects=a.history)
+            def to_a(self) -> None:
+                self.a.set()
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.switches = rx.bank(2, Switch)
+                self.add_reaction(self.switches.out, self.see)
+
+            def see(self) -> None:
+                note(self, " ".join(c.value or "-" for switch in self.switches for c in switch.out))
+
+        return Main()
+
+    found = trace(program, timeout=6)
+    rows = ["a0:1 a1:1", "a0:2 a1:2", "b1:1 b0:1", "b1:2 b0:2", "a0:3 a1:3", "a0:4 a1:4"]
+    assert found == {"main": [(t, 0, f"{row} {row}") for t, row in enumerate(rows, 1)]}
+
+
+def test_a_reset_forgets_the_spacing_of_actions_and_history_does_not() -> None:
+    """By history, an event has to keep its distance from one that waits with the mode."""
+
+    def switching(how: str) -> Any:
+        def program(rx: Any) -> Any:
+            class Main(rx.Reactor):
+                on, off = rx.Mode(initial=True), rx.Mode()
+                leave, back, ask = rx.Timer(3), rx.Timer(5), rx.Timer(6)
+                with on:
+                    act = rx.LogicalAction(str, min_spacing=10)
+
+                    @rx.reaction(rx.startup, effects=act)
+                    def begin(self) -> None:
+                        self.act.schedule("first", delay=8)
+
+                    @rx.reaction(leave, effects=off)
+                    def go(self) -> None:
+                        self.off.set()
+
+                    @rx.reaction(ask, effects=act)
+                    def again(self) -> None:
+                        self.act.schedule("second", delay=1)
+
+                    @rx.reaction(act)
+                    def see(self) -> None:
+                        note(self, self.act.value)
+
+                @rx.reaction(back, effects=getattr(on, how))
+                def come(self) -> None:
+                    self.on.set()
+
+            return Main()
+
+        return program
+
+    assert trace(switching("reset")) == {"main": [(7, 0, "second")]}
+    assert trace(switching("history")) == {"main": [(10, 0, "first"), (20, 0, "second")]}

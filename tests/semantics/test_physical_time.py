@@ -206,3 +206,89 @@ def test_lag_is_in_the_result() -> None:
     assert worker.max_lag == 500e-9
     assert worker.mean_lag == 250e-9
     assert "mean lag us" in result.summary()
+
+
+def test_spacing_keeps_events_from_outside_apart() -> None:
+    """By each policy: the tags that they would have are 10, 12, 13, 40 and 49.
+
+    With "update", 13 takes the place of 12, which was deferred to 20, and keeps its own tag although 10 is so close.
+    """
+
+    def clock(rx: Any, main: Any) -> Any:
+        made = rx.VirtualClock()
+        for when in (10, 12, 13, 40, 49):
+            made.at(when, main.heard, when)
+        return made
+
+    def found(policy: str) -> Any:
+        return trace(lambda rx: listener(rx, min_spacing=10, policy=policy)(), clock=clock)
+
+    assert found("defer") == {"main": [(10, 0, 10), (20, 0, 12), (30, 0, 13), (40, 0, 40), (50, 0, 49)]}
+    assert found("drop") == {"main": [(10, 0, 10), (40, 0, 40)]}
+    assert found("replace") == {"main": [(10, 0, 10), (20, 0, 13), (40, 0, 40), (50, 0, 49)]}
+    assert found("update") == {"main": [(10, 0, 10), (13, 0, 13), (40, 0, 40), (50, 0, 49)]}
+
+
+def test_no_tag_begins_before_its_time_and_with_fast_nobody_waits() -> None:
+    """In real time the lag is never negative; fast, logical time runs ahead. The tags are the same."""
+
+    class Main(rx.Reactor):
+        tick, act = rx.Timer("1 ms", "2 ms"), rx.LogicalAction()
+
+        def __init__(self) -> None:
+            self.found: list[tuple[int, int]] = []
+            self.lags: list[int] = []
+
+        @rx.reaction(tick, act, effects=act)
+        def see(self) -> None:
+            self.found.append(self.tag)
+            self.lags.append(self.lag)
+            if self.tick.is_present:
+                self.act.schedule()
+
+    def run(*, fast: bool, timeout: str) -> Main:
+        main = Main()
+        rx.run(main, fast=fast, timeout=timeout)
+        return main
+
+    real = run(fast=False, timeout="5 ms")
+    assert real.found == [(t * 1_000_000, m) for t in (1, 3, 5) for m in (0, 1)][:-1]  # (5 ms, 1) is beyond the end
+    assert min(real.lags) >= 0
+    fast = run(fast=True, timeout="5 ms")
+    assert fast.found == real.found
+
+    class Far(rx.Reactor):
+        alarm = rx.Timer("7 h")
+
+        @rx.reaction(alarm)
+        def see(self) -> None:
+            self.found = self.lag
+
+    far = Far()
+    rx.run(far, fast=True)
+    assert far.found < 0
+
+
+def test_logical_time_stands_still_in_a_reaction_while_physical_time_moves() -> None:
+    """What it schedules after a while is counted from its tag."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            tick, act = rx.Timer(10), rx.LogicalAction()
+
+            @rx.reaction(tick, effects=act)
+            def work(self) -> None:
+                note(self, self.physical_time)
+                time.sleep(30e-9)
+                note(self, self.physical_time)
+                self.act.schedule(delay=5)
+
+            @rx.reaction(act)
+            def see(self) -> None:
+                note(self, self.physical_time)
+
+        return Main()
+
+    assert trace(program, clock=lambda rx, _: rx.VirtualClock(sleep=True), ways=TOGETHER) == {
+        "main": [(10, 0, 10), (10, 0, 40), (15, 0, 40)]
+    }

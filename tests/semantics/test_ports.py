@@ -423,3 +423,193 @@ def test_what_would_arrive_beyond_the_end_is_lost() -> None:
         return Main()
 
     assert trace(program, timeout=15) == {"main.sink": [(5, 0, "a"), (15, 0, "b")]}
+
+
+def test_a_reader_of_a_mutable_input_has_a_copy_of_its_own() -> None:
+    """What it does to the value, nobody else sees: the writer, another reader, a later reaction, who gets it later."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out, tick = rx.Output(list), rx.Timer(0, 5)
+
+            def __init__(self) -> None:
+                self.kept = [[0]]
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                note(self, repr(self.kept))
+                self.out.set(self.kept)
+
+        class Scribbler(rx.Reactor):
+            value = rx.Input(list, mutable=True)
+            other = rx.Input(list)
+
+            @rx.reaction(value)
+            def scribble(self) -> None:
+                self.value.value.append(1)
+                self.value.value[0].append(2)
+                note(self, repr(self.value.value))
+
+            @rx.reaction(value, uses=other)
+            def look(self) -> None:
+                note(self, repr(self.value.value), repr(self.other.value))
+                self.value.value.clear()
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.one, self.two = Source(), Scribbler(), Scribbler()
+                self.sink, self.late = sinks(rx)(), sinks(rx)()
+                for scribbler in (self.one, self.two):
+                    rx.connect(self.source.out, scribbler.value)
+                    rx.connect(self.source.out, scribbler.other)
+                rx.connect(self.source.out, self.sink.value)
+                rx.connect(self.source.out, self.late.value, after=1)
+
+        return Main()
+
+    scribbled = [(t, 0, *seen) for t in (0, 5) for seen in (("[[0, 2], 1]",), ("[[0]]", "[[0]]"))]
+    assert trace(program, timeout=6) == {
+        "main.source": [(0, 0, "[[0]]"), (5, 0, "[[0]]")],
+        "main.one": scribbled,
+        "main.two": scribbled,
+        "main.sink": [(0, 0, [[0]]), (5, 0, [[0]])],
+        "main.late": [(1, 0, [[0]]), (6, 0, [[0]])],
+    }
+
+
+def test_the_channels_of_a_mutable_multiport_are_copies_too() -> None:
+    """Of arrays as well, which can be written only there."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output(shape=(2,), dtype="i4")
+            tick = rx.Timer(0, 3)
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                self.out.set([self.tag.time, 1])
+
+        class Scribbler(rx.Reactor):
+            value = rx.Input(shape=(2,), dtype="i4", width=2, mutable=True)
+
+            @rx.reaction(value)
+            def scribble(self) -> None:
+                for k in self.value.present:
+                    self.value[k].value[1] += 10 + k
+                note(self, [self.value[k].value.tolist() for k in self.value.present])
+
+            @rx.reaction(value)
+            def look(self) -> None:
+                note(self, [channel.value.tolist() for channel in self.value if channel.is_present])
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.scribbler = Source(), Scribbler()
+                rx.connect(self.source.out, self.scribbler.value[0])
+                rx.connect(self.source.out, self.scribbler.value[1], after=3)
+
+        return Main()
+
+    assert trace(program, timeout=3) == {
+        "main.scribbler": [
+            (0, 0, [[0, 11]]),
+            (0, 0, [[0, 1]]),
+            (3, 0, [[3, 11], [0, 12]]),
+            (3, 0, [[3, 1], [0, 1]]),
+        ]
+    }
+
+
+def test_a_source_is_read_without_a_trigger_through_hierarchy_and_delays() -> None:
+    """It starts nothing; absent it is None, and what was there before is not kept."""
+
+    def program(rx: Any) -> Any:
+        class Watch(rx.Reactor):
+            tick, now, late = rx.Timer(0, 5), rx.Input(), rx.Input()
+
+            @rx.reaction(tick, uses=(now, late))
+            def look(self) -> None:
+                note(self, self.now.is_present, self.now.value, self.late.is_present, self.late.value)
+
+        class Box(rx.Reactor):
+            value = rx.Input()
+
+            def __init__(self) -> None:
+                self.watch = Watch()
+                rx.connect(self.value, self.watch.now)
+                rx.connect(self.value, self.watch.late, after=5)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.box = sources(rx)("a", "b", None, "c", period=5), Box()
+                rx.connect(self.source.out, self.box.value)
+
+        return Main()
+
+    assert trace(program, timeout=20) == {
+        "main.box.watch": [
+            (0, 0, True, "a", False, None),
+            (5, 0, True, "b", True, "a"),
+            (10, 0, False, None, True, "b"),
+            (15, 0, True, "c", False, None),
+            (20, 0, False, None, True, "c"),
+        ]
+    }
+
+
+def test_the_last_of_several_reactions_of_a_container_counts() -> None:
+    """Also where one of them sets the port and the other does not at this tag."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            two, three = rx.Timer(0, 2), rx.Timer(0, 3)
+
+            def __init__(self) -> None:
+                self.sink = sinks(rx)()
+                self.add_reaction(self.two, self.first, effects=self.sink.value)
+                self.add_reaction(self.three, self.second, effects=self.sink.value)
+
+            def first(self) -> None:
+                self.sink.value.set("two")
+
+            def second(self) -> None:
+                if self.tag.time != 6:
+                    self.sink.value.set("three")
+
+        return Main()
+
+    assert trace(program, timeout=6) == {
+        "main.sink": [(0, 0, "three"), (2, 0, "two"), (3, 0, "three"), (4, 0, "two"), (6, 0, "two")]
+    }
+
+
+def test_a_mutable_input_may_be_assigned_to() -> None:
+    """For the reaction that does it only: a later one, and another reactor, see what was sent."""
+
+    def program(rx: Any) -> Any:
+        class Writer(rx.Reactor):
+            value, out = rx.Input(mutable=True), rx.Output()
+
+            @rx.reaction(value, effects=out)
+            def assign(self) -> None:
+                self.value.value = [*self.value.value, "mine"]
+                self.out.set(self.value.value)
+
+            @rx.reaction(value)
+            def look(self) -> None:
+                note(self, self.value.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.writer, self.one, self.two = sources(rx)(["sent"]), Writer(), sinks(rx)(), sinks(rx)()
+                rx.connect(self.source.out, self.writer.value)
+                rx.connect(self.source.out, self.one.value)
+                rx.connect(self.writer.out, self.two.value)
+
+        return Main()
+
+    assert trace(program, timeout=0) == {
+        "main.writer": [(0, 0, ["sent"])],
+        "main.one": [(0, 0, ["sent"])],
+        "main.two": [(0, 0, ["sent", "mine"])],
+    }

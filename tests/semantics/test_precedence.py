@@ -234,3 +234,52 @@ def test_reactors_that_do_not_depend_on_each_other_do_the_same_in_any_order() ->
         return Main()
 
     assert trace(program, timeout=4) == {"main.sum": [(0, 0, 2), (1, 0, 2), (2, 0, 5), (3, 0, 4), (4, 0, 8)]}
+
+
+def test_a_reaction_waits_for_a_writer_that_may_write_and_does_not() -> None:
+    """The order is that of the declarations: A reads what B might set, on a way through others that only pass it on."""
+
+    def program(rx: Any) -> Any:
+        class Late(rx.Reactor):
+            tick, out = rx.Timer(0, 1), rx.Output(int)
+
+            @rx.reaction(tick, effects=out)
+            def may(self) -> None:
+                if self.tag.time % 2:
+                    self.out.set(self.tag.time)
+
+        class Box(rx.Reactor):
+            out = rx.Output(int)
+
+            def __init__(self) -> None:
+                self.inner = Late()
+                rx.connect(self.inner.out, self.out)
+
+        class Early(rx.Reactor):
+            tick, value, out = rx.Timer(0, 1), rx.Input(int), rx.Output(int)
+
+            @rx.reaction(tick, uses=value, effects=out)
+            def pass_on(self) -> None:
+                self.out.set(-1 if self.value.value is None else self.value.value)
+
+            @rx.reaction(value)
+            def also(self) -> None:
+                note(self, "also", self.value.value)
+
+        class Main(rx.Reactor):
+            tick = rx.Timer(0, 1)
+
+            def __init__(self) -> None:
+                self.early, self.box = Early(), Box()
+                rx.connect(self.box.out, self.early.value)
+                self.add_reaction(self.tick, self.see, uses=(self.early.out, self.box.out))
+
+            def see(self) -> None:
+                note(self, self.early.out.value, self.box.out.value)
+
+        return Main()
+
+    assert trace(program, timeout=3) == {
+        "main": [(0, 0, -1, None), (1, 0, 1, 1), (2, 0, -1, None), (3, 0, 3, 3)],
+        "main.early": [(1, 0, "also", 1), (3, 0, "also", 3)],
+    }

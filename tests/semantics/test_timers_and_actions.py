@@ -253,3 +253,168 @@ def test_what_is_scheduled_beyond_the_end_does_not_happen() -> None:
         return Main()
 
     assert trace(program, timeout=5) == {"main": [(0, 0, None), (4, 0, 4), (5, 0, 5)]}
+
+
+def spaced(policy: str, calls: list[tuple[int, int]], spacing: int | None = 10, min_delay: int = 0) -> Any:
+    """A program that schedules one action by calls (when, delay), each with its number; a call at 0 is at startup."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            act = rx.LogicalAction(int, min_delay=min_delay, min_spacing=spacing, policy=policy)
+
+            def __init__(self) -> None:
+                for when in sorted({when for when, _ in calls}):
+                    timer = rx.Timer(when)
+                    setattr(self, f"at_{when}", timer)
+                    self.add_reaction(timer, lambda when=when: self.ask(when), effects=self.act)
+                self.add_reaction(self.act, self.see)
+
+            def ask(self, when: int) -> None:
+                for k, (moment, delay) in enumerate(calls):
+                    if moment == when:
+                        self.act.schedule(k, delay=delay)
+
+            def see(self) -> None:
+                note(self, self.act.value)
+
+        return Main()
+
+    return program
+
+
+def test_spacing_defers_what_comes_too_early() -> None:
+    """100, 99 and 101 with a spacing of 10 come at 100, 110 and 120; what comes late enough keeps its tag."""
+    assert trace(spaced("defer", [(0, 100), (0, 99), (0, 101), (0, 130), (0, 145)])) == {
+        "main": [(100, 0, 0), (110, 0, 1), (120, 0, 2), (130, 0, 3), (145, 0, 4)]
+    }
+
+
+def test_spacing_counts_from_events_that_are_over_too() -> None:
+    """At 3 one wants to come at once, and has to wait for 10 to pass since 0 and a microstep; another, at 30, not."""
+    assert trace(spaced("defer", [(0, 0), (3, 0), (10, 0), (30, 0)])) == {
+        "main": [(0, 1, 0), (10, 0, 1), (20, 0, 2), (30, 1, 3)]
+    }
+
+
+def test_what_is_deferred_to_now_comes_at_the_next_microstep() -> None:
+    """The earliest time that the spacing allows is that of the present tag, which has begun."""
+    assert trace(spaced("defer", [(0, 1), (11, 0)])) == {"main": [(1, 0, 0), (11, 1, 1)]}
+
+
+def test_spacing_with_drop_leaves_out_what_comes_too_early() -> None:
+    """Also where the event before it is over; what is left out puts nothing off."""
+    assert trace(spaced("drop", [(0, 5), (0, 6), (0, 14), (8, 6), (8, 7), (16, 0)])) == {
+        "main": [(5, 0, 0), (15, 0, 4)]
+    }
+
+
+def test_spacing_with_replace_gives_the_value_to_the_pending_event() -> None:
+    """So it comes earlier than asked for; once that is over, an early event is deferred."""
+    assert trace(spaced("replace", [(0, 20), (3, 25), (5, 1), (22, 0), (23, 5)])) == {"main": [(20, 0, 2), (30, 0, 4)]}
+
+
+def test_spacing_with_update_leaves_out_the_pending_event() -> None:
+    """The new one keeps its own tag, earlier or later; once the other is over, an early event is deferred.
+
+    Its own tag, even if that is too close to what happened before the one left out: 36 after 28, with a spacing of 10.
+    """
+    assert trace(spaced("update", [(0, 20), (3, 25), (30, 0)])) == {"main": [(28, 0, 1), (38, 0, 2)]}
+    assert trace(spaced("update", [(0, 20), (3, 25), (30, 0), (31, 5)])) == {"main": [(28, 0, 1), (36, 0, 3)]}
+    assert trace(spaced("update", [(0, 20), (5, 1)])) == {"main": [(6, 0, 1)]}
+
+
+def test_a_spacing_of_zero_forbids_going_back_and_not_the_same_time() -> None:
+    """A second event for a time comes a microstep later, as without; one for an earlier time, after the last."""
+    calls = [(0, 10), (0, 10), (0, 4), (0, 12)]
+    assert trace(spaced("defer", calls, 0)) == {"main": [(10, 0, 0), (10, 1, 1), (10, 2, 2), (12, 0, 3)]}
+    assert trace(spaced("defer", calls, None)) == {"main": [(4, 0, 2), (10, 0, 0), (10, 1, 1), (12, 0, 3)]}
+    assert trace(spaced("drop", calls, 0)) == {"main": [(10, 0, 0), (12, 0, 3)]}
+
+
+def test_the_delay_of_an_action_is_counted_before_its_spacing() -> None:
+    """min_delay 4: asked for at 0 and 5, they would come at 4 and 9."""
+    assert trace(spaced("defer", [(0, 0), (5, 0), (20, 0)], 10, 4)) == {"main": [(4, 0, 0), (14, 0, 1), (24, 0, 2)]}
+    assert trace(spaced("drop", [(0, 0), (5, 0), (20, 0)], 10, 4)) == {"main": [(4, 0, 0), (24, 0, 2)]}
+
+
+def test_the_spacing_of_one_action_says_nothing_about_another() -> None:
+    """Events of two actions for one tag are simultaneous, and one reaction sees both."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            a, b = rx.LogicalAction(int, min_spacing=5), rx.LogicalAction(int, min_spacing=3)
+
+            @rx.reaction(rx.startup, effects=(a, b))
+            def ask(self) -> None:
+                for k in range(3):
+                    self.a.schedule(k)
+                    self.b.schedule(k, delay=0 if k == 0 else 1)
+
+            @rx.reaction(a, b)
+            def see(self) -> None:
+                note(self, self.a.value, self.b.value)
+
+        return Main()
+
+    assert trace(program) == {
+        "main": [(0, 1, 0, 0), (3, 0, None, 1), (5, 0, 1, None), (6, 0, None, 2), (10, 0, 2, None)]
+    }
+
+
+def test_a_periodic_timer_has_microstep_zero_though_other_things_happen_in_microsteps() -> None:
+    """It counts from its own last firing, whatever went on at that time."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            tick, again = rx.Timer(1, 2), rx.LogicalAction(int)
+
+            @rx.reaction(tick, again, effects=again)
+            def step(self) -> None:
+                note(self, self.tick.is_present, self.again.value)
+                if self.tag.microstep < self.tag.time:
+                    self.again.schedule(self.tag.microstep)
+
+        return Main()
+
+    assert trace(program, timeout=5) == {
+        "main": [
+            (1, 0, True, None),
+            (1, 1, False, 0),
+            (3, 0, True, None),
+            (3, 1, False, 0),
+            (3, 2, False, 1),
+            (3, 3, False, 2),
+            (5, 0, True, None),
+        ]
+    }
+
+
+def test_several_reactions_may_schedule_one_action() -> None:
+    """In the order in which they run: the tags that are taken go to who comes first."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            act, tick = rx.LogicalAction(str), rx.Timer(0, 4)
+
+            @rx.reaction(tick, effects=act)
+            def first(self) -> None:
+                self.act.schedule("first")
+
+            @rx.reaction(rx.startup, tick, effects=act)
+            def second(self) -> None:
+                self.act.schedule("second")
+
+            @rx.reaction(act, uses=tick)
+            def see(self) -> None:
+                note(self, self.act.value, self.tick.is_present)
+
+        return Main()
+
+    assert trace(program, timeout=5) == {
+        "main": [
+            (0, 1, "first", False),
+            (0, 2, "second", False),
+            (4, 1, "first", False),
+            (4, 2, "second", False),
+        ]
+    }
