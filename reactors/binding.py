@@ -48,8 +48,7 @@ class Context:
 
     def missed_deadline(self) -> bool:
         """Whether physical time is beyond the deadline of the reaction that runs now."""
-        deadline = self._engine.deadline()
-        return deadline is not None and (not deadline or self.physical_time() > self.now[0] + deadline)
+        return self._engine.missed_deadline()
 
     def update_deadline(self, reactor: Reactor, ns: int) -> None:
         """Give the reaction that runs now another deadline."""

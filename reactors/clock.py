@@ -54,6 +54,15 @@ class VirtualClock:
             if action._element < 0 or graph.elements[action._element] is not action:
                 raise StructureError(f"VirtualClock.at: {action.where()} does not belong to the program that is run")
         return [
-            (ns, action._element, recordable(value, action) if plain else b"" if value is None else dumps(value))
+            (ns, action._element, recordable(value, action) if plain else _pickled(value, action))
             for ns, action, value in sorted(self._events, key=lambda event: event[0])
         ]
+
+
+def _pickled(value: Any, action: PhysicalAction[Any]) -> bytes:
+    try:
+        return b"" if value is None else dumps(value)
+    except Exception as error:
+        raise ArgumentError(
+            f"VirtualClock.at: a {type(value).__name__} cannot be sent to {action.where()} ({error}); send plain data"
+        ) from error

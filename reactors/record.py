@@ -23,7 +23,6 @@ from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from reactors.graph import Graph
-    from reactors.result import Result
 
 FORMAT = "reactors log 1"
 
@@ -43,13 +42,18 @@ def begin(file: str | os.PathLike[str], graph: Graph, seed: int, *, fast: bool) 
         "program": description(graph),
     }
     path = Path(file).absolute()
-    path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+    try:
+        path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(
+            f"record of rx.run is {os.fspath(file)!r}, which cannot be written: {error.strerror}"
+        ) from None
     return str(path)
 
 
-def finish(file: str, result: Result) -> None:
-    """End the log of a run that came to its end."""
-    log.append(file, log.END, result.final_tag, 0)
+def finish(file: str, final: tuple[int, int]) -> None:
+    """End the log of a run that ended at this tag, for whatever reason."""
+    log.append(file, log.END, final, 0)
 
 
 def description(graph: Graph) -> list[str]:
@@ -63,6 +67,10 @@ def description(graph: Graph) -> list[str]:
             text += f" from {paths[element.source]} after {element.offset}{' physical' if element.physical else ''}"
         if element.dtype is not None:
             text += f" {element.dtype}{list(element.shape or ())}"
+        if element.type is not None:
+            text += f" {getattr(element.type, '__qualname__', element.type)}"
+        if element.mode >= 0:
+            text += f" in {program.modes[element.mode].path}"
         if element.kind == Kind.TIMER:
             text += f" {element.first} {element.period}"
         if element.kind in (Kind.ACTION, Kind.PHYSICAL_ACTION):
@@ -70,7 +78,15 @@ def description(graph: Graph) -> list[str]:
         lines.append(text)
     for reaction, name in zip(program.reactions, graph.names, strict=True):
         ends = ([paths[e] for e in group] for group in (reaction.triggers, reaction.uses, reaction.effects))
-        lines.append(f"reaction {name} {' | '.join(', '.join(group) for group in ends)} deadline {reaction.deadline}")
+        text = f"reaction {name} {' | '.join(', '.join(group) for group in ends)} deadline {reaction.deadline}"
+        if reaction.stop is not None:
+            text += f" stops after {reaction.stop}"
+        if reaction.mode >= 0:
+            text += f" in {program.modes[reaction.mode].path}"
+        for mode, by_reset in reaction.transitions.items():
+            text += f" enters {program.modes[mode].path} by {'reset' if by_reset else 'history'}"
+        lines.append(text)
+    lines += [f"mode {mode.path}{' initial' if mode.initial else ''}" for mode in program.modes]
     return lines
 
 
@@ -90,7 +106,9 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
     line, _, records = data.partition(b"\n")
     try:
         head: dict[str, Any] = json.loads(line)
-        assert head["format"] == FORMAT
+        now_and_then = head["format"], type(head["reactors"]), type(head["seed"]), type(head["program"])
+        assert now_and_then == (FORMAT, str, int, list)
+        assert head["seed"] >= 0
     except (ValueError, KeyError, TypeError, AssertionError):
         raise ReplayError(
             f"{os.fspath(file)!r} is no log of this version; write one with rx.run(..., record=...)"
@@ -102,10 +120,15 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
     found = log.parse(records)
     events, late = [], []
     arrivals: dict[int, list[tuple[int, int]]] = {}
+    checks: set[tuple[tuple[int, int], int, int]] = set()
     stop: Tag | None = None
     for kind, tag, number, value in found:
+        if stop is not None:
+            raise ReplayError(f"the log {os.fspath(file)!r} goes on after its end: something was appended to it")
         if kind == log.END:
             stop = Tag(*tag)
+        elif kind == log.CHECK:
+            checks.add((tag, number, int.from_bytes(value, "little")))
         elif kind == log.ACTION:
             events.append((tag, number, value))
         elif kind == log.ARRIVAL:
@@ -113,7 +136,9 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
         else:
             late.append((tag, number))
     if stop is None:
-        stop = max((Tag(*tag) for _, tag, _, _ in found), default=Tag(0, 0))
+        # An arrival is noted before its time, so what was cut off may have happened before it.
+        happened = [Tag(*tag) for kind, tag, _, _ in found if kind != log.ARRIVAL]
+        stop = max(happened, default=min((Tag(*tags[-1]) for tags in arrivals.values()), default=Tag(0, 0)))
         warnings.warn(
             f"the log {os.fspath(file)!r} breaks off: the run is replayed up to {stop}, where it ends",
             ReactorWarning,
@@ -121,7 +146,7 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
         )
     events.sort(key=lambda event: event[0])
     late.sort()
-    return Recorded(head["seed"], Replay(events, arrivals, late, stop))
+    return Recorded(head["seed"], Replay(events, arrivals, late, checks, stop))
 
 
 def _compare(file: str, then: list[str], now: list[str]) -> None:

@@ -97,10 +97,16 @@ class Result:
         return "\n".join(lines)
 
 
-def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
-    """Read the outcome from the arena of a run that is over."""
+def final_tag(image: Image, memory: Memory) -> Tag:
+    """The last tag that any worker executed."""
     from reactors.time import Tag
 
+    last = [tables.view(memory, part.offsets["now"], 1, tables.TAG)[0] for part in image.parts]
+    return max(Tag(int(now["time"]), int(now["microstep"])) for now in last)
+
+
+def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
+    """Read the outcome from the arena of a run that is over."""
     program = image.program
     chains = tables.view(memory, image.at["digests"], len(program.reactors), np.dtype(np.uint64))
     digest = blake2b(digest_size=16)
@@ -109,7 +115,7 @@ def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
         digest.update(path.encode() + b"\0" + int(chains[number]).to_bytes(8, "little") + b"\n")
     bells = tables.view(memory, image.at["bells"], image.workers, tables.BELL)
     wall_time = float(bells["finished"].max()) / 1e9
-    reactions, workers, final = [], [], Tag(0, 0)
+    reactions, workers = [], []
     relayed = 0  # what connections of modes did is no reaction of the program
     for worker, part in enumerate(image.parts):
         stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)
@@ -134,14 +140,12 @@ def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
                 bell["max_lag_ns"] / 1e9,
             )
         )
-        now = tables.view(memory, part.offsets["now"], 1, tables.TAG)[0]
-        final = max(final, Tag(int(now["time"]), int(now["microstep"])))
     return Result(
         digest=digest.hexdigest(),
         tags=max(w.tags for w in workers),
         reactions=sum(w.reactions for w in workers) - relayed,
         wall_time=wall_time,
-        final_tag=final,
+        final_tag=final_tag(image, memory),
         seed=seed,
         backend=backend,
         workers=workers,

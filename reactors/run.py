@@ -35,7 +35,7 @@ from reactors.graph import Graph
 from reactors.modes import note_states
 from reactors.progress import Progress
 from reactors.reactor import Reactor
-from reactors.result import Result, collect
+from reactors.result import Result, collect, final_tag
 from reactors.time import Duration, Tag, duration, spell
 from reactors_runtime import engine as engines
 from reactors_runtime import numeric_threads
@@ -155,14 +155,13 @@ def run(
         except Runaway as error:
             raise MicrostepLimitError(runaway(graph, error)) from None
         finally:
+            if options.record is not None:
+                logs.finish(options.record, final_tag(image, memory))
             if trace is not None:
                 from reactors.timeline import write
 
                 write(trace, graph, image, memory)
-        result = collect(image, memory, seed, way)
-        if options.record is not None:
-            logs.finish(options.record, result)
-        return result
+        return collect(image, memory, seed, way)
 
 
 # ---- backends ----

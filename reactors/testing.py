@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reactors.clock import VirtualClock
 from reactors.graph import Graph
 from reactors.ports import Port
 from reactors.run import run
@@ -43,6 +44,8 @@ class Step(NamedTuple):
 def trace(main: Reactor, **options: Any) -> list[Step]:
     """Run a program in this thread and return what it did; `options` are those of `rx.run`.
 
+    `clock` may also be a function that makes a `VirtualClock` for the program that it is given.
+
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
     ...     tick, count = rx.Timer(0, "1 ms"), rx.Output(int)
@@ -62,8 +65,13 @@ def trace(main: Reactor, **options: Any) -> list[Step]:
             body: Any = bodies[number]
             if callable(body):
                 bodies[number] = _traced(body, reactor, reaction.name, ports, steps, late=late)
-    run(graph, backend="inline", **options)
+    run(graph, backend="inline", **_clocked(options, main))
     return steps
+
+
+def _clocked(options: dict[str, Any], main: Reactor) -> dict[str, Any]:
+    clock = options.get("clock")
+    return options if clock is None or isinstance(clock, VirtualClock) else {**options, "clock": clock(main)}
 
 
 def _traced(
@@ -92,7 +100,8 @@ def assert_deterministic(
     """Run a program in this thread and on each number of workers, and compare digests, and outcomes.
 
     `program` makes a new one for each run; `outcome` is given the reactor when the run is over, and what it returns (a
-    learned table, a log) has to be equal. `options` are those of `rx.run`. Raises `AssertionError`.
+    learned table, a log) has to be equal. `options` are those of `rx.run`; `clock` may be a function that makes one for
+    the program that it is given. Raises `AssertionError`.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -108,7 +117,7 @@ def assert_deterministic(
     ways = [("inline", 1), *((backend, number) for backend in backends for number in workers)]
     for backend, number in ways:
         main = program()
-        result = run(main, workers=number, backend=backend, **options)  # type: ignore[arg-type]  # run says what is wrong
+        result = run(main, workers=number, backend=backend, **_clocked(options, main))  # type: ignore[arg-type]  # run says what is wrong
         found = f"{number} workers ({backend})", result.digest, None if outcome is None else outcome(main)
         if first is None:
             first = found

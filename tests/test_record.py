@@ -129,7 +129,7 @@ def test_a_log_that_was_cut_off_is_replayed_up_to_there(tmp_path: Path) -> None:
     for cut in (len(data) - 5, len(data) - 60, len(data) - 100):
         file.write_bytes(data[:cut])
         left = log.parse(data[head:cut])
-        last = max(tag for _, tag, _, _ in left)
+        last = max(tag for kind, tag, _, _ in left if kind != log.ARRIVAL)
         again = Main()
         (told,) = warned(lambda again=again: rx.run(again, replay=file))  # type: ignore[misc]
         assert told.endswith(f"breaks off: the run is replayed up to {rx.Tag(*last)}, where it ends")
@@ -178,3 +178,117 @@ def test_a_value_that_cannot_be_recorded_names_the_action(tmp_path: Path) -> Non
     clock.at(5, main.sensor.heard, object())
     with pytest.raises(rx.ReplayError, match=r"main.sensor.heard .*: its value cannot be recorded: object is none of"):
         rx.run(main, clock=clock, record=tmp_path / "log", timeout=10)
+
+
+class Failing(rx.Reactor):
+    heard, tick = rx.PhysicalAction(int), rx.Timer("8 ms")
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    @rx.reaction(heard)
+    def hear(self) -> None:
+        self.n = self.heard.value
+
+    @rx.reaction(tick)
+    def fail(self) -> None:
+        raise RuntimeError(f"with {self.n}")
+
+
+def test_a_run_that_failed_fails_again(tmp_path: Path) -> None:
+    main, clock = Failing(), rx.VirtualClock()
+    clock.at("2 ms", main.heard, 3)
+    with pytest.raises(rx.ReactionError, match="with 3"):
+        rx.run(main, clock=clock, record=tmp_path / "log")
+    with pytest.raises(rx.ReactionError, match="with 3"):
+        rx.run(Failing(), replay=tmp_path / "log")
+
+
+class Checking(rx.Reactor):
+    tick, out = rx.Timer(0, "5 ms"), rx.Output(bool)
+
+    def __init__(self) -> None:
+        self.found = list[tuple[bool, bool]]()
+
+    @rx.reaction(tick, effects=out)
+    def work(self) -> None:
+        before = self.check_deadline()
+        time.sleep(0.003)
+        if self.check_deadline():
+            self.out.set(True)
+        self.found.append((before, self.out.is_present))
+
+    @work.deadline("2 ms")
+    def late(self) -> None: ...
+
+
+def test_what_check_deadline_found_is_found_again(tmp_path: Path) -> None:
+    main, again = Checking(), Checking()
+    result = rx.run(main, clock=rx.VirtualClock(sleep=True), record=tmp_path / "log", timeout="20 ms")
+    assert main.found == [(False, True)] * 5
+    assert rx.run(again, replay=tmp_path / "log").digest == result.digest
+    assert again.found == main.found
+
+
+class Delayed(rx.Reactor):
+    def __init__(self) -> None:
+        self.sensor, self.listener = Sensor(), Listener()
+        rx.connect(self.sensor.out, self.listener.inp, physical=True, after="1 s")
+
+
+def test_a_log_that_was_cut_off_ends_before_what_was_on_its_way(tmp_path: Path) -> None:
+    main, clock, file = Delayed(), rx.VirtualClock(), tmp_path / "log"
+    for k in range(5):
+        clock.at(100_000_000 * k, main.sensor.heard, k)
+    rx.run(main, clock=clock, record=file, timeout="2 s")
+    data = file.read_bytes()
+    head = data.index(b"\n") + 1
+    size = (len(data) - head) // len(log.parse(data[head:])) - 2  # about a record
+    for cut in range(head + size, len(data) - size, size):
+        file.write_bytes(data[:cut])
+        last = max((tag for kind, tag, _, _ in log.parse(data[head:cut]) if kind == log.ACTION), default=(-1, 0))
+        again = Delayed()
+        warned(lambda again=again: rx.run(again, replay=file))  # type: ignore[misc]
+        heard = [entry for entry in again.sensor.log if entry[2] not in ("late", "in time")]
+        assert heard == [
+            entry for entry in main.sensor.log if entry[2] not in ("late", "in time") and entry[:2] <= last
+        ]
+
+
+def test_logs_of_programs_that_differ_in_modes_or_stops_are_refused(tmp_path: Path) -> None:
+    def program(*, history: bool, stops: bool) -> Any:
+        class Modal(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+            tick = rx.Timer(0)
+
+            @rx.reaction(tick, effects=(b.history if history else b.reset, *([rx.stop] if stops else [])))
+            def go(self) -> None: ...
+
+        return Modal()
+
+    file = tmp_path / "log"
+    rx.run(program(history=False, stops=False), record=file, clock=rx.VirtualClock())
+    rx.run(program(history=False, stops=False), replay=file)
+    for differs in ({"history": True, "stops": False}, {"history": False, "stops": True}):
+        with pytest.raises(rx.ReplayError, match="is of another program"):
+            rx.run(program(**differs), replay=file)
+
+
+def test_damaged_logs_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    rx.run(Checking(), clock=rx.VirtualClock(), record=file, timeout=0)
+    head, _, rest = file.read_bytes().partition(b"\n")
+    said = json.loads(head)
+    for change in ({"seed": -3}, {"seed": "x"}, {"program": None}, {"reactors": None}, {"format": 7}):
+        file.write_bytes(json.dumps({**said, **change}).encode() + b"\n" + rest)
+        with pytest.raises(rx.ReplayError, match="is no log of this version"):
+            rx.run(Checking(), replay=file)
+    for name in ("seed", "program", "reactors", "format"):
+        file.write_bytes(json.dumps({key: each for key, each in said.items() if key != name}).encode() + b"\n" + rest)
+        with pytest.raises(rx.ReplayError, match="is no log of this version"):
+            rx.run(Checking(), replay=file)
+    file.write_bytes(head + b"\n" + rest + rest)
+    with pytest.raises(rx.ReplayError, match="goes on after its end"):
+        rx.run(Checking(), replay=file)
+    with pytest.raises(rx.ArgumentError, match="which cannot be written: Is a directory"):
+        rx.run(Checking(), record=tmp_path, timeout=0)

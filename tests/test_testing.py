@@ -75,6 +75,31 @@ def test_a_deterministic_program_is_found_to_be_one() -> None:
     )
 
 
+class Hearing(rx.Reactor):
+    heard = rx.PhysicalAction(int)
+
+    def __init__(self) -> None:
+        self.values = list[int]()
+
+    @rx.reaction(heard)
+    def hear(self) -> None:
+        self.values.append(self.heard.value)
+
+
+def test_events_from_outside_are_given_for_each_run() -> None:
+    def clock(main: Any) -> rx.VirtualClock:
+        made = rx.VirtualClock()
+        made.at("3 ms", main.heard, 3)
+        return made
+
+    assert_deterministic(Hearing, workers=(1, 2), clock=clock, outcome=lambda main: main.values)
+    assert [step.tag.time for step in trace(Hearing(), clock=clock)] == [3_000_000]
+    made, main = rx.VirtualClock(), Hearing()
+    made.at(0, main.heard, threading.Lock())  # type: ignore[arg-type]
+    with pytest.raises(rx.ArgumentError, match=r"a lock cannot be sent to main.heard .*; send plain data"):
+        rx.run(main, clock=made)
+
+
 class Quick(rx.Reactor):
     inp = rx.Input(shape=(2,), dtype="i8")
 

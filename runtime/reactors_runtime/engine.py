@@ -79,6 +79,7 @@ class Engine:
         self.renewals: dict[int, list[Callable[[], None]]] = {}  # mode -> what to do when it is entered by reset
         self._modes: dict[int, int] | None = None
         self._record = -1  # the log
+        self._looks: tuple[Any, int] = (None, 0)  # at deadlines: tag and reaction, how often before
         self.failed = False
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
@@ -145,6 +146,22 @@ class Engine:
         local = self.current[0]
         ns = self._deadlines[local] if local >= 0 else FOREVER
         return None if ns == FOREVER else int(ns)
+
+    def missed_deadline(self) -> bool:
+        """Whether the reaction being executed has missed its deadline by now; as recorded, if this is a replay."""
+        deadline = self.deadline()
+        if deadline is None:
+            return False
+        look = self.tag(), self.running()
+        self._looks = (look, self._looks[1] + 1 if self._looks[0] == look else 0)
+        if self.image.options.replay is not None:
+            return (*look, self._looks[1]) in self.image.options.replay.checks
+        missed = not deadline or self.physical_time() > self.now[0] + deadline
+        if missed and self._record >= 0:
+            which = self._looks[1].to_bytes(8, "little")
+            tag = {"time": look[0][0], "microstep": look[0][1]}
+            lib.rx_log(self._record, lib.RX_LOG_CHECK, tag, look[1], ffi.from_buffer(which), len(which))
+        return missed
 
     def set_deadline(self, ns: int) -> None:
         """Give the reaction being executed another one."""

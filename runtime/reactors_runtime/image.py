@@ -41,6 +41,7 @@ class Replay:
     events: list[tuple[tuple[int, int], int, bytes]]  # tag, physical action, value or nothing; by tag
     arrivals: dict[int, list[tuple[int, int]]]  # port -> the tags at which values arrived over physical connections
     late: list[tuple[tuple[int, int], int]]  # tag, reaction that missed its deadline; by tag
+    checks: set[tuple[tuple[int, int], int, int]]  # tag, reaction, which of its looks at its deadline found it missed
     stop: tuple[int, int]  # the last tag, for whatever reason it was that
 
 

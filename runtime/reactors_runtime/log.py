@@ -14,6 +14,7 @@ END: int = lib.RX_LOG_END
 ACTION: int = lib.RX_LOG_ACTION
 ARRIVAL: int = lib.RX_LOG_ARRIVAL
 LATE: int = lib.RX_LOG_LATE
+CHECK: int = lib.RX_LOG_CHECK
 
 Record = tuple[int, tuple[int, int], int, bytes]  # kind, tag, number in the program, value
 
