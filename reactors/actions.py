@@ -180,7 +180,10 @@ class PhysicalAction(Action[T]):
     word = "physical action"
 
     def schedule(self, value: T | None = None, delay: Duration = 0) -> bool:
-        """Make it fire as soon as `delay` has passed. Any thread may call this; False if the program is not running."""
+        """Make it fire as soon as `delay` has passed. Any thread may call this; False if the program is not running.
+
+        True means that it was heard: a policy may still drop it, and it may come to lie beyond the end.
+        """
         if type(self).schedule is PhysicalAction.schedule:
             return False
         return self.schedule(value, delay)  # as a callback that was registered before the run

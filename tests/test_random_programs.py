@@ -27,6 +27,15 @@ TEXTS = [str(program) for program in PROGRAMS]
         "uses=": 60,
         "self.add_reaction(": 60,
         "self.i0 = rx.Input": 20,
+        "rx.Mode(": 25,
+        ".history": 10,
+        ".reset": 10,
+        "min_spacing": 50,
+        "mutable=True": 20,
+        "interleaved=True": 3,
+        "physical=True": 4,
+        "deadline": 3,
+        "rx.PhysicalAction": 6,
     }.items(),
 )
 def test_a_program_has_a_bit_of_everything(part: str, least: int) -> None:
