@@ -188,4 +188,10 @@ class _Renewal:
         self.state, self.reactor = state, reactor
 
     def __call__(self) -> None:
-        self.state.renew(self.reactor)
+        try:
+            self.state.renew(self.reactor)
+        except Exception as error:
+            error.add_note(
+                f"this is the first value of {self.reactor.path}.{self.state.name}, an rx.State that is reset"
+            )
+            raise

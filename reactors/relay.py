@@ -6,10 +6,13 @@ to one port. With a delay there are two relays, one at each end of it: what is u
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reactors.ports import Input, Output, Port
 from reactors.reactor import Reactor
+
+if TYPE_CHECKING:
+    from reactors.location import Location
 
 
 class Relay(Reactor):
@@ -26,3 +29,10 @@ class Relay(Reactor):
     def pass_on(self) -> None:
         """Set the target."""
         self.target.set(self.value.value)
+
+
+def relay(source: Port[Any], target: Port[Any] | None, location: Location) -> Relay:
+    """A relay that stands for a connection which was made at that line."""
+    made = Relay(source, target)
+    made._made_at = made._added_reactions[0]._location = location
+    return made

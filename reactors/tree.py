@@ -16,7 +16,7 @@ from reactors.actions import Action, PhysicalAction, Timed, Timer
 from reactors.bank import Bank
 from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
-from reactors.modes import Mode, bound
+from reactors.modes import Mode, State, bound
 from reactors.ports import Port
 from reactors.reaction import Reaction
 from reactors.reactor import Reactor
@@ -225,7 +225,7 @@ _SORTS: dict[type, type] = {}  # what kind of thing the values of a type are; `o
 
 
 def _sort(kind: type) -> type:
-    known = (Port, Timed, Mode, Declared, Reactor, Bank, list, tuple, dict, set, frozenset, type)
+    known = (Port, Timed, Mode, State, Declared, Reactor, Bank, list, tuple, dict, set, frozenset, type)
     sort = next((base for base in known if issubclass(kind, base)), object)
     _SORTS[kind] = list if sort is tuple else set if sort is frozenset else sort
     return _SORTS[kind]
@@ -247,6 +247,11 @@ def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> l
                 continue  # a reference to what another reactor has, or under another name
             declared += value._declared._class is not None
             (place.ports if sort is Port else place.modes if sort is Mode else place.timed).append(value)
+        elif sort is State:
+            raise DeclarationError(
+                f"{path}.{name} ({_where(reactor, name)}) is an rx.State that no class declares; write {name} = "
+                "rx.State(...) in the body of the class, or renew the attribute in a reaction to rx.reset"
+            )
         elif sort is type:
             _note_class(reactor, name, value, classes)
         elif sort is Declared:

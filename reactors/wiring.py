@@ -15,7 +15,7 @@ from reactors.errors import CausalityError, ContainmentError, WidthError, Wiring
 from reactors.layout import Layout, check_flow
 from reactors.modes import Mode, bound
 from reactors.ports import Input, Output, Port
-from reactors.relay import Relay
+from reactors.relay import relay
 from reactors.tree import Tree, add_relay, is_around
 
 
@@ -103,15 +103,15 @@ def _relay(
     undelayed = Connection([source], [target], (0, 0), False, False, None, None, connection.location)
     first = source
     if connection.delay != (0, 0) or connection.physical:
-        before = Relay(source, None)
+        before = relay(source, None, connection.location)
         add_relay(tree, before, f"{path}, before", mode._index)
         up[before.value._element] = Link(source._element, undelayed)
         first = before.out
-    relay = Relay(source, target)
-    add_relay(tree, relay, path, mode._index)
+    last = relay(source, target, connection.location)
+    add_relay(tree, last, path, mode._index)
     if first is not source:  # its values are under way while time passes, or does not
-        tree.elements[relay.value._element].mode = mode._index
-    up[relay.value._element] = Link(first._element, undelayed if first is source else connection)
+        tree.elements[last.value._element].mode = mode._index
+    up[last.value._element] = Link(first._element, undelayed if first is source else connection)
 
 
 def _channels(ports: list[Port[Any]]) -> list[Port[Any]]:

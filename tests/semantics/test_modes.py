@@ -482,6 +482,39 @@ def test_what_is_wrong_with_modes() -> None:
     with pytest.raises(rx.WiringError, match=r"two sources"):
         rx.Graph(Two())
 
+    class Late(rx.Reactor):
+        def __init__(self) -> None:
+            self.n = rx.State(0)
+
+    with pytest.raises(rx.DeclarationError, match=r"main.n .* is an rx.State that no class declares"):
+        rx.Graph(Late())
+
+    class Circle(rx.Reactor):
+        a = rx.Mode(initial=True)
+
+        def __init__(self) -> None:
+            self.x = Echo()
+            rx.connect(self.x.out, self.x.inp, mode=self.a)
+
+    with pytest.raises(rx.CausalityError, match=r"main.a: main.x.out -> main.x.inp.pass_on \(.*test_modes.py:\d+\)"):
+        rx.Graph(Circle())
+
+    class Unlucky(rx.Reactor):
+        a = rx.Mode(initial=True)
+        n = rx.State(lambda self: 1 / self.d, mode=a)
+
+        def __init__(self) -> None:
+            self.d = 1
+
+        @rx.reaction(rx.startup, effects=a)
+        def go(self) -> None:
+            self.d = 0
+            self.a.set()
+
+    with pytest.raises(rx.ReactionError) as caught:
+        rx.run(Unlucky())
+    assert "the first value of main.n, an rx.State" in str(getattr(caught.value.__cause__, "__notes__", ""))
+
     with pytest.raises(rx.DeclarationError, match=r"rx\.reset, and neither that nor the reactor lies in a mode"):
         rx.Graph(Resetting())
 
@@ -495,6 +528,14 @@ def test_what_is_wrong_with_modes() -> None:
 
     with pytest.raises(rx.OutsideReactionError, match="modes are entered by reactions"):
         Bare().a.set()
+
+
+class Echo(rx.Reactor):
+    inp, out = rx.Input(int), rx.Output(int)
+
+    @rx.reaction(inp, effects=out)
+    def echo(self) -> None:
+        self.out.set(self.inp.value)
 
 
 class Talker(rx.Reactor):
