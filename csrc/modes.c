@@ -38,20 +38,10 @@ static void find_active(rx_worker *w)
 
 static void put_aside(rx_worker *w, const rx_event *e)
 {
-    if (w->n_aside == w->aside_capacity) {
-        uint32_t more = w->aside_capacity ? w->aside_capacity * 2 : 64;
-        rx_event *moved = realloc(w->aside, more * sizeof *moved);
-        if (!moved) {
-            w->error = RX_NO_MEMORY;
-            return;
-        }
-        w->aside = moved;
-        w->aside_capacity = more;
-    }
-    rx_event *kept = &w->aside[w->n_aside++];
-    *kept = *e;
     int64_t left = e->tag.time - w->tag.time;
-    kept->tag = rx__tag(left, left ? e->tag.microstep : e->tag.microstep - w->tag.microstep);
+    rx_event kept = *e;
+    kept.tag = rx__tag(left, left ? e->tag.microstep : e->tag.microstep - w->tag.microstep);
+    if (rx__heap_push(&w->aside, kept)) w->error = RX_NO_MEMORY;
 }
 
 /* All pending events of cells of which [keep] says no, go aside; or nowhere, if [forget]. */
@@ -83,29 +73,25 @@ static int active_one(const rx_worker *w, uint32_t mode, uint32_t unused)
 
 static int outside(const rx_worker *w, uint32_t mode, uint32_t around) { return !lies_in(w, mode, around); }
 
-static int by_tag_and_order(const void *a, const void *b)
-{
-    const rx_event *x = a, *y = b;
-    if (!rx__equal(x->tag, y->tag)) return rx__less(x->tag, y->tag) ? -1 : 1;
-    return x->order < y->order ? -1 : 1;
-}
+static int in_order(const void *a, const void *b) { return rx__event_before(a, b) ? -1 : 1; }
 
 static void resume(rx_worker *w)
 {
     uint32_t kept = 0;
-    qsort(w->aside, w->n_aside, sizeof *w->aside, by_tag_and_order);
-    for (uint32_t i = 0; i < w->n_aside; i++) {
-        rx_event e = w->aside[i];
+    if (!w->aside.n) return;
+    qsort(w->aside.items, w->aside.n, sizeof *w->aside.items, in_order);
+    for (uint32_t i = 0; i < w->aside.n; i++) {
+        rx_event e = w->aside.items[i];
         uint32_t cell = rx__event_cell(&e);
         if (!is_active(w, w->cells[cell].mode)) {
-            w->aside[kept++] = e;
+            w->aside.items[kept++] = e;
             continue;
         }
         rx_tag tag = rx__plus(w->tag, e.tag);
         if (w->cells[cell].action != RX_NONE) w->actions[w->cells[cell].action].last = tag;
         rx__queue(w, tag, cell, e.payload);
     }
-    w->n_aside = kept;
+    w->aside.n = kept;
 }
 
 /* ---- entering ------------------------------------------------------------------------------------------------ */
@@ -114,13 +100,13 @@ static void resume(rx_worker *w)
 static void renew(rx_worker *w, uint32_t around)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < w->n_aside; i++) {
-        rx_event e = w->aside[i];
+    for (uint32_t i = 0; i < w->aside.n; i++) {
+        rx_event e = w->aside.items[i];
         uint32_t cell = rx__event_cell(&e);
-        if (outside(w, w->cells[cell].mode, around)) w->aside[kept++] = e;
+        if (outside(w, w->cells[cell].mode, around)) w->aside.items[kept++] = e;
         else rx__forget(w, cell, e.payload);
     }
-    w->n_aside = kept;
+    w->aside.n = kept;
     take_out(w, outside, around, 1);
     rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
     for (uint32_t i = 0; i < w->t->n_timers; i++)

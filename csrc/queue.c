@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static int before(const rx_event *a, const rx_event *b)
+int rx__event_before(const rx_event *a, const rx_event *b)
 {
     if (a->tag.time != b->tag.time) return a->tag.time < b->tag.time;
     if (a->tag.microstep != b->tag.microstep) return a->tag.microstep < b->tag.microstep;
@@ -24,7 +24,7 @@ static void rise(rx_heap *h, uint32_t i, rx_event e)
 {
     while (i) {
         uint32_t up = (i - 1) / 4;
-        if (!before(&e, &h->items[up])) break;
+        if (!rx__event_before(&e, &h->items[up])) break;
         h->items[i] = h->items[up];
         i = up;
     }
@@ -37,8 +37,8 @@ static void sink(rx_heap *h, uint32_t i, rx_event e)
         uint32_t child = 4 * i + 1, best = child, end = child + 4 < h->n ? child + 4 : h->n;
         if (child >= h->n) break;
         for (uint32_t c = child + 1; c < end; c++)
-            if (before(&h->items[c], &h->items[best])) best = c;
-        if (!before(&h->items[best], &e)) break;
+            if (rx__event_before(&h->items[c], &h->items[best])) best = c;
+        if (!rx__event_before(&h->items[best], &e)) break;
         h->items[i] = h->items[best];
         i = best;
     }
@@ -62,7 +62,7 @@ void rx__heap_remove(rx_heap *h, uint32_t at)
 {
     rx_event last = h->items[--h->n];
     if (at == h->n) return;
-    if (at && before(&last, &h->items[(at - 1) / 4])) rise(h, at, last);
+    if (at && rx__event_before(&last, &h->items[(at - 1) / 4])) rise(h, at, last);
     else sink(h, at, last);
 }
 

@@ -22,6 +22,7 @@ typedef struct { rx_soon *items; uint32_t n, capacity; } rx_soons;
 
 static inline uint32_t rx__event_cell(const rx_event *e) { return (uint32_t)(e->order & ((1u << RX_CELL_BITS) - 1)); }
 
+int rx__event_before(const rx_event *a, const rx_event *b);
 int rx__heap_push(rx_heap *h, rx_event e);        /* 0, or RX_NO_MEMORY */
 void rx__heap_pop(rx_heap *h);
 void rx__heap_remove(rx_heap *h, uint32_t at);

@@ -122,8 +122,8 @@ void rx_close(rx_worker *w)
         if (w->heap.items[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->heap.items[i].payload & ~RX_OUTSIDE));
     for (uint32_t i = 0; i < w->soon.n; i++)
         if (w->soon.items[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->soon.items[i].payload & ~RX_OUTSIDE));
-    for (uint32_t i = 0; i < w->n_aside; i++)
-        if (w->aside[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->aside[i].payload & ~RX_OUTSIDE));
+    for (uint32_t i = 0; i < w->aside.n; i++)
+        if (w->aside.items[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->aside.items[i].payload & ~RX_OUTSIDE));
     if (w->calls)
         for (uint32_t i = 0; i < w->t->n_reactions; i++) rx__end_call(&w->calls[i]);
     free(w->ready.words);
@@ -137,7 +137,7 @@ void rx_close(rx_worker *w)
     free(w->cell_of);
     free(w->unsent);
     free(w->enabled);
-    free(w->aside);
+    free(w->aside.items);
     free(w->renewed);
     free(w->in);
     free(w->out);

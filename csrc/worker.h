@@ -81,8 +81,7 @@ struct rx_worker {
     rx_mode *modes;
     rx_machine *machines;
     uint64_t *enabled;        /* by ready word: reactions of no mode, or of active ones; NULL: there are no modes */
-    rx_event *aside;          /* events of modes that are not active; their tags are what is left of their delays */
-    uint32_t n_aside, aside_capacity;
+    rx_heap aside;            /* events of modes that are not active, in any order; their tags are what is left of their delays */
     uint32_t *renewed;        /* modes entered by reset that the caller has not heard of */
     uint32_t n_renewed;
     int switching;            /* some reactor wants another mode */

@@ -200,7 +200,7 @@ class MutablePort(LivePort):
         _ = self.value  # is it this reaction's to have?
         self._copy = value
 
-    @property
+    @property  # as LivePort has it; the class below this one would look at the shared value
     def array(self) -> Any:
         value = self.value
         return None if value is None else np.asarray(value)

@@ -18,7 +18,6 @@ from reactors import access
 from reactors.actions import LogicalAction, PhysicalAction
 from reactors.debug import DEBUG
 from reactors.errors import UndeclaredAccessError
-from reactors.modes import set_mode
 from reactors.ports import Port
 from reactors.triggers import Startup
 from reactors_runtime._doors import KEEPS
@@ -46,6 +45,14 @@ class Context:
         """Ns since the start."""
         return self._engine.physical_time()
 
+    def _running(self) -> str:
+        """The path of the reaction that runs now."""
+        program, running = self._engine.image.program, self._engine.running()
+        if running < 0:
+            return "no reaction"
+        reaction = program.reactions[running]
+        return f"{program.reactors[reaction.reactor].path}.{reaction.name}"
+
     def missed_deadline(self) -> bool:
         """Whether physical time is beyond the deadline of the reaction that runs now."""
         return self._engine.missed_deadline()
@@ -53,8 +60,7 @@ class Context:
     def update_deadline(self, reactor: Reactor, ns: int) -> None:
         """Give the reaction that runs now another deadline."""
         if self._engine.deadline() is None:
-            running = self._engine.running()
-            reaction = self._engine.image.program.reactions[running].name if running >= 0 else "no reaction"
+            reaction = self._running().rpartition(".")[2]
             raise UndeclaredAccessError(
                 f"{reactor.path}.{reaction}: update_deadline() needs a reaction that declares a deadline, and what to "
                 f"run when it is missed: @{reaction}.deadline(...)"
@@ -63,13 +69,16 @@ class Context:
 
     def set_mode(self, mode: Mode) -> None:
         """Enter a mode when this tag is over, as the reaction that runs now has declared."""
-        set_mode(self._engine, mode)
+        if not self._engine.set_mode(mode._index):
+            raise UndeclaredAccessError(
+                f"{mode.where()}: .set while {self._running()} runs, which does not declare it; name it in the effects "
+                f"of the reaction, plain, or as {mode.name}.history"
+            )
 
     def request_stop(self, reactor: Reactor) -> None:
         """End the program, as the reaction that runs now has declared."""
         if not self._engine.request_stop(reactor._index):
-            running = self._engine.running()
-            reaction = self._engine.image.program.reactions[running].name if running >= 0 else "no reaction"
+            reaction = self._running().rpartition(".")[2]
             raise UndeclaredAccessError(
                 f"{reactor.path}.{reaction}: request_stop() needs effects=rx.stop (or rx.stop.after(delay)) in the "
                 f"declaration of the reaction that calls it"

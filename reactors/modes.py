@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from reactors.declared import Declared
-from reactors.errors import ArgumentError, DeclarationError, UndeclaredAccessError
+from reactors.errors import ArgumentError, DeclarationError
 from reactors.executing import executing
 from reactors.location import Call, Location
 
@@ -155,22 +155,6 @@ def bound(mode: Mode, reactor: Reactor, what: str) -> Mode:
             "own reactor"
         )
     return found
-
-
-def set_mode(engine: Engine, mode: Mode) -> None:
-    """Have a mode entered, as the reaction that runs now has declared."""
-    if engine.set_mode(mode._index):
-        return
-    running = engine.running()
-    program = engine.image.program
-    which = "no reaction"
-    if running >= 0:
-        reaction = program.reactions[running]
-        which = f"the reaction {program.reactors[reaction.reactor].path}.{reaction.name}"
-    raise UndeclaredAccessError(
-        f"{mode.where()}: .set while {which} runs, which does not declare it; name it in the effects of the reaction, "
-        f"plain, or as {mode.name}.history"
-    )
 
 
 def note_states(engine: Engine, reactors: Iterable[Reactor]) -> None:

@@ -106,8 +106,8 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
     line, _, records = data.partition(b"\n")
     try:
         head: dict[str, Any] = json.loads(line)
-        now_and_then = head["format"], type(head["reactors"]), type(head["seed"]), type(head["program"])
-        assert now_and_then == (FORMAT, str, int, list)
+        kinds = type(head["reactors"]), type(head["seed"]), type(head["program"])
+        assert (head["format"], *kinds) == (FORMAT, str, int, list)
         assert head["seed"] >= 0
     except (ValueError, KeyError, TypeError, AssertionError):
         raise ReplayError(

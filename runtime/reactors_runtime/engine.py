@@ -77,7 +77,6 @@ class Engine:
         self._deadlines = rows["deadline"]
         self.stores = Stores(self)
         self.renewals: dict[int, list[Callable[[], None]]] = {}  # mode -> what to do when it is entered by reset
-        self._modes: dict[int, int] | None = None
         self._record = -1  # the log
         self._looks: tuple[Any, int] = (None, 0)  # at deadlines: tag and reaction, how often before
         self.failed = False
@@ -121,11 +120,8 @@ class Engine:
         running = self.running()
         if running < 0 or mode not in self.image.program.reactions[running].transitions:
             return False
-        if self._modes is None:
-            placement, modes = self.image.placement, self.image.program.modes
-            mine = (m for m, one in enumerate(modes) if placement[one.reactor] == self.worker)
-            self._modes = {m: k for k, m in enumerate(mine)}
-        lib.rx_set_mode(self.core, self._modes[mode], self.image.program.reactions[running].transitions[mode])
+        by_reset = self.image.program.reactions[running].transitions[mode]
+        lib.rx_set_mode(self.core, self.part.modes.index(mode), by_reset)
         return True
 
     def sleep(self, ns: int) -> None:

@@ -100,6 +100,7 @@ class Worker:
     door_cells: list[int] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     physical: bool = False
+    modes: list[int] = field(default_factory=list)  # local -> program
     injections: list[tuple[int, int, bytes, int]] = field(
         default_factory=list
     )  # time, where the value lies, it, action
@@ -422,9 +423,9 @@ class Image:
         at["taps"] = self._take(tables.TAP.itemsize * len(rows["taps"]))
         at["waits"] = self._take(tables.WAIT.itemsize * len(rows["waits"]))
         at["stop_waits"] = self._take(tables.WAIT.itemsize * len(rows["stop_waits"]))
-        rows["modes"] = [m for m, mode in enumerate(self.program.modes) if self.placement[mode.reactor] == worker]
-        at["modes"] = self._take(tables.MODE.itemsize * len(rows["modes"]))
-        machines = {self.program.modes[m].reactor for m in rows["modes"]}
+        part.modes = [m for m, mode in enumerate(self.program.modes) if self.placement[mode.reactor] == worker]
+        at["modes"] = self._take(tables.MODE.itemsize * len(part.modes))
+        machines = {self.program.modes[m].reactor for m in part.modes}
         at["machines"] = self._take(tables.MACHINE.itemsize * len(machines))
         timers = [e for e in part.doors if self.program.elements[e].kind == Kind.TIMER]
         rows["timers"] = [[self.program.elements[e].first, self._cell(worker, e), 0] for e in timers]
@@ -623,7 +624,9 @@ class Image:
     ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """This worker's modes and modal reactors; says of cells and reactions to which mode they belong."""
         program, first = self.program, self._rows[worker]["first_of_word"]
-        local = {m: k for k, m in enumerate(self._rows[worker]["modes"])}
+        if not part.modes:
+            return [], []
+        local = {m: k for k, m in enumerate(part.modes)}
         for element, e in enumerate(program.elements):
             cell = self._cell_of[worker].get(element)
             if cell is not None and e.mode >= 0 and cell != _DEAD and e.mode in local:
