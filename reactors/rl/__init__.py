@@ -1,0 +1,6 @@
+"""Reactors for reinforcement learning: environments, replay, and what is made of them.
+
+`import reactors` does not import this package, and this package imports torch only where tensors are asked for.
+"""
+
+__all__: list[str] = []
