@@ -3,4 +3,6 @@
 `import reactors` does not import this package, and this package imports torch only where tensors are asked for.
 """
 
-__all__: list[str] = []
+from reactors.rl.transition import space_dtype, transition_dtype
+
+__all__ = ["space_dtype", "transition_dtype"]
