@@ -96,6 +96,10 @@ class LivePort(Live):
         return None if value is None else torch.as_tensor(value)
 
     @property
+    def _is_read(self) -> bool:
+        return self._element in self._engine.image.read
+
+    @property
     def present(self) -> Sequence[int]:
         raise TypeError(f"{self.where()} is a single port and has no channels; ask for .is_present")
 

@@ -213,6 +213,11 @@ class Port(Door, Declared, Generic[T]):
         """The indices of the channels of a multiport that are present, ascending."""
         self._at_rest("present")
 
+    @property
+    def _is_read(self) -> bool:
+        """Whether a reaction of the program reads what is set here: what nobody reads need not be reckoned."""
+        self._at_rest("_is_read")
+
     def set(self, value: T | Sequence[T]) -> None:
         """Put `value` on the port at this tag, or one for each channel of a multiport; the last set in a tag counts."""
         if type(self).set is Port.set:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,6 +134,12 @@ class Image:
         self._plan_delays()
         self._lay_out()
         self.size = self._top
+
+    @cached_property
+    def read(self) -> frozenset[int]:
+        """The elements whose values some reaction reads."""
+        elements, reactions = self.program.elements, self.program.reactions
+        return frozenset(elements[e].source for r in reactions for e in (*r.triggers, *r.uses))
 
     # ---- who does what ----
 

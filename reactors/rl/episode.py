@@ -1,0 +1,20 @@
+"""What is known of an episode when it is over?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Episode(NamedTuple):
+    """One episode of one environment, as it leaves the port `episode` of `rl.Env` at the tag at which it ended.
+
+    >>> Episode(env=0, number=3, total=12.0, length=12, seed=7, failed=False).length
+    12
+    """
+
+    env: int  # which environment of the reactor, from 0
+    number: int  # which episode of this environment, from 0
+    total: float  # its return: the sum of its rewards, undiscounted
+    length: int  # in steps
+    seed: int | None  # what the environment was last seeded with
+    failed: bool = False  # the environment broke and was rebuilt

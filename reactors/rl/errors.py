@@ -1,0 +1,24 @@
+"""What can go wrong with an environment that only its run shows?"""
+
+from __future__ import annotations
+
+from reactors.errors import ReactorError
+
+
+class SimulationError(ReactorError):
+    """An environment that raised, or gave a wrong answer: which one of its reactor, with which seed.
+
+    What it raised itself is the `__cause__`.
+
+    Attributes:
+        index: which environment of the reactor, from 0; -1 where all are meant.
+        seed: what it was seeded with; None if it never was.
+    """
+
+    def __init__(self, message: str, index: int = -1, seed: int | None = None) -> None:
+        super().__init__(message)
+        self.index = index
+        self.seed = seed
+
+    def __reduce__(self) -> tuple[type, tuple[str, int, int | None]]:
+        return type(self), (str(self), self.index, self.seed)

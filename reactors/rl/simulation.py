@@ -1,0 +1,276 @@
+"""How does one step k environments in a loop, for next to nothing, and survive those that break?
+
+A `Simulation` knows nothing of reactors: it has environments, steps them into arrays that it is given, and resets those
+whose episodes are over. All that can be wrong with an environment is found here, and told with its index and seed.
+`rl.Env` is a reactor around one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from reactors.rl.episode import Episode
+from reactors.rl.errors import SimulationError
+from reactors.rl.spaces import Space, memory, reader, rows, writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import gymnasium as gym
+
+
+def seed_of(seed: int, *numbers: int) -> int:
+    """A seed derived from another one and some numbers; 31 bits, which all simulators take.
+
+    >>> seed_of(7, 0), seed_of(7, 1)
+    (832369889, 603973904)
+    """
+    text = ":".join(map(str, (seed, *numbers)))
+    return int.from_bytes(blake2b(text.encode(), digest_size=4).digest()) >> 1
+
+
+class Simulation:
+    """k environments, made by k functions, with what to act on next in `observations`.
+
+    `seeds` has one for each environment, for its first reset. With `on_error="restart"` an environment that raises or
+    answers wrongly in `step` or `reset` is made anew, with a new seed, and its episode truncated; with "raise" the
+    error comes out. `path` is how errors name the whole; `thorough` has all that goes in and out checked by its space.
+
+    >>> import gymnasium as gym
+    >>> probe = gym.make("CartPole-v1")
+    >>> sim = Simulation([lambda: gym.make("CartPole-v1")] * 2, probe.observation_space, probe.action_space, [1, 2])
+    >>> sim.reset_all()
+    >>> rewards, terminated, truncated = np.zeros(2), np.zeros(2, bool), np.zeros(2, bool)
+    >>> following = np.zeros((2, 4), np.float32)
+    >>> sim.advance(np.array([0, 1]), following, rewards, terminated, truncated)
+    >>> rewards, bool((sim.observations == following).all())
+    (array([1., 1.]), True)
+    >>> sim.close()
+
+    Attributes:
+        observations: what to act on next, (k, ...); a list where the space has no fixed size.
+        infos: what the environments said beside `observations`, by index; only what is not empty.
+        final_infos: likewise beside the last observation of episodes that ended in the last step.
+        episodes: those that ended in the last step.
+        restarts: how often an environment was made anew.
+    """
+
+    def __init__(
+        self,
+        makers: Sequence[Callable[[], gym.Env[Any, Any]]],
+        observation_space: Space,
+        action_space: Space,
+        seeds: Sequence[int | None],
+        *,
+        on_error: str = "raise",
+        path: str = "the simulation",
+        thorough: bool = False,
+    ) -> None:
+        self.makers, self.seeds, self.path, self.thorough = list(makers), list(seeds), path, thorough
+        self.observation_space, self.action_space = observation_space, action_space
+        self.restarting = on_error == "restart"
+        where = memory(observation_space)
+        plain = where.dtype is not None and where.dtype.names is None and where.shape != ()
+        self._fast = (where.dtype, where.shape) if plain and not thorough else (None, None)
+        self._write = writer(observation_space)
+        self._action = reader(action_space)
+        self._is_array = memory(action_space).dtype is not None
+        k = len(self.makers)
+        self.observations = rows(where, k)
+        self.infos: dict[int, Any] = {}
+        self.final_infos: dict[int, Any] = {}
+        self.episodes: list[Episode] = []
+        self.restarts = 0
+        self.steps = 0
+        self._totals = np.zeros(k)
+        self._began = [0] * k  # the step at which the episode began
+        self._numbers = [0] * k
+        self._fresh = list(self.seeds)  # seeds for the next reset, where there is one
+        self._broken: set[int] = set()
+        self.envs: list[Any] = []
+        for i in range(k):
+            self.envs.append(self._made(i))
+        self._calls = [env.step for env in self.envs]
+
+    # ---- stepping ----
+
+    def advance(self, actions: Any, following: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
+        """Step all environments; those whose episodes end are reset, too.
+
+        `following` gets the true next observations, a terminal one where an episode ends; all are of length k.
+        `observations` has afterwards what to act on next.
+        """
+        ended = self.step(actions, following, rewards, terminated, truncated)
+        self.settle(following, ended)
+
+    def step(self, actions: Any, following: Any, rewards: Any, terminated: Any, truncated: Any) -> list[int]:
+        """Step all environments, and reset none; the indices of those whose episodes are over."""
+        fast, shape = self._fast
+        write = self._write
+        ended: list[int] = []
+        infos: dict[int, Any] = {}
+        terminated[:] = False
+        truncated[:] = False
+        self.steps += 1
+        for i, (step, action) in enumerate(zip(self._calls, self._taken(actions), strict=True)):
+            answer = None
+            try:
+                answer = step(action)
+                obs, rewards[i], over, cut, info = answer
+                if obs.__class__ is ndarray and obs.dtype is fast and obs.shape == shape:
+                    following[i] = obs
+                else:
+                    self._check(obs)
+                    write(following, i, obs)
+                if over or cut:
+                    terminated[i], truncated[i] = over, cut
+                    ended.append(i)
+                if info:
+                    infos[i] = info
+            except Exception as error:  # noqa: BLE001 - any code runs in an environment
+                self._failed(i, "step", error, answer)
+                following[i] = self.observations[i]
+                rewards[i], terminated[i], truncated[i] = 0.0, False, True
+                infos.pop(i, None)
+                if i not in ended:
+                    ended.append(i)
+        self._totals += rewards
+        self.infos = infos
+        return ended
+
+    def settle(self, following: Any, ended: Sequence[int]) -> None:
+        """Make `following` what to act on next; environments whose episodes have ended are reset."""
+        self.observations[:] = following
+        if self.episodes:
+            self.episodes = []
+        if self.final_infos:
+            self.final_infos = {}
+        for i in ended:
+            number, began = self._numbers[i], self._began[i]
+            total, length = float(self._totals[i]), self.steps - began
+            self.episodes.append(Episode(i, number, total, length, self.seeds[i], i in self._broken))
+            info = self.infos.pop(i, None)
+            if info is not None:
+                self.final_infos[i] = info
+            self.reset(i)
+
+    def reset(self, i: int, *, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin an episode of environment i, for which it is made anew if it is broken."""
+        if self.steps != self._began[i]:
+            self._numbers[i] += 1
+        self._began[i], self._totals[i] = self.steps, 0.0
+        if seed is not None:
+            self.seeds[i] = self._fresh[i] = seed
+        if i not in self._broken:
+            answer: Any = None
+            try:
+                answer = self._reset(i, options)
+                return self._begin(i, answer)
+            except Exception as error:  # noqa: BLE001 - any code runs in an environment
+                self._failed(i, "reset", error, answer)
+        self._rebuild(i)
+        answer = None
+        try:
+            answer = self._reset(i, options)
+            self._begin(i, answer)
+        except Exception as error:
+            raise self._error(i, "reset", error, answer, ", just after it was made anew") from error
+        return None
+
+    def reset_all(self) -> None:
+        """Begin an episode of every environment."""
+        self.infos = {}
+        for i in range(len(self.envs)):
+            self.reset(i)
+
+    def close(self) -> None:
+        """Close all environments; a second time nothing happens."""
+        while self.envs:
+            self.envs.pop().close()
+        self._calls = []
+
+    # ---- parts ----
+
+    def _taken(self, actions: Any) -> Any:
+        """The actions one by one, as the space has them; copied, for an environment may keep or change its action."""
+        if len(actions) != len(self._calls):
+            raise SimulationError(f"{self.path}: {len(actions)} actions for {len(self._calls)} environments")
+        if self._is_array:
+            actions = actions.copy()
+        return actions if self._action is None else map(self._action, actions)
+
+    def _reset(self, i: int, options: dict[str, Any] | None) -> Any:
+        seed, self._fresh[i] = self._fresh[i], None
+        return self.envs[i].reset(seed=seed, options=options)
+
+    def _begin(self, i: int, answer: Any) -> None:
+        obs, info = answer
+        self._check(obs)
+        self._write(self.observations, i, obs)
+        if info:
+            self.infos[i] = info
+
+    def _check(self, obs: Any) -> None:
+        if self.thorough and not self.observation_space.contains(obs):
+            raise ValueError(f"{obs!r}, which its observation space {self.observation_space} does not contain")
+
+    def _made(self, i: int) -> Any:
+        try:
+            return self.makers[i]()
+        except Exception as error:
+            raise SimulationError(
+                f"{self.path}: environment {i} (seed {self.seeds[i]}) cannot be made: {_told(error)}", i, self.seeds[i]
+            ) from error
+
+    # ---- what breaks ----
+
+    def _failed(self, i: int, what: str, error: Exception, answer: Any) -> None:
+        """Note that an environment has to be made anew; raise, unless that is wanted."""
+        if not self.restarting:
+            raise self._error(i, what, error, answer) from error
+        self._broken.add(i)
+
+    def _rebuild(self, i: int) -> None:
+        """Make an environment anew, with a seed of its own, lest it break in the same place again."""
+        with contextlib.suppress(Exception):  # it is broken
+            self.envs[i].close()
+        self.restarts += 1
+        seed = self.seeds[i]
+        self.seeds[i] = self._fresh[i] = None if seed is None else seed_of(seed, self._numbers[i])
+        self.envs[i] = self._made(i)
+        self._calls[i] = self.envs[i].step
+        self._broken.discard(i)
+
+    def _error(self, i: int, what: str, error: Exception, answer: Any, when: str = "") -> SimulationError:
+        seed, number, length = self.seeds[i], self._numbers[i], self.steps - self._began[i]
+        subject = f"{self.path}: environment {i} (seed {seed}, episode {number}, step {length})"
+        if answer is None:
+            fact = f"raised in {what}{when}: {_told(error)}"
+        else:
+            fact = f"answered {what} wrongly{when}: {_fault(what, answer, error)}"
+        remedy = 'mend it, or have it made anew with on_error="restart"'
+        return SimulationError(f"{subject} {fact}; {remedy}", i, seed)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _fault(what: str, answer: Any, error: Exception) -> str:
+    """What is wrong with an answer: its form, or the observation in it."""
+    wanted = ["observation", "reward", "terminated", "truncated", "info"]
+    if what == "reset":
+        wanted = ["observation", "info"]
+    if not isinstance(answer, tuple) or len(answer) != len(wanted):
+        given = f"{len(answer)} values" if isinstance(answer, tuple) else f"one {type(answer).__name__}"
+        return f"it gave {given} instead of ({', '.join(wanted)})"
+    if what == "step" and not np.isscalar(answer[1]) and np.ndim(answer[1]) > 0:
+        return f"its reward is {answer[1]!r}, which is no number"
+    if what == "step" and (answer[1] is None or isinstance(answer[1], str)):
+        return f"its reward is {answer[1]!r}, which is no number"
+    return f"its observation is {error}"
