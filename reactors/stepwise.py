@@ -101,7 +101,10 @@ class Stepwise:
                 self._others.join()
             memory.close()
             raise
-        bodies, late = [graph.bodies[n] for n in self._engine.reactions], [graph.late[n] for n in self._engine.reactions]
+        bodies, late = (
+            [graph.bodies[n] for n in self._engine.reactions],
+            [graph.late[n] for n in self._engine.reactions],
+        )
         self._steps = self._engine.steps(bodies, late)  # type: ignore[arg-type]  # a native body is never called
 
     def _start_others(self, *, debug: bool) -> None:

@@ -7,5 +7,6 @@ from reactors.rl.env import Env
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 from reactors.rl.transition import space_dtype, transition_dtype
+from reactors.rl.vector_env import VectorEnv
 
-__all__ = ["Env", "Episode", "SimulationError", "space_dtype", "transition_dtype"]
+__all__ = ["Env", "Episode", "SimulationError", "VectorEnv", "space_dtype", "transition_dtype"]

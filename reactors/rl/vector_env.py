@@ -16,6 +16,7 @@ from gymnasium.vector.utils import batch_differing_spaces, batch_space, concaten
 
 import reactors as rx
 from reactors.rl.errors import SimulationError
+from reactors.rl.group import Group
 from reactors.rl.lockstep import Beat, Form, Rows
 from reactors.rl.sources import makers
 from reactors.rl.spaces import memory
@@ -36,7 +37,7 @@ class Lockstep(rx.Reactor):
         self.beat, self.rows = beat, rows
         rx.connect(beat.actions, [each.actions for each in rows], after=0, broadcast=True)
         rx.connect(beat.order, [each.order for each in rows], after=0, broadcast=True)
-        for name in ("observations", "outcome", "extras", "reply"):
+        for name in ("observations", "rewards", "ended", "infos", "reply"):
             rx.connect([getattr(each, name) for each in rows], getattr(beat, name))
 
 
@@ -93,9 +94,11 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         firsts = range(0, n, room)
         actions = _actions_form(self.action_space)
         self._plain = actions.get("dtype")
-        beat = self._beat = Beat(len(firsts), room, n, self.single_observation_space, actions, copy=copy)
+        beat = self._beat = Beat(len(firsts), room, n, self.single_observation_space, actions)
         space, mode = self.single_observation_space, self.autoreset_mode
-        rows = [Rows(self.env_fns[i : i + room], i, room, space, actions, mode, on_error) for i in firsts]
+        restarting = on_error == "restart"
+        groups = [Group(self.env_fns[i : i + room], i, room, space, mode, restarting=restarting) for i in firsts]
+        rows = [Rows(group, actions) for group in groups]
         self._rows = rows
         self._state = AsyncState.DEFAULT
         self._overdue = False
@@ -180,7 +183,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _where(self, error: rx.WorkerDied) -> str:
         named = [rows for rows in self._rows if f"{rows.path}" in str(error)] or self._rows
-        ranges = ", ".join(f"{rows.first} to {rows.first + len(rows.makers) - 1}" for rows in named)
+        ranges = ", ".join(f"{rows.group.first} to {rows.group.own.stop - 1}" for rows in named)
         return f"the environments on it: {ranges}"
 
     def _begin(self, state: AsyncState, name: str) -> None:
@@ -265,8 +268,11 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def step(self, actions: Any) -> Step:
         """One step of all environments: observations, rewards, terminations, truncations, infos."""
-        self.step_async(actions)
-        return self.step_wait()
+        self._begin(AsyncState.WAITING_STEP, "step")
+        self._beat.next_actions, self._beat.at_once = self._checked(actions), True
+        self._go_on()
+        self._beat.at_once = False
+        return self._stepped()
 
     def step_async(self, actions: Any) -> None:
         """Send out the actions; what other workers have begins at once."""
@@ -277,11 +283,15 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def step_wait(self, timeout: float | None = None) -> Step:
         """What the step gave. Raises `multiprocessing.TimeoutError`, late if it is an environment of this thread."""
         self._wait(AsyncState.WAITING_STEP, "step", timeout)
+        return self._stepped()
+
+    def _stepped(self) -> Step:
         beat = self._beat
         infos: dict[str, Any] = {}
-        for i, info in beat.infos:
+        for i, info in beat.told:
             infos = self._add_info(infos, info, i)
-        return self._observations(), beat.rewards, beat.terminated, beat.truncated, infos
+        rewards, terminated, truncated = beat.latest
+        return self._observations(), rewards, terminated, truncated, infos
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute; the results, one for each."""
@@ -334,7 +344,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def restarts(self) -> int:
         """How many environments were made anew so far, with `on_error="restart"`."""
         if self._run.over:
-            return sum(rows.restarts for rows in self._rows)
+            return sum(rows.group.restarts for rows in self._rows)
         self._begin(AsyncState.DEFAULT, "restarts")
         self._order("restarted")
         return sum(self._replies())
@@ -364,6 +374,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _observations(self) -> Any:
         batch = self._beat.batch
+        if self.copy and not isinstance(batch, list):
+            batch = batch.copy()
         space = self.single_observation_space
         if isinstance(batch, list):
             return concatenate(space, batch, create_empty_array(space, n=self.num_envs, fn=np.zeros))
