@@ -25,6 +25,7 @@ from reactors.stepwise import Stepwise
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gymnasium.envs.registration import EnvSpec
     from numpy.typing import NDArray
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
@@ -68,7 +69,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        envs: str | gym.envs.registration.EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
+        envs: str | EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
         num_envs: int | None = None,
         *,
         workers: int | None = None,
@@ -113,11 +114,10 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     @staticmethod
     def _number_of_workers(workers: int | None, n: int) -> int:
-        if workers is None:
-            workers = len(os.sched_getaffinity(0))
-        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-            raise rx.ArgumentError(f"workers of rl.VectorEnv is {workers!r}; write a whole number, 1 or more")
-        return min(workers, n, 63)
+        given: object = len(os.sched_getaffinity(0)) if workers is None else workers
+        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+            raise rx.ArgumentError(f"workers of rl.VectorEnv is {given!r}; write a whole number, 1 or more")
+        return min(given, n, 63)
 
     def _find_spaces(self) -> None:
         """From an environment that is made for this alone, and from all where they may differ."""
@@ -330,13 +330,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """A picture of every environment, as its render mode has it."""
         return self.call("render")
 
-    @property
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]  # as Gymnasium's own has it
+    @property  # type: ignore[misc]  # as AsyncVectorEnv has it
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The generators of the environments."""
         return self.get_attr("np_random")
 
     @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]  # likewise
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """The seeds of the environments."""
         return self.get_attr("np_random_seed")
 
@@ -378,7 +378,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             batch = batch.copy()
         space = self.single_observation_space
         if isinstance(batch, list):
-            return concatenate(space, batch, create_empty_array(space, n=self.num_envs, fn=np.zeros))
+            room: Any = create_empty_array(space, n=self.num_envs, fn=np.zeros)
+            return concatenate(space, batch, room)
         return batch if batch.dtype.names is None else _unpacked(space, batch)
 
 
