@@ -915,3 +915,13 @@ def test_reactor_made_while_the_program_runs() -> None:
         "a Source is made at @runtime while the program runs, but its graph is fixed by then; make it in __init__ and "
         "let it wait for its first input"
     )
+
+
+def test_arguments_for_a_class_without_init() -> None:
+    """They used to vanish."""
+
+    class Bare(rx.Reactor): ...
+
+    assert refused(rx.ArgumentError, lambda: Bare(5, tau=0.1)) == (  # @surplus
+        "Bare (@surplus) has no __init__ that takes arguments, and is given 5, tau=0.1; write one, or leave them out"
+    )

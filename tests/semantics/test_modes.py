@@ -225,6 +225,92 @@ def test_state_is_renewed_by_reset_and_kept_by_history() -> None:
     }
 
 
+def test_a_contained_reactor_is_put_into_a_mode_by_with_or_by_an_argument() -> None:
+    """Modes 1: a mode holds instances: `with mode:` around them, or mode=..., are the same; the argument wins."""
+
+    def program(rx: Any) -> Any:
+        class Inner(rx.Reactor):
+            tick = rx.Timer(1, 2)
+
+            @rx.reaction(tick)
+            def go(self) -> None:
+                note(self)
+
+        class Outer(rx.Reactor):
+            tick = rx.Timer(0, 2)
+
+            def __init__(self, n: int = 0, *, depth: int = 1) -> None:
+                self.n = n
+                self.inner = Outer(n, depth=depth - 1) if depth else Inner()
+
+            @rx.reaction(tick)
+            def go(self) -> None:
+                note(self, self.n)
+
+        class Main(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+            turn = rx.Timer(4)
+
+            def __init__(self) -> None:
+                with self.b:
+                    self.by_with = Outer(1)
+                    self.by_argument = Outer(2, mode=self.a)  # pyright: ignore[reportCallIssue]
+                    self.bank = rx.bank(2, Inner, mode=self.a)
+                self.outside = Outer(3, depth=0, mode=None)  # pyright: ignore[reportCallIssue]
+
+            @rx.reaction(turn, effects=b)
+            def go(self) -> None:
+                self.b.set()
+
+        return Main()
+
+    in_a, in_b = [(0, 0), (2, 0), (4, 0)], [(4, 1), (6, 0)]
+    assert trace(program, timeout=6) == {
+        "main.by_with": [(*tag, 1) for tag in in_b],
+        "main.by_with.inner": [(*tag, 1) for tag in in_b],
+        "main.by_with.inner.inner": [(5, 0)],
+        "main.by_argument": [(*tag, 2) for tag in in_a],
+        "main.by_argument.inner": [(*tag, 2) for tag in in_a],
+        "main.by_argument.inner.inner": [(1, 0), (3, 0)],
+        "main.bank[0]": [(1, 0), (3, 0)],
+        "main.bank[1]": [(1, 0), (3, 0)],
+        "main.outside": [(0, 0, 3), (2, 0, 3), (4, 0, 3), (6, 0, 3)],
+        "main.outside.inner": [(1, 0), (3, 0), (5, 0)],
+    }
+
+
+def test_a_parameter_named_mode_is_the_reactors_own() -> None:
+    """Modes 1: `mode=` is taken away from the arguments of a reactor, unless its __init__ has that parameter."""
+
+    class Env(rx.Reactor):
+        def __init__(self, mode: str = "human") -> None:
+            self.how = mode
+
+    class Atari(Env):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+
+    class Plain(rx.Reactor):
+        def __init__(self, **options: Any) -> None:
+            self.options = options
+
+    class Main(rx.Reactor):
+        on = rx.Mode(initial=True)
+
+        def __init__(self) -> None:
+            self.envs = [Env(mode="rgb"), Atari(mode="depth"), *rx.bank(1, Env, mode=lambda i: f"bank {i}")]
+            self.plain = Plain(mode=self.on, other=1)
+            self.bank = rx.bank(2, Plain, mode=lambda i: [self.on, None][i])
+            self.empty = rx.Reactor(mode=self.on)
+
+    main = Main()
+    assert [env.how for env in main.envs] == ["rgb", "depth", "bank 0"]
+    assert [plain.options for plain in (main.plain, *main.bank)] == [{"other": 1}, {}, {}]
+    rx.Graph(main)
+    in_it = [main.plain, main.bank[0], main.empty]
+    assert [child._mode for child in (*in_it, main.bank[1], *main.envs)] == [main.on] * 3 + [None] * 4
+
+
 def test_modes_inside_of_modes() -> None:
     """Inactive if any mode around is; a reset sends contained modal reactors to their initial mode."""
 
@@ -481,6 +567,23 @@ def test_what_is_wrong_with_modes() -> None:
 
     with pytest.raises(rx.WiringError, match=r"two sources"):
         rx.Graph(Two())
+
+    class Misled(rx.Reactor):
+        def __init__(self, given: Any) -> None:
+            self.child = Listener(mode=given)
+
+    with pytest.raises(
+        rx.ArgumentError, match=r"Listener \(.*test_modes.py:\d+\): mode is 'on', of type str; it has to be an rx.Mode"
+    ):
+        Misled("on")
+    with pytest.raises(
+        rx.ArgumentError, match=r"rx.bank \(.*test_modes.py:\d+\): mode is 3, of type int; it has to be an rx.Mode, for"
+    ):
+        rx.bank(2, Listener, mode=3)
+    with pytest.raises(
+        rx.DeclarationError, match=r"main.child \(made at .*\) is put into .*, which is no mode of main"
+    ):
+        rx.Graph(Misled(Bare().a))
 
     class Late(rx.Reactor):
         def __init__(self) -> None:
