@@ -7,7 +7,7 @@ import pytest
 
 import reactors as real
 from tests.semantics.alone import trace_alone
-from tests.ways import note, trace
+from tests.ways import TOGETHER, Way, note, trace
 
 Program = Callable[[Any], Any]
 
@@ -90,7 +90,7 @@ def clocks(periods: tuple[int, ...], stop_at: tuple[int, ...] = ()) -> Program:
 
 
 def test_a_timeout_is_inclusive() -> None:
-    """The end 4: events at exactly the timeout happen, and shutdown with them; there is no microstep after it."""
+    """The end 4, one tag 8: events at exactly the timeout happen, and shutdown with them; no microstep follows."""
     assert trace(clocks((2, 3)), timeout=6) == {
         "main.every_2": [(0, 0, "tick"), (2, 0, "tick"), (4, 0, "tick"), (6, 0, "tick"), (6, 0, "end")],
         "main.every_3": [(0, 0, "tick"), (3, 0, "tick"), (6, 0, "tick"), (6, 0, "end")],
@@ -553,3 +553,31 @@ def test_startup_and_shutdown_share_the_only_tag_of_a_timeout_of_zero() -> None:
         return Main()
 
     assert trace(program, timeout=0) == {"main.source": [(0, 0, "both")], "main.sink": [(0, 0, 1, None)]}
+
+
+@pytest.mark.parametrize("way", TOGETHER, ids=str)
+def test_an_exception_ends_the_program_with_its_shutdown_reactions(way: Way) -> None:
+    """The end 9: what else was to happen at its tag does not; shutdown follows a microstep later, then the error."""
+
+    class Main(real.Reactor):
+        tick = real.Timer(0, 2)
+
+        @real.reaction(tick)
+        def go(self) -> None:
+            note(self, "go")
+            if self.tag.time == 2:
+                raise ValueError("enough")
+
+        @real.reaction(tick)
+        def follow(self) -> None:
+            note(self, "follow")
+
+        @real.reaction(real.shutdown)
+        def end(self) -> None:
+            note(self, "end")
+
+    main = Main()
+    with pytest.raises(real.ReactionError, match=r"main.go at 2 ns raised ValueError: enough") as caught:
+        way.run(main, ["main"])
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert main.log == [(0, 0, "go"), (0, 0, "follow"), (2, 0, "go"), (2, 1, "end")]  # type: ignore[attr-defined]

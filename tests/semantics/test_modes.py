@@ -104,10 +104,7 @@ def test_history_goes_on_where_the_mode_was_left() -> None:
 
 
 def test_reset_begins_anew() -> None:
-    """Modes 8, 10.
-
-    What was pending is gone, timers begin at their offsets, and reset reactions run, also the first time.
-    """
+    """Modes 8, 10, one tag 4: what was pending is gone, timers begin at their offsets, reset reactions run."""
     assert trace(switching("reset"), timeout=25) == {
         "main": [(10, 0, "to two"), (20, 0, "to one")],
         "main.first": [
@@ -136,7 +133,7 @@ def test_reset_begins_anew() -> None:
 
 
 def test_a_transition_takes_effect_when_the_tag_is_over() -> None:
-    """Modes 3, 4, 5: the old mode's other reactions still run; of several modes set, the last counts.
+    """Modes 3, 4, 5, one tag 7: the old mode's other reactions still run; of several modes set, the last counts.
 
     A zero timer fires at once.
     """
@@ -720,9 +717,9 @@ def test_reactions_run_in_textual_order_in_modes_and_outside_of_them() -> None:
 
 
 def test_what_is_due_at_the_tag_of_a_switch_still_happens_before_it() -> None:
-    """Modes 7, 9.
+    """Modes 7, 9: the mode is left when the tag is over.
 
-    And what was to come a microstep later comes, by history, a microstep after the mode is entered again.
+    What was to come a microstep later comes, by history, a microstep after the mode is entered again.
     """
 
     def program(rx: Any) -> Any:

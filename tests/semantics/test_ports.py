@@ -368,7 +368,7 @@ def test_delays_along_the_hierarchy_add_up() -> None:
 
 
 def test_a_delay_drops_the_microsteps_and_keeps_what_was_sent_in_them() -> None:
-    """Ports 11, tags 2.
+    """Ports 11, tags 2: (t, m) and a delay d make (t + d, 0).
 
     Values of one connection that would arrive at the same tag arrive a microstep apart, in the order of sending.
     """

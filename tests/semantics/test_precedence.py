@@ -291,3 +291,19 @@ def test_a_reaction_waits_for_a_writer_that_may_write_and_does_not() -> None:
         "main": [(0, 0, -1, None), (1, 0, 1, 1), (2, 0, -1, None), (3, 0, 3, 3)],
         "main.early": [(1, 0, "also", 1), (3, 0, "also", 3)],
     }
+
+
+def test_an_empty_reaction_counts() -> None:
+    """Precedence 9: it does nothing, and is ordered, triggered and counted like any other; its name is its method's."""
+
+    class Main(real.Reactor):
+        tick, out = real.Timer(), real.Output(int)
+
+        @real.reaction(tick, effects=out)
+        def idle(self) -> None: ...
+
+        def __init__(self) -> None:
+            self.add_reaction(self.tick, lambda: None)
+
+    assert real.Graph(Main()).levels == [["main.idle"], ["main.reaction2"]]
+    assert real.run(Main(), fast=True).reactions == 2

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from tests.ways import note, trace
 
 
@@ -33,7 +35,7 @@ def test_a_timer_fires_at_its_offset_and_then_every_period() -> None:
 
 
 def test_timers_of_one_tag_trigger_in_the_order_of_the_reactions() -> None:
-    """Timers 4: the order of the timers does not matter."""
+    """Timers 4, one tag 5: all events of a tag are there at once; the order of the timers does not matter."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -116,10 +118,7 @@ def test_pending_events_of_an_action_coexist_and_fire_in_the_order_of_tags() -> 
 
 
 def test_a_second_event_for_the_same_tag_moves_to_the_next_microstep() -> None:
-    """Actions 4.
-
-    All happen, in the order of the calls, also if asked for at different tags (row 27 of the bad programs).
-    """
+    """Actions 4: all happen, in the order of the calls, also if asked for at different tags."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -435,3 +434,27 @@ def test_several_reactions_may_schedule_one_action() -> None:
             (4, 2, "second", False),
         ]
     }
+
+
+def test_an_action_carries_any_object() -> None:
+    """Actions 8: what is given arrives, an array as it was when it was given."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            act = rx.LogicalAction()
+
+            @rx.reaction(rx.startup, effects=act)
+            def go(self) -> None:
+                row = np.arange(3)
+                for value in (7, "seven", {"a": [1, (2, None)]}, 0, row):
+                    self.act.schedule(value)
+
+            @rx.reaction(act)
+            def see(self) -> None:
+                value = self.act.value
+                note(self, value.tolist() if isinstance(value, np.ndarray) else value)
+
+        return Main()
+
+    values = [7, "seven", {"a": [1, (2, None)]}, 0, [0, 1, 2]]
+    assert trace(program) == {"main": [(0, m, value) for m, value in enumerate(values, 1)]}

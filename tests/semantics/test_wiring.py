@@ -159,10 +159,7 @@ def test_interleaved_on_the_right_side_and_on_both() -> None:
 
 
 def test_banks_in_banks_each_have_their_own_index_and_may_share_a_broadcast() -> None:
-    """Wiring 6, 10.
-
-    The members of inner banks come outer member by outer member, whatever the widths on the other side.
-    """
+    """Wiring 6, 10: the members of inner banks come outer member by outer member, whatever the other side is."""
 
     def program(rx: Any) -> Any:
         class Leaf(rx.Reactor):
@@ -457,10 +454,7 @@ def test_container_reactions_write_channels_of_members_and_the_last_value_counts
 
 
 def test_a_reaction_writes_what_leads_deeper_than_what_it_contains() -> None:
-    """Wiring 9.
-
-    The input of a contained reactor leads on to banks inside, within the tag, and back out to the container.
-    """
+    """Wiring 9: the input of a contained reactor leads on to banks inside, within the tag, and back out."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
