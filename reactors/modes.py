@@ -66,6 +66,7 @@ class Mode(Declared):
         if not isinstance(initial, bool):
             raise ArgumentError(f"initial of {Call('rx.Mode', Location.of(frame))} is {initial!r}; write True or False")
         self._initial = initial
+        note_mode(self)
         self._declare(frame)
 
     @property
@@ -188,6 +189,20 @@ def _let_mode_pass(kind: type) -> None:
 
     in_mode._lets_mode_pass = True  # type: ignore[attr-defined]
     kind.__init__ = in_mode  # type: ignore[misc]
+
+
+def note_mode(declared: Declared) -> None:
+    """Remember the `with` around a port or a mode; whether it is one of its own reactor is known later."""
+    if executing.modes:
+        declared._inside = executing.modes[-1]
+
+
+def refuse_inside(declared: Declared, mode: Mode) -> None:
+    """A port or a mode that is declared in a mode of its own reactor."""
+    raise DeclarationError(
+        f"{declared.where()} is declared in the `with` of the mode {mode.where()}, but {declared.word}s belong to the "
+        "whole reactor; declare it outside of that"
+    )
 
 
 def bound(mode: Mode, reactor: Reactor, what: str) -> Mode:
