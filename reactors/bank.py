@@ -141,7 +141,8 @@ def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
     for i in range(width):
         positional = [arg(i) if called else arg for arg, called in arguments]
         named = {key: arg(i) if called else arg for key, (arg, called) in keywords.items()}
-        of_reactor(cls, named, call)  # what is no mode is refused with the line of the bank
+        if "mode" in named:
+            of_reactor(cls, named, call)  # what is no mode is refused with the line of the bank
         member = cls.__new__(cls, *positional, **named)
         member._bank_index, member._made_at = i, made  # known before __init__, which may use them
         member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)

@@ -153,8 +153,8 @@ def current(given: Mode | None, where: object, why: str = "") -> Mode | None:
 
 
 def of_reactor(kind: type, kwargs: dict[str, Any], where: object) -> Mode | None:
-    """The mode that a reactor which is made with these keywords lies in; a `mode` that is its own parameter is not."""
-    if "mode" not in kwargs or _names_mode(kind):
+    """The mode that a reactor lies in which is made with a `mode`, unless that is a parameter of its own."""
+    if _names_mode(kind):
         return current(None, where)
     _let_mode_pass(kind)
     return current(kwargs["mode"], where, f", for __init__ of {spelled(kind)} has no parameter of that name")

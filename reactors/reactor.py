@@ -102,8 +102,11 @@ class Reactor:
             )
         self._added_reactions = []
         self._bank_index = 0
-        self._mode = of_reactor(cls, kwargs, Call(spelled(cls), self._made_at))
-        if cls.__init__ is object.__init__ and (args or kwargs.keys() - {"mode"}):
+        if "mode" in kwargs:
+            self._mode = of_reactor(cls, kwargs, Call(spelled(cls), self._made_at))
+        else:
+            self._mode = executing.modes[-1] if executing.modes else None
+        if (args or kwargs) and cls.__init__ is object.__init__ and (args or [*kwargs] != ["mode"]):
             given = [*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())]
             raise ArgumentError(
                 f"{spelled(cls)} ({self._made_at}) has no __init__ that takes arguments, and is given "
