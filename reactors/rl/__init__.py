@@ -3,4 +3,6 @@
 `import reactors` does not import this package, and this package imports torch only where tensors are asked for.
 """
 
-__all__: list[str] = []
+from reactors.rl.sum_tree import SumTree, SumTreeError
+
+__all__ = ["SumTree", "SumTreeError"]
