@@ -6,7 +6,8 @@
 from reactors.rl.env import Env
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
+from reactors.rl.sum_tree import SumTree, SumTreeError
 from reactors.rl.transition import space_dtype, transition_dtype
 from reactors.rl.vector_env import VectorEnv
 
-__all__ = ["Env", "Episode", "SimulationError", "VectorEnv", "space_dtype", "transition_dtype"]
+__all__ = ["Env", "Episode", "SimulationError", "SumTree", "SumTreeError", "VectorEnv", "space_dtype", "transition_dtype"]
