@@ -283,7 +283,6 @@ static inline void release(rx_replay *r, uint64_t slot, uint64_t number)
 
 int64_t rx_replay_update(rx_replay *r, int64_t n, const int64_t *indices, const float *errors, float add, float exponent)
 {
-    if (!r->tree) return RX_REPLAY_NO_TREE - n;
     int bad = 0;
     for (int64_t i = 0; i < n; i++) bad |= !(errors[i] >= 0 && errors[i] <= 3e38f);
     for (int64_t i = 0; bad && i < n; i++)
@@ -312,7 +311,6 @@ int64_t rx_replay_update(rx_replay *r, int64_t n, const int64_t *indices, const 
 
 int64_t rx_replay_priorities(rx_replay *r, int64_t n, const int64_t *indices, double *priorities)
 {
-    if (!r->tree) return RX_REPLAY_NO_TREE;
     for (int64_t i = 0; i < n; i++) {
         uint64_t number;
         int64_t slot = (int64_t)slot_of(r, indices[i], &number);
