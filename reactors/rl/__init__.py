@@ -3,6 +3,8 @@
 `import reactors` does not import this package, and this package imports torch only where tensors are asked for.
 """
 
+from reactors.rl.batch import Batch
+from reactors.rl.replay_buffer import BufferStatistics, ReplayBuffer
 from reactors.rl.transition import space_dtype, transition_dtype
 
-__all__ = ["space_dtype", "transition_dtype"]
+__all__ = ["Batch", "BufferStatistics", "ReplayBuffer", "space_dtype", "transition_dtype"]
