@@ -5,6 +5,7 @@
  * episode above all, has all of its frames kept; nothing is assumed about how stacks are filled up, they are compared.
  * Rows whose frames are overwritten are given up first. One thread at a time may do this for a stream. */
 #include <string.h>
+#include <unistd.h>
 
 #include "replay.h"
 
@@ -73,6 +74,7 @@ int64_t rx_replay_frames(rx_replay *r, int64_t n, const int32_t *streams, const 
                          uint64_t next_stride, uint64_t *obs_frames, uint64_t *next_frames)
 {
     uint64_t k = r->shape.stack, bytes = r->shape.frame_bytes;
+    rx__put(&r->process, (uint64_t)getpid());
     for (int64_t i = 0; i < n; i++, obs += obs_stride, next += next_stride) {
         uint64_t stream = streams ? (uint64_t)streams[i] : 0;
         int failed = 0;

@@ -1,7 +1,7 @@
 /* x^a for arrays of positive floats, in code that the compiler turns into vector instructions of whatever processor.
  *
  * 2^(a log2 x), both from polynomials. Only +, -, * and conversions, each rounded for itself (built without contraction
- * to fused operations), so all processors give the same bits. The relative error is below 1e-6 for x from 1e-30 to 1e30
+ * to fused operations), so all processors give the same bits. The relative error is below 5e-6 for x from 1e-26 to 1e26
  * and a from 0 to 1, and grows with |a log2 x|. */
 #include <math.h>
 #include <string.h>

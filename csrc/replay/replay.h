@@ -61,7 +61,7 @@ typedef struct {
     uint64_t taken_over;                       /* slots whose writer had died */
 } rx__replay_header;
 
-/* One process's view. Not changed after it was opened, so that threads may share it. */
+/* One process's view, which its threads may share. */
 struct rx_replay {
     uint8_t *base;
     rx__replay_header *header;
@@ -70,7 +70,7 @@ struct rx_replay {
     uint8_t *records;
     uint64_t stride;                 /* of a record */
     uint64_t n_streams, share;       /* slots of each */
-    uint64_t process;
+    uint64_t process;                /* who we are: a child may have been forked */
     uint32_t n_fields, terminated, truncated;      /* which fields say that an episode ends; RX_NONE: none */
     uint64_t sampled_bytes;          /* of one row, all fields */
     rx_replay_shape shape;

@@ -91,7 +91,7 @@ static int wait_for(rx_replay *r, uint64_t word, uint64_t round, int64_t *since)
         return 1;
     }
     uint64_t writer = word >> 1 & 0x7fffff;
-    if (word & RX__WRITING && writer != r->process && kill((pid_t)writer, 0) && errno == ESRCH) return 0;
+    if (word & RX__WRITING && writer != rx__get(&r->process) && kill((pid_t)writer, 0) && errno == ESRCH) return 0;
     if (!*since) *since = rx_clock_ns();
     if (rx_clock_ns() - *since > RX_REPLAY_PATIENCE_NS)
         return word & RX__WRITING ? RX_REPLAY_STUCK : 0;      /* updates take microseconds: that one has died */
@@ -117,7 +117,7 @@ int rx__claim(rx_replay *r, uint64_t slot, uint64_t number)
             }
             rx__add(&r->header->taken_over, 1);
         }
-        if (rx__swap_if(word, &old, (number + 1) << RX__NUMBER | r->process << 1 | RX__WRITING)) break;
+        if (rx__swap_if(word, &old, (number + 1) << RX__NUMBER | rx__get(&r->process) << 1 | RX__WRITING)) break;
     }
     atomic_thread_fence(memory_order_release);      /* what we write shows up later than the word */
     return 1;
@@ -161,6 +161,19 @@ static inline int ends_at(const rx_replay *r, const void *const *from, const uin
     return terminated || truncated;
 }
 
+/* Whether frames of this row were overwritten before it came: then it is gone already. */
+static int frames_gone(const rx_replay *r, const rx__stream *stream, const void *const *from, const uint64_t *strides, int64_t i)
+{
+    if (!r->shape.n_frames) return 0;
+    uint64_t written = rx__get(&stream->frames), last;
+    for (uint32_t k = 0; k < r->n_fields; k++) {
+        if (r->fields[k].sampled == r->fields[k].bytes) continue;
+        memcpy(&last, (const uint8_t *)from[k] + (uint64_t)i * strides[k], 8);
+        if (last + 1 - r->shape.stack + r->shape.n_frames < written) return 1;
+    }
+    return 0;
+}
+
 typedef struct {
     int64_t n;
     int64_t slots[RX_REPLAY_CHUNK];
@@ -185,6 +198,10 @@ static int claim_rows(rx_replay *r, claimed *c, int64_t first, int64_t n, uint64
         if (ours < 0) return ours;
         uint64_t step = rx__get(&stream->step);
         rx__put(&stream->step, ends_at(r, from, strides, first + i) ? 0 : step + 1);
+        if (ours && frames_gone(r, stream, from, strides, first + i)) {
+            rx__let_row_go(r, slot);
+            ours = 0;
+        }
         if (ours) {
             __atomic_store_n(&rx__row_at(r, slot)->step, (uint32_t)step, __ATOMIC_RELAXED);
             c->slots[c->n] = (int64_t)slot;
@@ -224,6 +241,7 @@ static void write_rows(rx_replay *r, const claimed *c, const void *const *from, 
 int64_t rx_replay_insert(rx_replay *r, int64_t n, const void *const *from, const uint64_t *strides, const int32_t *streams,
                          const float *errors, float add, float exponent, int64_t *indices)
 {
+    rx__put(&r->process, (uint64_t)getpid());      /* a child may have been forked */
     uint64_t number = streams ? 0 : rx__add(&r->streams[0].next, (uint64_t)n);
     float p[RX_REPLAY_CHUNK], usual = greatest(r);
     claimed c;

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from reactors.rl.storage import Field
 
 
+FLOATS = ffi.typeof("float[]")
+
+
 class Incoming:
     """Pointers to the columns of the rows that are being added, as the core takes them; made once, filled for each call.
 
@@ -27,7 +30,8 @@ class Incoming:
         self.fields = fields
         self.pointers = ffi.new("void *[]", len(fields))
         self.strides = ffi.new("uint64_t[]", [field.bytes for field in fields])
-        self._columns = [(i, f.name, f.dtype, f.shape, f.bytes, f) for i, f in enumerate(fields)]
+        self._columns = [(i, field.name, field.dtype) for i, field in enumerate(fields)]
+        self._shapes: list[Any] = [None] * (len(fields) + 1)  # as they were last, and how many rows
         self._contiguous = True  # strides are those of plain columns
         self._records: tuple[Any, list[int]] = None, []  # the record dtype seen last, and where our fields are in it
         self._kept: list[Any] = []
@@ -42,31 +46,38 @@ class Incoming:
             )
         if not self._contiguous:
             self._plain_strides()
-        pointers, n, kept = self.pointers, -1, []
-        for i, name, dtype, shape, _, field in self._columns:
+        pointers, from_buffer, n, kept = self.pointers, ffi.from_buffer, -1, []
+        shapes = self._shapes
+        for i, name, dtype in self._columns:  # every step here is a good part of what adding costs
             try:
                 column = batch[name]
             except KeyError:
                 self._refuse_missing(batch)
             if type(column) is not np.ndarray or (column.dtype is not dtype and column.dtype != dtype):
-                column = converted(column, field)
-            if column.shape[1:] != shape or not column.ndim:
-                _refuse_shape(column, field)
-            if len(column) != n:
-                if n >= 0:
-                    _refuse_length(len(column), n, field, self.fields[0])
-                n = len(column)
+                column = converted(column, self.fields[i])
+                kept.append(column)
+            if column.shape != shapes[i]:
+                shapes = self._shapes_of(column, self.fields[i], n)
             try:
-                at = ffi.from_buffer(column)
+                pointers[i] = from_buffer(column)
             except (ValueError, BufferError, NotImplementedError):
                 column = np.ascontiguousarray(column)
-                at = ffi.cast("void *", column.ctypes.data)
-            pointers[i] = at
-            kept.append(column)
+                kept.append(column)
+                pointers[i] = ffi.cast("void *", column.ctypes.data)
+            n = shapes[-1]
         if len(batch) != len(self._columns):
             self._refuse_unknown(batch)
         self._kept = kept
         return n
+
+    def _shapes_of(self, column: NDArray[Any], field: Field, n: int) -> list[Any]:
+        """The shapes of all columns, and the number of rows, going by the first column; for this call and the next."""
+        if column.ndim == 0 or column.shape[1:] != field.shape:
+            _refuse_shape(column, field)
+        if n >= 0:
+            _refuse_length(len(column), n, field, self.fields[0])
+        self._shapes = [*((len(column), *each.shape) for each in self.fields), len(column)]
+        return self._shapes
 
     def _take_records(self, rows: NDArray[Any]) -> int:
         dtype = rows.dtype
@@ -100,8 +111,8 @@ class Incoming:
         return [given[field.name][1] for field in self.fields]
 
     def _plain_strides(self) -> None:
-        for i, _, _, _, size, _ in self._columns:
-            self.strides[i] = size
+        for i, field in enumerate(self.fields):
+            self.strides[i] = field.bytes
         self._contiguous = True
 
     def replace(self, i: int, at: Any, stride: int) -> None:
@@ -201,4 +212,4 @@ def checked_errors(given: Any, n: int, prioritized: int) -> Any:
         raise ArgumentError(
             f"the priority of row {row} is {flat[row]}; priorities are absolute TD errors, 0 or more and finite"
         )
-    return ffi.from_buffer("float[]", errors)
+    return ffi.from_buffer(FLOATS, errors)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 STUCK, NOTHING = -11, -12  # as api.inc has them
+INDICES, STREAMS, DOUBLES, FRAMES = map(ffi.typeof, ("int64_t[]", "int32_t[]", "double[]", "uint64_t[]"))
 KEPT = 8  # sizes of batches whose memory is kept for the next time
 
 
@@ -258,7 +259,7 @@ class ReplayBuffer:
             streams, each = ffi.NULL, None
         else:
             each = self._streams(n, envs)
-            streams = ffi.from_buffer("int32_t[]", each)
+            streams = ffi.from_buffer(STREAMS, each)
         errors = ffi.NULL
         if priorities is not None:
             errors = checked_errors(priorities, n, self._how)
@@ -268,13 +269,13 @@ class ReplayBuffer:
             if priorities is not None:
                 raise ArgumentError("rows of n_step > 1 are put together later: add them without priorities")
             n, each = self._n_step.fold(rows, n, streams)
-            streams = ffi.from_buffer("int32_t[]", each)
+            streams = ffi.from_buffer(STREAMS, each)
             rows = self._n_step.rows
         indices = np.empty(n, np.int64)
         if n:
             done = lib.rx_replay_insert(
                 self._core, n, rows.pointers, rows.strides, streams, errors, config.eps, config.alpha,
-                ffi.from_buffer("int64_t[]", indices),
+                ffi.from_buffer(INDICES, indices),
             )  # fmt: skip
             if done < 0:
                 raise _stuck()
@@ -309,7 +310,7 @@ class ReplayBuffer:
         names = [field.name for field in self._given]
         first, last = names.index("obs"), names.index("next_obs")
         numbers = np.empty((2, n), np.uint64)
-        into = [ffi.from_buffer("uint64_t[]", row) for row in numbers]
+        into = [ffi.from_buffer(FRAMES, row) for row in numbers]
         done = lib.rx_replay_frames(
             self._core, n, streams, rows.pointers[first], rows.strides[first], rows.pointers[last], rows.strides[last],
             *into,
@@ -409,7 +410,7 @@ class ReplayBuffer:
             indices, n = batch._core[3], batch["indices"].size
         else:
             wanted = _indices(batch)
-            indices, n = ffi.from_buffer("int64_t[]", wanted), len(wanted)
+            indices, n = ffi.from_buffer(INDICES, wanted), len(wanted)
         errors = checked_errors(priorities, n, self._how)
         config = self.config
         done = lib.rx_replay_update(self._core, n, indices, errors, config.eps, config.alpha)
@@ -420,7 +421,7 @@ class ReplayBuffer:
         wanted = _indices(indices)
         found = np.ones(len(wanted))
         if self._how:
-            numbers, into = ffi.from_buffer("int64_t[]", wanted), ffi.from_buffer("double[]", found)
+            numbers, into = ffi.from_buffer(INDICES, wanted), ffi.from_buffer(DOUBLES, found)
             lib.rx_replay_priorities(self._core, len(wanted), numbers, into)
         return found
 
