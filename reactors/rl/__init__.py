@@ -5,6 +5,7 @@
 
 from reactors.rl.batch import Batch
 from reactors.rl.replay_buffer import BufferStatistics, ReplayBuffer
+from reactors.rl.sum_tree import SumTree
 from reactors.rl.transition import space_dtype, transition_dtype
 
-__all__ = ["Batch", "BufferStatistics", "ReplayBuffer", "space_dtype", "transition_dtype"]
+__all__ = ["Batch", "BufferStatistics", "ReplayBuffer", "SumTree", "space_dtype", "transition_dtype"]
