@@ -37,7 +37,7 @@ static int give_up(rx_replay *r, uint64_t stream, uint64_t number)
         if (rx__get(&rx__row_at(r, slot)->word) >> RX__NUMBER != oldest + 1) continue;      /* never written */
         if (first_frame(r, slot) > number) break;
         rx__put(&s->oldest, oldest + 1);
-        int ours = rx__claim(r, slot, oldest);
+        int ours = rx__claim(r, slot, oldest, 1);
         if (ours < 0) return ours;
         if (ours) rx__let_row_go(r, slot);
     }

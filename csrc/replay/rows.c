@@ -102,13 +102,14 @@ static int wait_for(rx_replay *r, uint64_t word, uint64_t round, int64_t *since)
     return 1;
 }
 
-int rx__claim(rx_replay *r, uint64_t slot, uint64_t number)
+int rx__claim(rx_replay *r, uint64_t slot, uint64_t number, int may_wait)
 {
     uint64_t *word = &rx__row_at(r, slot)->word, old = rx__get(word);
     int64_t since = 0;
     for (uint64_t round = 0;; round++) {
         if (old >> RX__NUMBER > number + 1) return 0;
         if (old << (64 - RX__NUMBER)) {      /* written, or its priority being changed */
+            if (!may_wait) return RX__BUSY;
             int more = wait_for(r, old, round, &since);
             if (more < 0) return more;
             if (more) {
@@ -179,38 +180,41 @@ typedef struct {
     int64_t slots[RX_REPLAY_CHUNK];
     int64_t rows[RX_REPLAY_CHUNK];         /* which of the given rows goes there */
     uint64_t numbers[RX_REPLAY_CHUNK];
+    uint64_t next;                         /* number of the next row, if it has one already */
+    int has_next;
 } claimed;
 
-static int claim_rows(rx_replay *r, claimed *c, int64_t first, int64_t n, uint64_t number, const void *const *from, const uint64_t *strides,
-                      const int32_t *streams, int64_t *indices)
+/* Claims slots for rows from [first] on, and says where it stopped: at a slot that has to be waited for, when others are
+ * ours. Who waits holds nothing, so two writers of several streams cannot wait for each other. */
+static int64_t claim_rows(rx_replay *r, claimed *c, int64_t first, int64_t end, const void *const *from, const uint64_t *strides,
+                          const int32_t *streams, int64_t *indices)
 {
     c->n = 0;
-    uint64_t slot = streams ? 0 : number % r->share;
-    for (int64_t i = 0; i < n; i++, number++) {
-        uint64_t s = streams ? (uint64_t)streams[first + i] : 0;
+    for (; first < end; first++) {
+        uint64_t s = streams ? (uint64_t)streams[first] : 0;
         rx__stream *stream = &r->streams[s];
-        if (streams) {
-            number = rx__add(&stream->next, 1);
-            slot = s * r->share + number % r->share;
-        } else if (slot == r->share) slot = 0;
-        if (indices) indices[first + i] = (int64_t)(number * r->n_streams + s);
-        int ours = rx__claim(r, slot, number);
+        if (!c->has_next) c->next = rx__add(&stream->next, 1);
+        uint64_t number = c->next, slot = s * r->share + number % r->share;
+        int ours = rx__claim(r, slot, number, !c->n);
+        c->has_next = !streams || ours == RX__BUSY;
+        if (ours == RX__BUSY) return first;
         if (ours < 0) return ours;
+        if (!streams) c->next++;
+        if (indices) indices[first] = (int64_t)(number * r->n_streams + s);
         uint64_t step = rx__get(&stream->step);
-        rx__put(&stream->step, ends_at(r, from, strides, first + i) ? 0 : step + 1);
-        if (ours && frames_gone(r, stream, from, strides, first + i)) {
+        rx__put(&stream->step, ends_at(r, from, strides, first) ? 0 : step + 1);
+        if (ours && frames_gone(r, stream, from, strides, first)) {
             rx__let_row_go(r, slot);
             ours = 0;
         }
         if (ours) {
             __atomic_store_n(&rx__row_at(r, slot)->step, (uint32_t)step, __ATOMIC_RELAXED);
             c->slots[c->n] = (int64_t)slot;
-            c->rows[c->n] = first + i;
+            c->rows[c->n] = first;
             c->numbers[c->n++] = number;
         }
-        slot++;
     }
-    return 0;
+    return end;
 }
 
 #define STORE(size)                                                                                       \
@@ -242,13 +246,13 @@ int64_t rx_replay_insert(rx_replay *r, int64_t n, const void *const *from, const
                          const float *errors, float add, float exponent, int64_t *indices)
 {
     rx__put(&r->process, (uint64_t)getpid());      /* a child may have been forked */
-    uint64_t number = streams ? 0 : rx__add(&r->streams[0].next, (uint64_t)n);
     float p[RX_REPLAY_CHUNK], usual = greatest(r);
-    claimed c;
-    for (int64_t first = 0; first < n; first += RX_REPLAY_CHUNK) {
-        int64_t some = n - first < RX_REPLAY_CHUNK ? n - first : RX_REPLAY_CHUNK;
-        int failed = claim_rows(r, &c, first, some, number + (uint64_t)first, from, strides, streams, indices);
-        if (failed) return failed;
+    claimed c = {.has_next = !streams};
+    if (!streams) c.next = rx__add(&r->streams[0].next, (uint64_t)n);
+    for (int64_t first = 0; first < n;) {
+        int64_t end = n - first < RX_REPLAY_CHUNK ? n : first + RX_REPLAY_CHUNK;
+        first = claim_rows(r, &c, first, end, from, strides, streams, indices);
+        if (first < 0) return first;
         if (r->tree) {
             memset(p, 0, sizeof p);
             rx_sumtree_set_f4(r->tree, c.n, c.slots, p);

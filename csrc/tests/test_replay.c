@@ -243,7 +243,7 @@ static void test_a_dead_writer_blocks_nobody(void)
     if (!child) {
         rx__put(&b.r->process, (uint64_t)getpid());
         rx__add(&b.r->streams[0].next, 1);
-        _exit(rx__claim(b.r, 0, 8) != 1);
+        _exit(rx__claim(b.r, 0, 8, 1) != 1);
     }
     int status;
     assert(waitpid(child, &status, 0) == child && !status);
@@ -265,9 +265,9 @@ static void test_a_dead_writer_blocks_nobody(void)
 static void test_a_later_row_is_not_overwritten_by_an_earlier_one(void)
 {
     buffer b = new_buffer(1, 4, 1);
-    assert(rx__claim(b.r, 1, 5) == 1);
+    assert(rx__claim(b.r, 1, 5, 1) == 1);
     rx__put(&rx__row_at(b.r, 1)->word, 6ull << RX__NUMBER);
-    assert(rx__claim(b.r, 1, 1) == 0);
+    assert(rx__claim(b.r, 1, 1, 1) == 0);
     drop(&b);
 }
 
