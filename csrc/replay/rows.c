@@ -143,6 +143,15 @@ static float greatest(const rx_replay *r)
     return p;
 }
 
+static int64_t first_bad(int64_t n, const float *errors)
+{
+    int bad = 0;
+    for (int64_t i = 0; i < n; i++) bad |= !(errors[i] >= 0 && errors[i] <= 1e30f);
+    for (int64_t i = 0; bad && i < n; i++)
+        if (!(errors[i] >= 0 && errors[i] <= 1e30f)) return i;
+    return -1;
+}
+
 /* Positive floats are ordered as their bits are. */
 static void note_greatest(rx_replay *r, int64_t n, const float *p)
 {
@@ -245,6 +254,8 @@ static void write_rows(rx_replay *r, const claimed *c, const void *const *from, 
 int64_t rx_replay_insert(rx_replay *r, int64_t n, const void *const *from, const uint64_t *strides, const int32_t *streams,
                          const float *errors, float add, float exponent, int64_t *indices)
 {
+    int64_t bad = errors ? first_bad(n, errors) : -1;
+    if (bad >= 0) return RX_REPLAY_REFUSED - bad;
     rx__put(&r->process, (uint64_t)getpid());      /* a child may have been forked */
     float p[RX_REPLAY_CHUNK], usual = greatest(r);
     claimed c = {.has_next = !streams};
@@ -303,12 +314,10 @@ static inline void release(rx_replay *r, uint64_t slot, uint64_t number)
     } while (!rx__swap_if(word, &old, old - RX__HELD));
 }
 
-int64_t rx_replay_update(rx_replay *r, int64_t n, const int64_t *indices, const float *errors, float add, float exponent)
+int64_t rx_replay_update(rx_replay *r, int64_t n, const int64_t *indices, const int64_t *given, const float *errors, float add, float exponent)
 {
-    int bad = 0;
-    for (int64_t i = 0; i < n; i++) bad |= !(errors[i] >= 0 && errors[i] <= 3e38f);
-    for (int64_t i = 0; bad && i < n; i++)
-        if (!(errors[i] >= 0 && errors[i] <= 3e38f)) return -1 - i;
+    int64_t bad = first_bad(n, errors);
+    if (bad >= 0) return -1 - bad;
     float p[RX_REPLAY_CHUNK * 4];
     int64_t slots[RX_REPLAY_CHUNK * 4];
     uint64_t numbers[RX_REPLAY_CHUNK * 4];
@@ -317,7 +326,11 @@ int64_t rx_replay_update(rx_replay *r, int64_t n, const int64_t *indices, const 
         int64_t some = n - first < RX_REPLAY_CHUNK * 4 ? n - first : RX_REPLAY_CHUNK * 4, m = 0;
         rx__powers(some, errors + first, add, exponent, p);
         for (int64_t i = 0; i < some; i++) {
-            uint64_t slot = slot_of(r, indices[first + i], &numbers[m]);
+            uint64_t slot;
+            if (given && r->n_streams == 1) {
+                slot = (uint64_t)given[first + i];
+                numbers[m] = (uint64_t)indices[first + i];
+            } else slot = slot_of(r, indices[first + i], &numbers[m]);
             if (!hold(r, slot, numbers[m])) continue;
             slots[m] = (int64_t)slot;
             p[m++] = p[i];

@@ -130,7 +130,7 @@ static void test_rows_and_priorities_come_back(void)
         assert(relative > 0.99999 && relative < 1.00001);
     }
     float zero[30] = {0};
-    assert(rx_replay_update(b.r, 30, indices, zero, 0, 1) == 30);
+    assert(rx_replay_update(b.r, 30, indices, NULL, zero, 0, 1) == 30);
     assert(sample(b.r, &out, 1, &dice) == BATCH);
     for (int i = 0; i < BATCH; i++) assert(out.indices[i] < 60);
     drop(&b);
@@ -182,7 +182,7 @@ static void *samples(void *given_worker)
         assert_whole(&out);
         w->sampled += BATCH;
         for (int i = 0; i < BATCH; i++) errors[i] = 1 + (float)((uint64_t)i * w->who % 3);
-        if (w->how) assert(rx_replay_update(w->b->r, BATCH, out.indices, errors, 0, 1) >= 0);
+        if (w->how) assert(rx_replay_update(w->b->r, BATCH, out.indices, out.slots, errors, 0, 1) >= 0);
     }
     return NULL;
 }
@@ -216,7 +216,7 @@ static void stress(uint64_t streams, uint64_t share, int how)
         for (uint64_t slot = 0; slot < slots; slot++) {
             int64_t index = (int64_t)(((rx__row_at(b.r, slot)->word >> RX__NUMBER) - 1) * streams + slot / share), at = (int64_t)slot;
             double p;
-            assert(rx_replay_update(b.r, 1, &index, &(float){2}, 0, 1) == 1);
+            assert(rx_replay_update(b.r, 1, &index, NULL, &(float){2}, 0, 1) == 1);
             assert(rx_sumtree_get(b.r->tree, 1, &at, &p) == 1 && p > 1.9999 && p < 2.0001);
         }
     }

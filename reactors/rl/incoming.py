@@ -12,12 +12,13 @@ from reactors.rl.transition import write
 from reactors_runtime._core import ffi
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from reactors.rl.storage import Field
 
 
 FLOATS = ffi.typeof("float[]")
+FLOAT32 = np.dtype(np.float32)
 
 
 class Incoming:
@@ -192,11 +193,11 @@ def _refuse_length(found: int, n: int, field: Field, first: Field) -> NoReturn:
 
 
 def checked_errors(given: Any, n: int, prioritized: int) -> Any:
-    """Absolute TD errors as the core takes them: float32, one for each row, none negative, all finite."""
+    """Absolute TD errors as the core takes them: float32, one for each row."""
     if not prioritized:
         raise ArgumentError("a buffer that samples uniformly has no priorities; make it with prioritized=True")
     errors = given
-    if type(errors) is not np.ndarray or errors.dtype != np.float32 or not errors.flags.c_contiguous:
+    if type(errors) is not np.ndarray or errors.dtype is not FLOAT32 or not errors.flags.c_contiguous:
         try:
             errors = np.ascontiguousarray(given, np.float32)
         except (TypeError, ValueError, RuntimeError) as error:
@@ -205,11 +206,10 @@ def checked_errors(given: Any, n: int, prioritized: int) -> Any:
             ) from None
     if errors.size != n:
         raise ArgumentError(f"there are {errors.size} priorities for {n} rows")
-    least, most = errors.min(initial=0), errors.max(initial=0)
-    if not (least >= 0 and most < 1e30):
-        flat = errors.reshape(-1)
-        row = int(np.flatnonzero(~((flat >= 0) & (flat < 1e30)))[0])
-        raise ArgumentError(
-            f"the priority of row {row} is {flat[row]}; priorities are absolute TD errors, 0 or more and finite"
-        )
     return ffi.from_buffer(FLOATS, errors)
+
+
+def refuse_error(priorities: ArrayLike, row: int) -> NoReturn:
+    """Say what the core found in a row."""
+    found = np.asarray(priorities, np.float32).reshape(-1)[row]
+    raise ArgumentError(f"the priority of row {row} is {found}; priorities are absolute TD errors, 0 or more and finite")

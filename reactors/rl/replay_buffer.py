@@ -18,7 +18,7 @@ import numpy as np
 from reactors.errors import ArgumentError, ReactorError
 from reactors.rl import saving
 from reactors.rl.batch import Batch, tensor_of
-from reactors.rl.incoming import Incoming, checked_errors
+from reactors.rl.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.n_step import NStep
 from reactors.rl.storage import Block, Field, Plan, checked_fields, opened, plan
 from reactors.rl.transition import transition_dtype
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import ArrayLike, NDArray
 
-STUCK, NOTHING = -11, -12  # as api.inc has them
+NOTHING, REFUSED = -12, -100  # as api.inc has them
 INDICES, STREAMS, DOUBLES, FRAMES = map(ffi.typeof, ("int64_t[]", "int32_t[]", "double[]", "uint64_t[]"))
 KEPT = 8  # sizes of batches whose memory is kept for the next time
 
@@ -277,6 +277,8 @@ class ReplayBuffer:
                 self._core, n, rows.pointers, rows.strides, streams, errors, config.eps, config.alpha,
                 ffi.from_buffer(INDICES, indices),
             )  # fmt: skip
+            if done <= REFUSED:
+                refuse_error(priorities, REFUSED - done)
             if done < 0:
                 raise _stuck()
         return indices
@@ -407,14 +409,17 @@ class ReplayBuffer:
         priorities that are negative or not finite, and for a buffer that samples uniformly.
         """
         if type(batch) is Batch:
-            indices, n = batch._core[3], batch["indices"].size
+            slots, indices = batch._core[2:4]
+            n = len(slots)
         else:
             wanted = _indices(batch)
-            indices, n = ffi.from_buffer(INDICES, wanted), len(wanted)
+            slots, indices, n = ffi.NULL, ffi.from_buffer(INDICES, wanted), len(wanted)
         errors = checked_errors(priorities, n, self._how)
         config = self.config
-        done = lib.rx_replay_update(self._core, n, indices, errors, config.eps, config.alpha)
-        return int(done)
+        done = lib.rx_replay_update(self._core, n, indices, slots, errors, config.eps, config.alpha)
+        if done < 0:
+            refuse_error(priorities, -1 - done)
+        return done
 
     def priorities(self, indices: ArrayLike) -> NDArray[np.float64]:
         """What rows are drawn in proportion to: `(|error| + eps)^alpha`; 0 of rows that are gone."""
