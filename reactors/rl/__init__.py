@@ -4,8 +4,19 @@
 """
 
 from reactors.rl.batch import Batch
+from reactors.rl.replay import Replay, batch_dtype, batch_tensors
 from reactors.rl.replay_buffer import BufferStatistics, ReplayBuffer
 from reactors.rl.sum_tree import SumTree
 from reactors.rl.transition import space_dtype, transition_dtype
 
-__all__ = ["Batch", "BufferStatistics", "ReplayBuffer", "SumTree", "space_dtype", "transition_dtype"]
+__all__ = [
+    "Batch",
+    "BufferStatistics",
+    "Replay",
+    "ReplayBuffer",
+    "SumTree",
+    "batch_dtype",
+    "batch_tensors",
+    "space_dtype",
+    "transition_dtype",
+]

@@ -212,4 +212,6 @@ def checked_errors(given: Any, n: int, prioritized: int) -> Any:
 def refuse_error(priorities: ArrayLike, row: int) -> NoReturn:
     """Say what the core found in a row."""
     found = np.asarray(priorities, np.float32).reshape(-1)[row]
-    raise ArgumentError(f"the priority of row {row} is {found}; priorities are absolute TD errors, 0 or more and finite")
+    raise ArgumentError(
+        f"the priority of row {row} is {found}; priorities are absolute TD errors, 0 or more and finite"
+    )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NOTHING, REFUSED = -12, -100  # as api.inc has them
 INDICES, STREAMS, DOUBLES, FRAMES = map(ffi.typeof, ("int64_t[]", "int32_t[]", "double[]", "uint64_t[]"))
+BESIDES = (("int64_t *", "indices"), ("float *", "weights"))  # of a batch, beside the fields
 KEPT = 8  # sizes of batches whose memory is kept for the next time
 
 
@@ -342,6 +343,23 @@ class ReplayBuffer:
         if done != n:
             raise self._nothing(done)
         return batch
+
+    def sample_into(self, record: NDArray[Any], n: int) -> NDArray[Any]:
+        """Draw `n` rows straight into the columns of a record of `replay.batch_dtype`, in whatever memory it lies."""
+        lent, names = self._lent(n), [field.name for field in self.config.fields]
+        base, offsets = record.ctypes.data, record.dtype.fields or {}
+        into = ffi.new("void *[]", [ffi.cast("void *", base + offsets[name][1]) for name in names])
+        indices, weights = (ffi.cast(kind, base + offsets[name][1]) for kind, name in BESIDES)
+        self.rng.random(out=lent._uniforms)
+        _, uniforms, slots, _, priorities, _ = lent._core
+        if not self._how:
+            record["weights"] = 1
+        done = lib.rx_replay_sample(
+            self._core, n, uniforms, self._how, self.beta, into, slots, indices, priorities, weights
+        )  # fmt: skip
+        if done != n:
+            raise self._nothing(done)
+        return record
 
     def _lent(self, n: int) -> Batch:
         pairs = self._desk().batches

@@ -207,7 +207,9 @@ def less(name: str) -> dict[str, np.ndarray]:
 WRONG = {
     "the rows lack 'reward'": lambda b: b.add(less("reward")),
     "the rows have 'extra'": lambda b: b.add(rows(3), **{}) if False else b.add({**rows(3), "extra": np.zeros(3)}),
-    r"'obs' has shape \(3, 4\), but rows of it have shape \(n, 3\)": lambda b: b.add({**rows(3), "obs": np.zeros((3, 4))}),
+    r"'obs' has shape \(3, 4\), but rows of it have shape \(n, 3\)": lambda b: b.add(
+        {**rows(3), "obs": np.zeros((3, 4))}
+    ),
     "one row needs a leading axis": lambda b: b.add({**rows(3), "obs": np.zeros(3)}),
     "'reward' has 2 rows, but 'obs' has 3": lambda b: b.add({**rows(3), "reward": np.zeros(2)}),
     "'action' is given as float64, but kept as int64": lambda b: b.add({**rows(3), "action": np.zeros(3)}),

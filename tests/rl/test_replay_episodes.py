@@ -94,7 +94,9 @@ def test_sequences_stay_within_one_episode_and_all_are_drawn(*, wrap: bool) -> N
     assert batch.obs.shape == (3000, 4, 3)
     assert batch.indices.shape == (3000, 4)
     first = batch.obs[:, :1]
-    np.testing.assert_array_equal(batch.obs - first, np.broadcast_to(np.arange(4)[:, None] * [0, 0, 1], batch.obs.shape))
+    np.testing.assert_array_equal(
+        batch.obs - first, np.broadcast_to(np.arange(4)[:, None] * [0, 0, 1], batch.obs.shape)
+    )
     assert not (batch.terminated | batch.truncated)[:, :-1].any()
     there = [tuple(s["obs"][env]) for env in range(2) for s in steps[-kept:]]
     possible = {k for k in there if (k[0], k[1], k[2] + 3) in set(there)}
@@ -125,7 +127,14 @@ class Frames:
     def step(self) -> dict[str, object]:
         nxt = np.concatenate([self.obs[1:], self.frame()[None]])
         end = self.rng.random()
-        row = {"obs": self.obs, "action": self.k, "reward": 1.0, "next_obs": nxt, "terminated": end < 0.05, "truncated": end > 0.95}
+        row = {
+            "obs": self.obs,
+            "action": self.k,
+            "reward": 1.0,
+            "next_obs": nxt,
+            "terminated": end < 0.05,
+            "truncated": end > 0.95,
+        }
         self.k, self.obs = self.k + 1, nxt
         if row["terminated"] or row["truncated"]:
             self.reset()
@@ -141,7 +150,9 @@ def test_frames_are_put_together_as_they_were(*, zeros: bool, n_step: int, prior
     plain = rl.ReplayBuffer(80, STACKED, num_envs=2, n_step=n_step, prioritized=prioritized, seed=0)
     for i in range(150):
         steps = [game.step() for game in games]
-        rows = {name: np.stack([np.asarray(step[name], dtype) for step in steps]) for name, (_, dtype) in STACKED.items()}
+        rows = {
+            name: np.stack([np.asarray(step[name], dtype) for step in steps]) for name, (_, dtype) in STACKED.items()
+        }
         buffer.add(rows)
         plain.add(rows)
         if i in {10, 40, 149}:
