@@ -3,11 +3,14 @@
 `import reactors` does not import this package, and this package imports torch only where tensors are asked for.
 """
 
+from reactors.rl.batch import Batch
 from reactors.rl.env import Env
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
+from reactors.rl.replay import Replay, batch_dtype, batch_tensors
+from reactors.rl.replay_buffer import BufferStatistics, ReplayBuffer
 from reactors.rl.sum_tree import SumTree, SumTreeError
 from reactors.rl.transition import space_dtype, transition_dtype
 from reactors.rl.vector_env import VectorEnv
 
-__all__ = ["Env", "Episode", "SimulationError", "SumTree", "SumTreeError", "VectorEnv", "space_dtype", "transition_dtype"]
+__all__ = ["Batch", "BufferStatistics", "Env", "Episode", "Replay", "ReplayBuffer", "SimulationError", "SumTree", "SumTreeError", "VectorEnv", "batch_dtype", "batch_tensors", "space_dtype", "transition_dtype"]
