@@ -87,7 +87,7 @@ class Simulation:
         self.episodes: list[Episode] = []
         self.restarts = 0
         self.steps = 0
-        self._totals = np.zeros(k)
+        self._totals = [0.0] * k
         self._began = [0] * k  # the step at which the episode began
         self._numbers = [0] * k
         self._fresh = list(self.seeds)  # seeds for the next reset, where there is one
@@ -111,22 +111,25 @@ class Simulation:
     def step(self, actions: Any, following: Any, rewards: Any, terminated: Any, truncated: Any) -> list[int]:
         """Step all environments, and reset none; the indices of those whose episodes are over."""
         fast, shape = self._fast
-        write = self._write
+        write, totals = self._write, self._totals
         ended: list[int] = []
         infos: dict[int, Any] = {}
-        terminated[:] = False
-        truncated[:] = False
+        terminated.fill(False)
+        truncated.fill(False)
         self.steps += 1
         for i, (step, action) in enumerate(zip(self._calls, self._taken(actions), strict=True)):
             answer = None
             try:
                 answer = step(action)
-                obs, rewards[i], over, cut, info = answer
+                obs, reward, over, cut, info = answer
+                rewards[i] = reward
                 if obs.__class__ is ndarray and obs.dtype is fast and obs.shape == shape:
                     following[i] = obs
                 else:
-                    self._check(obs)
+                    if self.thorough:
+                        self._check(obs)
                     write(following, i, obs)
+                totals[i] += reward
                 if over or cut:
                     terminated[i], truncated[i] = over, cut
                     ended.append(i)
@@ -139,7 +142,6 @@ class Simulation:
                 infos.pop(i, None)
                 if i not in ended:
                     ended.append(i)
-        self._totals += rewards
         self.infos = infos
         return ended
 
@@ -151,12 +153,10 @@ class Simulation:
         if self.final_infos:
             self.final_infos = {}
         for i in ended:
-            number, began = self._numbers[i], self._began[i]
-            total, length = float(self._totals[i]), self.steps - began
-            self.episodes.append(Episode(i, number, total, length, self.seeds[i], i in self._broken))
-            info = self.infos.pop(i, None)
-            if info is not None:
-                self.final_infos[i] = info
+            total, length = float(self._totals[i]), self.steps - self._began[i]
+            self.episodes.append(Episode(i, self._numbers[i], total, length, self.seeds[i], i in self._broken))
+            if i in self.infos:
+                self.final_infos[i] = self.infos.pop(i)
             self.reset(i)
 
     def reset(self, i: int, *, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -166,13 +166,15 @@ class Simulation:
         self._began[i], self._totals[i] = self.steps, 0.0
         if seed is not None:
             self.seeds[i] = self._fresh[i] = seed
+        answer = None
         if i not in self._broken:
-            answer: Any = None
             try:
                 answer = self._reset(i, options)
-                return self._begin(i, answer)
+                self._begin(i, answer)
             except Exception as error:  # noqa: BLE001 - any code runs in an environment
                 self._failed(i, "reset", error, answer)
+            else:
+                return
         self._rebuild(i)
         answer = None
         try:
@@ -180,7 +182,6 @@ class Simulation:
             self._begin(i, answer)
         except Exception as error:
             raise self._error(i, "reset", error, answer, ", just after it was made anew") from error
-        return None
 
     def reset_all(self) -> None:
         """Begin an episode of every environment."""
@@ -210,13 +211,14 @@ class Simulation:
 
     def _begin(self, i: int, answer: Any) -> None:
         obs, info = answer
-        self._check(obs)
+        if self.thorough:
+            self._check(obs)
         self._write(self.observations, i, obs)
         if info:
             self.infos[i] = info
 
     def _check(self, obs: Any) -> None:
-        if self.thorough and not self.observation_space.contains(obs):
+        if not self.observation_space.contains(obs):
             raise ValueError(f"{obs!r}, which its observation space {self.observation_space} does not contain")
 
     def _made(self, i: int) -> Any:

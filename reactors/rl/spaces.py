@@ -98,6 +98,9 @@ def _keep(block: Any, i: int, value: Any) -> None:
 
 def _array_writer(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Write:
     def write(block: Any, i: int, value: Any) -> None:
+        if value.__class__ is np.ndarray and value.dtype is dtype and value.shape == shape:
+            block[i] = value
+            return
         array = np.asarray(value)
         if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
             exact = array.astype(dtype) if array.shape == shape and not isinstance(value, np.ndarray) else None
