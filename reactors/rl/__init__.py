@@ -3,9 +3,10 @@
 `import reactors` does not import this package, and this package imports torch only where tensors are asked for.
 """
 
+from reactors.rl.batched import BatchedEnv
 from reactors.rl.env import Env
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 from reactors.rl.transition import space_dtype, transition_dtype
 
-__all__ = ["Env", "Episode", "SimulationError", "space_dtype", "transition_dtype"]
+__all__ = ["BatchedEnv", "Env", "Episode", "SimulationError", "space_dtype", "transition_dtype"]
