@@ -7,6 +7,7 @@ from reactors.rl.batched import BatchedEnv
 from reactors.rl.env import Env
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
+from reactors.rl.multi_agent_env import MultiAgentEnv
 from reactors.rl.transition import space_dtype, transition_dtype
 
-__all__ = ["BatchedEnv", "Env", "Episode", "SimulationError", "space_dtype", "transition_dtype"]
+__all__ = ["BatchedEnv", "Env", "Episode", "MultiAgentEnv", "SimulationError", "space_dtype", "transition_dtype"]
