@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 class BatchedEnv(Env):
     """A `gymnasium.vector.VectorEnv` as one reactor, made on its worker at the start.
 
-    `env` is an id or `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and `kwargs`, or a function that makes the
-    vector environment, given `kwargs`. A function with a parameter named `seed` is given the seed, and `reset` is not:
-    EnvPool wants it so. The first environment's seed is derived from the reactor's own, the others' follow it by one,
-    as vector environments do it; `seed=` gives another, a number or a list.
+    `env` is an id or `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and `kwargs`, or a function that makes the vector
+    environment, given `num_envs`, if that is said, and `kwargs`. A function with a parameter named `seed` is given the
+    seed, and `reset` is not: EnvPool wants it so. The first environment's seed is derived from the reactor's own, the
+    others' follow it by one, as vector environments do it; `seed=` gives another, a number or a list.
 
     Ports are those of `rl.Env` with `num_envs`, and mean the same whatever the vector environment's autoreset mode is,
     which it says in `metadata["autoreset_mode"]` (an error, if it does not: `autoreset_mode=` says it then). One
@@ -104,6 +104,8 @@ class BatchedEnv(Env):
                 f"{self.path} is given {env!r}, of type {type(env).__name__}, for a vector environment; give an id, a "
                 "spec, or a function that makes one"
             )
+        if num_envs is not None:
+            kwargs = {"num_envs": num_envs, **kwargs}
         return partial(env, **kwargs) if kwargs else env
 
     def _probe(self) -> Any:
@@ -120,11 +122,12 @@ class BatchedEnv(Env):
         seed: Any = seed_of(self.seed, 0) if self.given_seed is None else self.given_seed
         assert self.num_envs is not None
         return VectorSimulation(
-            partial(self.make, seed=seed) if self.wants_seed else self.make,
+            self.make,
             self.num_envs,
             self.observation_space,
             self.action_space,
-            seed=None if self.wants_seed else seed,
+            seed=seed,
+            seed_when_made=self.wants_seed,
             mode=self.autoreset_mode,
             counting=self.episode._is_read,
             restarting=self.on_error == "restart",

@@ -125,6 +125,8 @@ class Env(rx.Reactor):
         self._declare_ports()
         arrays = (self.observation, self.reward, self.terminated, self.truncated, self.next_observation)
         effects = (*arrays, self.transition, self.episode, self.info, self.final_info, *more)
+        for port in effects:
+            port._offered = True
         self.add_reaction(rx.startup, self.begin, effects=(self.observation, self.info))
         self.add_reaction(self.action, self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)

@@ -107,6 +107,8 @@ class MultiAgentEnv(rx.Reactor):
         self._declare_ports()
         written = (self.observation, self.next_observation, self.reward, self.terminated, self.truncated)
         effects = (*(port for ports in written for port in ports), self.episode, self.info)
+        for port in effects:
+            port._declared._offered = True
         self.add_reaction(rx.startup, self.begin, effects=(*self.observation, self.info))
         self.add_reaction(tuple(self.action), self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)

@@ -52,8 +52,8 @@ class VectorSimulation:
     """A vector environment, made by `make`, whose spaces are those of a single one.
 
     With `counting`, `episodes` has those that ended in the last step. With `restarting`, the whole is made anew when it
-    raises or answers wrongly, and all episodes are truncated. `seed` goes to the first reset; None: it was used to make
-    it. `path` is how errors name it.
+    raises or answers wrongly, and all episodes are truncated. `seed` goes to the first reset, or to `make`. `path` is
+    how errors name it.
 
     >>> import gymnasium as gym
     >>> make = lambda: gym.make_vec("CartPole-v1", num_envs=2)
@@ -68,12 +68,13 @@ class VectorSimulation:
 
     def __init__(
         self,
-        make: Callable[[], Any],
+        make: Callable[..., Any],
         num_envs: int,
         observation_space: Space,
         action_space: Space,
         *,
         seed: Any = None,
+        seed_when_made: bool = False,
         mode: str | AutoresetMode | None = None,
         counting: bool = True,
         restarting: bool = False,
@@ -81,6 +82,7 @@ class VectorSimulation:
         path: str = "the simulation",
     ) -> None:
         self.make, self.num_envs, self.path, self.seed = make, num_envs, path, seed
+        self._seed_when_made = seed_when_made
         self.counting, self.restarting, self.thorough, self._given_mode = counting, restarting, thorough, mode
         where = memory(observation_space)
         self._dtype, self._shape = where.dtype, (num_envs, *(where.shape or ()))
@@ -102,7 +104,7 @@ class VectorSimulation:
 
     def _open(self) -> None:
         try:
-            self.env = self.make()
+            self.env = self.make(seed=self.seed) if self._seed_when_made else self.make()
         except Exception as error:
             raise self._error(f"cannot be made: {told(error)}") from error
         self.mode = mode_of(self.env, self._given_mode, self.path)
@@ -113,7 +115,7 @@ class VectorSimulation:
         """Begin an episode of every environment."""
         answer = None
         try:
-            answer = self.env.reset() if self.seed is None else self.env.reset(seed=self.seed)
+            answer = self.env.reset() if self._seed_when_made else self.env.reset(seed=self.seed)
             obs, self.infos = answer
             self.observations = self._checked(obs)
         except Exception as error:
