@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class BatchedEnv(Env):
     """A `gymnasium.vector.VectorEnv` as one reactor, made on its worker at the start.
 
-    `env` is an id or `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and `kwargs`, or a function that makes the vector
-    environment, given `num_envs`, if that is said, and `kwargs`. A function with a parameter named `seed` is given the
+    `env` is an id or `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and `kwargs`, or a function that makes the
+    vector environment, given `num_envs`, if that is said, and `kwargs`. A function with a parameter named `seed` is given the
     seed, and `reset` is not: EnvPool wants it so. The first environment's seed is derived from the reactor's own, the
     others' follow it by one, as vector environments do it; `seed=` gives another, a number or a list.
 
