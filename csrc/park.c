@@ -74,6 +74,12 @@ void rx_abort(void *base, uint32_t code)
     for (uint32_t i = 0; i < image->workers; i++) rx__ring_bell(base, i);
 }
 
+/* Whether the caller is to have a look at signals and the like, now that a sleep has ended so. */
+static int look_around(const rx_worker *w, int error)
+{
+    return w->watched ? error == EINTR || error == ETIMEDOUT : w->solo && error == EINTR;
+}
+
 /* What would wake it is published before the last look; what that look wants may differ, and then it looks again. */
 static int last_look(rx_worker *w, int (*done)(rx_worker *))
 {
@@ -102,7 +108,7 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
         if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
     }
     atomic_fetch_and_explicit((_Atomic uint64_t *)&w->image->sleepers, ~(1ull << w->index), memory_order_seq_cst);
-    return result ? result : error == EINTR && w->solo ? RX_INTERRUPTED : 0;
+    return result ? result : look_around(w, error) ? RX_INTERRUPTED : 0;
 }
 
 /* ---- virtual time ----------------------------------------------------------------------------------------
@@ -143,7 +149,8 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
             }
         } else if (rx__get_fenced(&image->changes) == changes) {
             w->bell->sleeps++;
-            if (futex_wait(&w->bell->bell, bell, LONGEST_SLEEP_NS) == EINTR && w->solo) return RX_INTERRUPTED;
+            int error = futex_wait(&w->bell->bell, bell, LONGEST_SLEEP_NS);
+            if (look_around(w, error)) return RX_INTERRUPTED;
         }
     }
 }

@@ -59,7 +59,8 @@ int64_t rx__next_alone(rx_worker *w)
         int64_t word = rx__ready_first(&w->ready);
         if (word < 0) {
             rx__end_tag(w);
-            if (w->n_renewed) return RX_RENEWED;
+            int c = rx__aside(w);
+            if (c) return c;
             continue;
         }
         uint32_t first = w->first_of_word[word];

@@ -187,7 +187,8 @@ int64_t rx__next_together(rx_worker *w)
             rx__end_tag(w);
             memset(w->triggered, 0, w->t->n_words * sizeof *w->triggered);
             rx__publish(w, w->finished ? rx__forever() : rx__own_next(w), w->tag, UINT64_MAX);
-            if (w->n_renewed) return RX_RENEWED;
+            int c = rx__aside(w);
+            if (c) return c;
             continue;
         }
         uint32_t first = w->first_of_word[word];

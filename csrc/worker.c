@@ -156,6 +156,8 @@ void rx_view(rx_worker *w, rx_worker_view *view)
 
 int64_t rx_clock_ns(void) { return rx__clock(); }
 int64_t rx_physical_time(rx_worker *w) { return w->started ? rx__now(w) : 0; }
+void rx_pause(rx_worker *w) { w->pausing = 1; }
+void rx_watch(rx_worker *w) { w->watched = 1; }
 void rx_sleep(rx_worker *w, int64_t ns) { rx__put((uint64_t *)&w->bell->slept, (uint64_t)rx__add_ns(rx__now(w), ns)); }
 
 /* ---- from start to end ---- */
@@ -207,6 +209,15 @@ int64_t rx__stopped(rx_worker *w)
     }
     rx__put(&w->bell->finished, w->started ? (uint64_t)(rx__clock() - w->image->start_ns) : 1);
     return RX_DONE;
+}
+
+/* What the caller is to hear between two tags; 0: nothing. */
+int rx__aside(rx_worker *w)
+{
+    if (w->n_renewed) return RX_RENEWED;
+    if (!w->pausing) return 0;
+    w->pausing = 0;
+    return RX_PAUSED;
 }
 
 int rx__runaway(rx_worker *w)

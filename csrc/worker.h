@@ -86,6 +86,10 @@ struct rx_worker {
     uint32_t n_renewed;
     int switching;            /* some reactor wants another mode */
 
+    /* whoever calls */
+    int pausing;              /* wants rx_next to return when this tag is over */
+    int watched;              /* wants to look around now and then, even if there is nothing to run */
+
     /* the others */
     rx__ring **in, **out;     /* by worker; NULL where nothing flows */
     rx_tag *delays, *direct;  /* D[i][j]; least offset of a subscription i -> j */
@@ -181,6 +185,7 @@ static inline int rx__need_not_wait(const rx_worker *w)
 
 /* worker.c */
 int64_t rx__stopped(rx_worker *w);
+int rx__aside(rx_worker *w);                                  /* between two tags: RX_RENEWED, RX_PAUSED or 0 */
 int rx__runaway(rx_worker *w);                                /* 1: time has stood still for too long */
 
 /* solo.c, team.c: what to run next, or why nothing */

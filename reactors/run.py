@@ -242,11 +242,11 @@ def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, deb
     from reactors_runtime import workers
 
     binding = Binding(graph.elements, debug=debug)
-    parts = [shipping.pack(graph, image, worker, debug=debug) for worker in range(image.workers)]
+    parts = {worker: shipping.pack(graph, image, worker, debug=debug) for worker in range(image.workers)}
     binding.attach_caller(image, memory)
     try:
         reports = workers.run(
-            image, memory, parts, modules=shipping.modules(parts), on_wait=line.look if line.wanted else None
+            image, memory, parts, modules=shipping.modules(parts.values()), on_wait=line.look if line.wanted else None
         )
     finally:
         binding.detach()

@@ -9,5 +9,15 @@ from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 from reactors.rl.multi_agent_env import MultiAgentEnv
 from reactors.rl.transition import space_dtype, transition_dtype
+from reactors.rl.vector_env import VectorEnv
 
-__all__ = ["BatchedEnv", "Env", "Episode", "MultiAgentEnv", "SimulationError", "space_dtype", "transition_dtype"]
+__all__ = [
+    "BatchedEnv",
+    "Env",
+    "Episode",
+    "MultiAgentEnv",
+    "SimulationError",
+    "VectorEnv",
+    "space_dtype",
+    "transition_dtype",
+]

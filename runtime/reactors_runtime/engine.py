@@ -17,7 +17,7 @@ from reactors_runtime.values import SequenceStore, Stores
 from reactors_runtime.virtual_sleep import virtual_sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FOREVER = (1 << 63) - 1
 ABORTED: int = lib.RX_E_ABORTED
 INTERRUPTED: int = lib.RX_E_INTERRUPT
+
+_LOOK = {lib.RX_INTERRUPTED, lib.RX_PAUSED}  # nothing is the matter: the caller may look around
 
 
 class ReactionFailed(Exception):  # noqa: N818 - what happened, not what is wrong
@@ -185,11 +187,29 @@ class Engine:
             self._run([*bodies, *late])
 
     def _run(self, calls: list[Any]) -> None:
+        for _ in self._steps(calls):
+            pass
+
+    def steps(self, bodies: Sequence[Callable[[], None]], late: Sequence[Callable[[], None] | None]) -> Generator[bool]:
+        """As `run`, but the caller's code runs in between.
+
+        Yields True when a tag is over in which a reaction has asked for it by `pause`, and False now and then while
+        there is nothing to run.
+        """
+        return self._steps([*bodies, *late], watched=True)
+
+    def pause(self) -> None:
+        """Have `steps` yield when this tag is over."""
+        lib.rx_pause(self.core)
+
+    def _steps(self, calls: list[Any], *, watched: bool = False) -> Generator[bool]:
         failure: BaseException | None = None
         code = lib.rx_start(self.core)
+        if watched:
+            lib.rx_watch(self.core)
         while True:
             try:
-                if code < 0 and code != lib.RX_INTERRUPTED:
+                if code < 0 and code not in _LOOK:
                     if failure is None and code == lib.RX_NOT_RECORDED:
                         failure = OSError(
                             f"worker {self.worker}: the log {self.image.options.record} cannot be written"
@@ -219,6 +239,8 @@ class Engine:
                     failure.add_note(f"then, while shutting down: {error!r}")
                 code = 0
                 self._fail(ABORTED)
+            if watched and code in _LOOK:
+                yield code == lib.RX_PAUSED
         if failure is not None:
             raise failure
 
@@ -234,7 +256,7 @@ class Engine:
                 for each in batch[: last - n].tolist():
                     current[0] = each
                     calls[each]()
-            elif n != lib.RX_INTERRUPTED:
+            else:
                 return int(n)
 
     def _renew(self) -> None:

@@ -30,7 +30,7 @@ from reactors_runtime.worker import Setting
 
 if TYPE_CHECKING:
     import mmap
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
@@ -57,13 +57,13 @@ class Report:
 def run(
     image: Image,
     memory: Memory,
-    parts: Sequence[bytes],
+    parts: Mapping[int, bytes],
     *,
     modules: Iterable[str] = (),
     environment: Mapping[str, str] | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> list[Report]:
-    """Run one worker process per part to the end of the program and return a report of each.
+    """Run a process for each of the workers that have a part, to the end of the program, and return a report of each.
 
     `modules` are imported before the workers are forked, where that is possible. `environment` is set on top of the
     caller's. `on_wait` is called ten times a second. What goes wrong is in the reports; after Ctrl-C, all of them hold
@@ -77,9 +77,9 @@ def run(
             with servers.lent(modules, environment, interrupts) as server:
                 return _Run(image, memory, server, interrupts, output, on_wait).through(plan, parts, environment)
         except servers.ServerDied as error:  # while it started
-            return [Report(worker, error=WorkerNotStarted(str(error))) for worker in range(len(parts))]
+            return [Report(worker, error=WorkerNotStarted(str(error))) for worker in parts]
         except WorkerDied as error:  # all of them, with the server
-            return [Report(worker, error=error) for worker in range(len(parts))]
+            return [Report(worker, error=error) for worker in parts]
 
 
 def _pickled(image: Image) -> bytes:
@@ -118,7 +118,7 @@ class _Run:
     ) -> None:
         self.image, self.memory, self.server = image, memory, server
         self.interrupts, self.output, self.on_wait = interrupts, output, on_wait
-        self.reports: list[Report] = []
+        self.reports: dict[int, Report] = {}
         self.forking = False  # the server has not answered yet
         self.alive: dict[int, float] = {}  # forked and not yet ended: when it is to be killed
         self.crashes: dict[int, int] = {}  # where a worker's faulthandler writes
@@ -130,7 +130,7 @@ class _Run:
         for source in (server.fileno(), server.wire.fileno(), interrupts.fileno(), *output.sources()):
             self.poll.register(source, select.POLLIN)
 
-    def through(self, plan: bytes, parts: Sequence[bytes], environment: Mapping[str, str] | None) -> list[Report]:
+    def through(self, plan: bytes, parts: Mapping[int, bytes], environment: Mapping[str, str] | None) -> list[Report]:
         """Start a worker for each part and see all to their end."""
         try:
             self.start(plan, parts, environment)
@@ -148,20 +148,20 @@ class _Run:
                 os.close(descriptor)
         servers.prepare(self.server, self.modules)
         if self.interrupts.count:
-            cause = first_error(self.reports)
-            for report in self.reports:
+            cause = first_error(self.reports.values())
+            for report in self.reports.values():
                 report.error = KeyboardInterrupt()
                 report.error.__cause__ = cause
-        return self.reports
+        return [*self.reports.values()]
 
-    def start(self, plan: bytes, parts: Sequence[bytes], environment: Mapping[str, str] | None) -> None:
+    def start(self, plan: bytes, parts: Mapping[int, bytes], environment: Mapping[str, str] | None) -> None:
         setting = Setting(
             servers.environment(environment), servers.search_path(), sys.argv, str(Path.cwd()), *self.output.encoding
         )
         image = spill([plan])
         try:
-            for worker, pickled in enumerate(parts):
-                self.reports.append(Report(worker))
+            for worker, pickled in parts.items():
+                self.reports[worker] = Report(worker)
                 part = spill([pickled])
                 try:
                     descriptors = [image, part, self.memory.descriptor, *self.output.descriptors]
@@ -263,7 +263,7 @@ class _Run:
     def notice(self) -> None:
         """Tell the user, once, why nothing seems to happen."""
         self.notice_at = math.inf
-        for report in self.reports:
+        for report in self.reports.values():
             if report.worker in self.alive and report.attributes is None and sys.stderr is not None:
                 name = faults.who(self.image, report.worker, report.pid)
                 place = faults.where(self.image, self.memory, report.worker)

@@ -1,0 +1,413 @@
+"""A vector environment whose environments are reactors: a drop-in for `gymnasium.vector.AsyncVectorEnv`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.async_vector_env import AsyncState
+from gymnasium.vector.utils import batch_differing_spaces, batch_space, concatenate, create_empty_array, iterate
+
+import reactors as rx
+from reactors.rl.errors import SimulationError
+from reactors.rl.group import Group
+from reactors.rl.lockstep import Beat, Form, Rows
+from reactors.rl.sources import makers
+from reactors.rl.spaces import memory
+from reactors.stepwise import Stepwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gymnasium.envs.registration import EnvSpec
+    from numpy.typing import NDArray
+
+Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
+
+
+class Lockstep(rx.Reactor):
+    """The program behind a `VectorEnv`."""
+
+    def __init__(self, beat: Beat, rows: list[Rows]) -> None:
+        self.beat, self.rows = beat, rows
+        rx.connect(beat.actions, [each.actions for each in rows], after=0, broadcast=True)
+        rx.connect(beat.order, [each.order for each in rows], after=0, broadcast=True)
+        for name in ("observations", "rewards", "ended", "infos", "reply"):
+            rx.connect([getattr(each, name) for each in rows], getattr(beat, name))
+
+
+class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
+    """Environments stepped in lock-step by `workers`, of which the caller is the first.
+
+    A drop-in for `gymnasium.vector.AsyncVectorEnv`: the same arguments, results, errors and infos, all three modes of
+    automatic resets, seeding, `call`, `get_attr`, `set_attr`, `render`, and the halves of each call (`step_async`,
+    `step_wait`). What differs is that consecutive environments share a worker, of which there are as many as cores if
+    nothing else is said; worker 0 is this thread, which steps its share in `step_wait`; and that with
+    `on_error="restart"` an environment that raises in `step` is made anew and its episode truncated
+    (`infos["restarted"]` says why, `restarts` how often). `isolate` keeps environments out of this process.
+
+    `envs` is a list of functions, or an id, a spec or a function and `num_envs`; what else is named goes to the
+    function. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
+    environment raises or answers wrongly, with its index and seed, and `rx.WorkerDied` where its process dies.
+
+    >>> from reactors import rl
+    >>> envs = rl.VectorEnv("CartPole-v1", 4, workers=1)
+    >>> obs, infos = envs.reset(seed=1)
+    >>> obs.shape, infos
+    ((4, 4), {})
+    >>> obs, rewards, terminated, truncated, infos = envs.step([0, 1, 0, 1])
+    >>> rewards
+    array([1., 1., 1., 1.])
+    >>> envs.close()
+    """
+
+    def __init__(
+        self,
+        envs: str | EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
+        num_envs: int | None = None,
+        *,
+        workers: int | None = None,
+        copy: bool = True,
+        shared_memory: bool = True,
+        observation_mode: str | tuple[gym.Space[Any], gym.Space[Any]] = "same",
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        on_error: Literal["raise", "restart"] = "raise",
+        isolate: bool = False,
+        context: str | None = None,
+        daemon: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        del shared_memory, context, daemon  # of processes and pipes, which are none of ours
+        self.env_fns = makers(envs, num_envs, kwargs, "rl.VectorEnv")
+        n = self.num_envs = len(self.env_fns)
+        self.copy, self.observation_mode, self.autoreset_mode = copy, observation_mode, AutoresetMode(autoreset_mode)
+        if on_error not in {"raise", "restart"}:
+            raise rx.ArgumentError(f'on_error of rl.VectorEnv is {on_error!r}; write "raise" or "restart"')
+        self._find_spaces()
+        self.workers = self._number_of_workers(workers, n)
+        room = -(-n // self.workers)
+        firsts = range(0, n, room)
+        actions = _actions_form(self.action_space)
+        self._plain = actions.get("dtype")
+        beat = self._beat = Beat(len(firsts), room, n, self.single_observation_space, actions)
+        space, mode = self.single_observation_space, self.autoreset_mode
+        restarting = on_error == "restart"
+        groups = [Group(self.env_fns[i : i + room], i, room, space, mode, restarting=restarting) for i in firsts]
+        rows = [Rows(group, actions) for group in groups]
+        self._rows = rows
+        self._state = AsyncState.DEFAULT
+        self._overdue = False
+        first = 1 if isolate else 0
+        where = {f"main.rows[{i}]": first + i for i in range(len(rows))}
+        self._run = Stepwise(Lockstep(beat, rows), workers=first + len(rows), placement=where)
+        beat.pause = self._run.pause
+        self._go_on()  # makes the environments
+        self._check_spaces()
+
+    # ---- how it is made ----
+
+    @staticmethod
+    def _number_of_workers(workers: int | None, n: int) -> int:
+        given: object = len(os.sched_getaffinity(0)) if workers is None else workers
+        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+            raise rx.ArgumentError(f"workers of rl.VectorEnv is {given!r}; write a whole number, 1 or more")
+        return min(given, n, 63)
+
+    def _find_spaces(self) -> None:
+        """From an environment that is made for this alone, and from all where they may differ."""
+        n, mode = self.num_envs, self.observation_mode
+        probe = self.env_fns[0]()
+        self.metadata = {**probe.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = probe.render_mode
+        self.single_action_space = probe.action_space
+        self.action_space = batch_space(self.single_action_space, n)
+        self.single_observation_space = probe.observation_space
+        probe.close()
+        if isinstance(mode, tuple) and len(mode) == 2:
+            for space in mode:
+                if not isinstance(space, gym.Space):
+                    raise TypeError(f"observation_mode of rl.VectorEnv has {space!r}, which is no gymnasium.Space")
+            self.observation_space, self.single_observation_space = mode
+        elif mode == "same":
+            self.observation_space = batch_space(self.single_observation_space, n)
+        elif mode == "different":
+            spaces = []
+            for make in self.env_fns:
+                env = make()
+                spaces.append(env.observation_space)
+                env.close()
+            self.single_observation_space = spaces[0]
+            self.observation_space = batch_differing_spaces(spaces)
+        else:
+            raise ValueError(
+                f'observation_mode of rl.VectorEnv is {mode!r}; write "same", "different" or a tuple of the space of '
+                "all and the space of one"
+            )
+
+    def _check_spaces(self) -> None:
+        alike = self.observation_mode == "same"
+        self._order("compare", self.single_observation_space, self.single_action_space, alike)
+        same = [pair for reply in self._replies() for pair in reply]
+        for what, fits in zip(("observation", "action"), zip(*same, strict=True), strict=True):
+            if not all(fits):
+                self.close()
+                form = "the same" if alike or what == "action" else "of one shape and dtype"
+                remedy = '; allow it with observation_mode="different"' if alike and what == "observation" else ""
+                raise RuntimeError(
+                    f"the {what} spaces of the sub-environments of rl.VectorEnv are not {form}: environment "
+                    f"{fits.index(False)} has another one than environment 0{remedy}"
+                )
+
+    # ---- the program ----
+
+    def _go_on(self, timeout: float | None = None) -> bool:
+        """Run to the next pause; False if that took too long. After an error nothing is left of the program."""
+        try:
+            return self._run.advance(timeout)
+        except rx.ReactionError as error:
+            self.closed = True
+            cause = error.__cause__
+            if isinstance(cause, SimulationError):
+                raise cause from cause.__cause__
+            raise
+        except rx.WorkerDied as error:
+            self.closed = True
+            error.add_note(self._where(error))
+            raise
+
+    def _where(self, error: rx.WorkerDied) -> str:
+        named = [rows for rows in self._rows if f"{rows.path}" in str(error)] or self._rows
+        ranges = ", ".join(f"{rows.group.first} to {rows.group.own.stop - 1}" for rows in named)
+        return f"the environments on it: {ranges}"
+
+    def _begin(self, state: AsyncState, name: str) -> None:
+        """Refuse a call while another one is pending, or after the end."""
+        self._assert_is_running()
+        if self._state is not AsyncState.DEFAULT:
+            raise AlreadyPendingCallError(
+                f"Calling `{name}` while waiting for a pending call to `{self._state.value}` to complete.",
+                str(self._state.value),
+            )
+        if self._overdue:  # what timed out is over first, and nobody wants it any more
+            self._go_on()
+            self._overdue = False
+        self._wanted = state
+
+    def _sent(self) -> None:
+        """Send out what the beat has been given."""
+        self._go_on()
+        self._state = self._wanted
+
+    def _wait(self, state: AsyncState, name: str, timeout: float | None) -> None:
+        """Wait for what is pending."""
+        self._assert_is_running()
+        if self._state is not state:
+            raise NoAsyncCallError(f"Calling `{name}_wait` without any prior call to `{name}_async`.", state.value)
+        late = None if timeout is None else time.monotonic() + timeout
+        done = self._go_on(timeout)
+        self._state = AsyncState.DEFAULT
+        if not done or (late is not None and time.monotonic() > late):
+            self._overdue = not done
+            raise multiprocessing.TimeoutError(f"The call to `{name}_wait` has timed out after {timeout} second(s).")
+
+    def _order(self, *order: Any) -> None:
+        self._beat.next_order = order
+        self._go_on()
+        self._go_on()
+
+    def _replies(self) -> list[Any]:
+        replies = self._beat.replies
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+        return replies
+
+    def _assert_is_running(self) -> None:
+        if self.closed:
+            raise ClosedEnvironmentError(f"Trying to operate on `{type(self).__name__}`, after a call to `close()`.")
+
+    # ---- what users call ----
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset all environments, or those of `options["reset_mask"]`; an int as the seed means seed + index."""
+        self.reset_async(seed=seed, options=options)
+        return self.reset_wait()
+
+    def reset_async(
+        self, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> None:
+        """Send out a reset."""
+        self._begin(AsyncState.WAITING_RESET, "reset_async")
+        n = self.num_envs
+        seeds = [seed + i for i in range(n)] if isinstance(seed, int | np.integer) else [*(seed or [None] * n)]
+        if len(seeds) != n:
+            raise ValueError(f"seed has {len(seeds)} entries; there are {n} environments, and each needs one")
+        mask = None
+        if options is not None and "reset_mask" in options:
+            options = dict(options)
+            mask = _checked_mask(options.pop("reset_mask"), n)
+        self._beat.next_order = ("reset", seeds, options, mask)
+        self._sent()
+
+    def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
+        """What the reset gave: observations and infos. Raises `multiprocessing.TimeoutError`."""
+        self._wait(AsyncState.WAITING_RESET, "reset", timeout)
+        infos: dict[str, Any] = {}
+        for reply in self._replies():
+            for i, info in reply:
+                infos = self._add_info(infos, info, i)
+        return self._observations(), infos
+
+    def step(self, actions: Any) -> Step:
+        """One step of all environments: observations, rewards, terminations, truncations, infos."""
+        self._begin(AsyncState.WAITING_STEP, "step")
+        self._beat.next_actions, self._beat.at_once = self._checked(actions), True
+        self._go_on()
+        self._beat.at_once = False
+        return self._stepped()
+
+    def step_async(self, actions: Any) -> None:
+        """Send out the actions; what other workers have begins at once."""
+        self._begin(AsyncState.WAITING_STEP, "step_async")
+        self._beat.next_actions = self._checked(actions)
+        self._sent()
+
+    def step_wait(self, timeout: float | None = None) -> Step:
+        """What the step gave. Raises `multiprocessing.TimeoutError`, late if it is an environment of this thread."""
+        self._wait(AsyncState.WAITING_STEP, "step", timeout)
+        return self._stepped()
+
+    def _stepped(self) -> Step:
+        beat = self._beat
+        infos: dict[str, Any] = {}
+        for i, info in beat.told:
+            infos = self._add_info(infos, info, i)
+        rewards, terminated, truncated = beat.latest
+        return self._observations(), rewards, terminated, truncated, infos
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every environment, or get an attribute; the results, one for each."""
+        self.call_async(name, *args, **kwargs)
+        return self.call_wait()
+
+    def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
+        """Send out a call."""
+        self._begin(AsyncState.WAITING_CALL, "call_async")
+        self._beat.next_order = ("call", name, args, kwargs)
+        self._sent()
+
+    def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
+        """What the call gave. Raises `multiprocessing.TimeoutError`, and what a method raises."""
+        self._wait(AsyncState.WAITING_CALL, "call", timeout)
+        return tuple(result for reply in self._replies() for result in reply)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of every environment."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of every environment: to its entry of a list or tuple, or all to the same."""
+        if not isinstance(values, list | tuple):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
+            raise ValueError(
+                "Values must be a list or tuple with length equal to the number of environments. "
+                f"Got `{len(values)}` values for {self.num_envs} environments."
+            )
+        self._begin(AsyncState.DEFAULT, "set_attr")
+        self._order("assign", name, list(values))
+        self._replies()
+
+    def render(self) -> tuple[Any, ...]:
+        """A picture of every environment, as its render mode has it."""
+        return self.call("render")
+
+    @property  # type: ignore[misc]  # as AsyncVectorEnv has it
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The generators of the environments."""
+        return self.get_attr("np_random")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seeds of the environments."""
+        return self.get_attr("np_random_seed")
+
+    @property
+    def restarts(self) -> int:
+        """How many environments were made anew so far, with `on_error="restart"`."""
+        if self._run.over:
+            return sum(rows.group.restarts for rows in self._rows)
+        self._begin(AsyncState.DEFAULT, "restarts")
+        self._order("restarted")
+        return sum(self._replies())
+
+    def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:  # noqa: ARG002
+        """Close the environments and end the workers."""
+        self._run.close()
+
+    # ---- values ----
+
+    def _checked(self, actions: Any) -> Any:
+        """The actions as they travel: a block where there can be one, else a list with one for each."""
+        if self._plain is None:
+            actions = list(iterate(self.action_space, actions))
+            if len(actions) != self.num_envs:
+                raise ValueError(f"{len(actions)} actions for {self.num_envs} environments; give one to each")
+            return actions
+        block = np.asarray(actions)
+        if block.shape != self.action_space.shape:
+            raise ValueError(
+                f"actions of shape {block.shape} for {self.num_envs} environments; they have to be of shape "
+                f"{self.action_space.shape}"
+            )
+        if block.dtype != self._plain and not np.can_cast(block.dtype, self._plain, "same_kind"):
+            raise ValueError(f"actions of dtype {block.dtype}; they have to be {self._plain}, or of the same kind")
+        return block
+
+    def _observations(self) -> Any:
+        batch = self._beat.batch
+        if self.copy and not isinstance(batch, list):
+            batch = batch.copy()
+        space = self.single_observation_space
+        if isinstance(batch, list):
+            room: Any = create_empty_array(space, n=self.num_envs, fn=np.zeros)
+            return concatenate(space, batch, room)
+        return batch if batch.dtype.names is None else _unpacked(space, batch)
+
+
+def _actions_form(space: gym.Space[Any]) -> Form:
+    """As a block where all actions have one dtype."""
+    where = memory(space)
+    if where.dtype is None or where.dtype.names is not None or isinstance(space, gym.spaces.Tuple):
+        return {}
+    return {"shape": where.shape, "dtype": where.dtype}
+
+
+def _unpacked(space: gym.Space[Any], block: Any) -> Any:
+    """A block of records as the dicts and tuples of arrays that Gymnasium has."""
+    if isinstance(space, gym.spaces.Dict):
+        return {key: _unpacked(part, block[str(key)]) for key, part in space.spaces.items()}
+    if isinstance(space, gym.spaces.Tuple):
+        return tuple(_unpacked(part, block[str(i)]) for i, part in enumerate(space.spaces))
+    return block
+
+
+def _checked_mask(mask: Any, n: int) -> list[bool]:
+    if not isinstance(mask, np.ndarray):
+        raise TypeError(f"`options['reset_mask']` must be a numpy array, got {type(mask)}")
+    if mask.dtype != np.bool_:
+        raise TypeError(f"`options['reset_mask']` must have `dtype=np.bool_`, got {mask.dtype}")
+    if mask.shape != (n,):
+        raise ValueError(f"`options['reset_mask']` must have shape `({n},)`, got {mask.shape}")
+    if not mask.any():
+        raise ValueError(f"`options['reset_mask']` must have at least one True, got {mask}")
+    found: list[bool] = mask.tolist()
+    return found

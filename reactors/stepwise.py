@@ -1,0 +1,210 @@
+"""How does a program run whose beat is given from outside, a call at a time?
+
+Its worker 0 is the caller's own thread, which runs when it is asked to, up to the end of a tag in which a reaction has
+called `pause`. All other workers are processes, which meanwhile go on by themselves as far as they can.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from reactors.binding import Binding, Context, settle
+from reactors.errors import MemoryTooSmall
+from reactors.executing import executing
+from reactors.graph import Graph
+from reactors.modes import note_states
+from reactors.result import Result, collect
+from reactors.run import SPIN_NS, failure, first, placed, whole
+from reactors_runtime import engine as engines
+from reactors_runtime import placement as placements
+from reactors_runtime.engine import Engine, ReactionFailed
+from reactors_runtime.image import Image, Options
+from reactors_runtime.memory import Memory, OutOfMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from reactors.reactor import Reactor
+    from reactors_runtime.workers import Report
+
+
+class Stepwise:
+    """A run of `main` in fast mode, in steps.
+
+    The reactors on worker 0, among them `main` itself, are the caller's own objects all the time. Raises what `rx.run`
+    raises, from the call in which it comes out; the run is over then, and nothing of it is left.
+
+    >>> import reactors as rx
+    >>> class Count(rx.Reactor):
+    ...     tick = rx.Timer(0, 1)
+    ...     n = 0
+    ...     @rx.reaction(tick, effects=rx.stop)
+    ...     def count(self):
+    ...         self.n += 1
+    ...         self.pause() if self.n < 3 else self.request_stop()
+    >>> main = Count()
+    >>> run = Stepwise(main)
+    >>> main.pause = run.pause
+    >>> run.advance(), main.n
+    (True, 1)
+    >>> run.advance(), main.n
+    (True, 2)
+    >>> run.advance(), main.n, run.result.reactions
+    (False, 3, 3)
+    """
+
+    def __init__(
+        self,
+        main: Reactor,
+        *,
+        workers: int = 1,
+        seed: int = 0,
+        placement: str | Mapping[str, int] | Callable[[str], int | None] = "auto",
+        debug: bool = False,
+    ) -> None:
+        self.result: Result | None = None
+        graph = self._graph = Graph(whole(main), debug=debug)
+        where = placements.gathered(graph.program, placed(graph, workers, placement))
+        spin = SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0
+        options = Options(fast=True, keepalive=True, spin=spin, processes=workers > 1)
+        image = self._image = Image(graph.program, where, workers, options)
+        try:
+            memory = Memory.reserve(image.size, limit=image.size + (1 << 36), shares=image.shares)
+        except OutOfMemory as error:
+            raise MemoryTooSmall(f"{graph.main.path}: {error}") from None
+        self._memory, self._seed = memory, seed
+        self._others: threading.Thread | None = None
+        self._outcome: list[Report] = []
+        self._end = weakref.finalize(self, engines.abort, memory, image)
+        try:
+            image.write(memory)
+            for reactor in graph.reactors:
+                reactor._run_seed, reactor._rng = seed, None
+            if workers > 1:
+                self._start_others(debug=debug)
+            self._binding = Binding(graph.elements, debug=debug)
+            self._engine = Engine(image, 0, memory, {})
+            self._mine = [reactor for reactor in graph.reactors if where[reactor._index] == 0]
+            self._binding.attach(self._engine)
+            context = Context(self._engine)
+            for reactor in self._mine:
+                reactor._engine = context
+                settle(reactor)
+            note_states(self._engine, self._mine)
+        except BaseException:
+            self._end()
+            if self._others is not None:
+                self._others.join()
+            memory.close()
+            raise
+        mine = self._engine.reactions
+        bodies, late = [graph.bodies[n] for n in mine], [graph.late[n] for n in mine]
+        self._steps = self._engine.steps(bodies, late)  # type: ignore[arg-type]  # a native body is never called
+
+    def _start_others(self, *, debug: bool) -> None:
+        """Workers 1 and up, seen through to their end by a thread of their own."""
+        from reactors import shipping
+        from reactors_runtime import workers
+
+        graph, image, memory, outcome = self._graph, self._image, self._memory, self._outcome
+        parts: dict[int, bytes] = {}
+        modules: list[str] = []
+        for worker in range(1, image.workers):
+            parcel = shipping.pack(graph, image, worker, debug=debug)
+            parts[worker] = parcel
+            modules += parcel.modules
+
+        def see_through() -> None:
+            try:
+                outcome.extend(workers.run(image, memory, parts, modules=dict.fromkeys(modules)))
+            except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
+                outcome.append(workers.Report(0, error=error))
+                engines.abort(memory, image)
+
+        self._others = threading.Thread(target=see_through, name="reactors workers", daemon=True)
+        self._others.start()
+
+    def pause(self) -> None:
+        """Come out of `advance` when this tag is over; for reactions on worker 0."""
+        self._engine.pause()
+
+    @property
+    def over(self) -> bool:
+        """Whether the program has come to its end, well or not."""
+        return not self._end.alive
+
+    def advance(self, timeout: float | None = None) -> bool:
+        """Run up to the next pause; False if there was none, within so many seconds or to the end of the program.
+
+        A reaction that runs in this thread is not interrupted by the timeout.
+        """
+        due = None if timeout is None else time.monotonic() + timeout
+        before, executing.program = executing.program, True
+        try:
+            while True:
+                try:
+                    paused = next(self._steps)
+                except StopIteration:
+                    self._finish(None)
+                    return False
+                except BaseException as error:  # noqa: BLE001 - it is raised by `_finish`, as the user's
+                    self._finish(error)
+                    return False
+                if paused:
+                    return True
+                if due is not None and time.monotonic() >= due:
+                    return False
+        finally:
+            executing.program = before
+
+    def close(self) -> None:
+        """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing."""
+        if self.over:
+            return
+        self._end()
+        executing.program = True
+        try:
+            for _ in self._steps:
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            executing.program = False
+            try:
+                self._rest()
+            finally:
+                self._memory.close()
+
+    def _rest(self) -> None:
+        """Wait for the others, and let everything go but what the reactors have become."""
+        self._end.detach()
+        if self._others is not None:
+            from reactors import shipping
+
+            self._others.join()
+            shipping.unpack(self._graph, self._image, self._outcome)
+        for reactor in self._mine:
+            reactor._engine = None
+        self._binding.detach()
+        self._engine.close()
+
+    def _finish(self, error: BaseException | None) -> None:
+        failures: list[BaseException] = []
+        try:
+            self._rest()
+            failures = [report.error for report in self._outcome if report.error is not None]
+            if error is not None:
+                failures.append(error)
+            if not failures:
+                self.result = collect(self._image, self._memory, self._seed, "process" if self._others else "inline")
+                return
+        finally:
+            self._memory.close()
+        what: Any = first(failures)
+        if isinstance(what, ReactionFailed):
+            raise failure(self._graph, what) from what.exception
+        raise what
