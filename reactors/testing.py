@@ -1,7 +1,8 @@
 """How does one test a program of reactors?
 
 `trace` says what ran, in order; `assert_deterministic` runs a program on several numbers of workers and compares;
-`nothing_left` sees to it that nothing stays behind; `values` makes random values for a port. `rx.VirtualClock` does the
+`nothing_left` sees to it that nothing stays behind; `values` makes random values for a port; `check_env` tells whether
+a reactor keeps the contract of environments (`reactors.rl`). `rx.VirtualClock` does the
 rest.
 """
 
@@ -28,7 +29,17 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from reactors.reactor import Reactor
+    from reactors.rl.checker import check_env  # noqa: F401 - found by __getattr__
     from reactors.time import Tag
+
+
+def __getattr__(name: str) -> Any:
+    """`check_env`, which needs gymnasium, when somebody asks for it."""
+    if name == "check_env":
+        from reactors.rl.checker import check_env
+
+        return check_env
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Step(NamedTuple):

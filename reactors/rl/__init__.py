@@ -3,6 +3,7 @@
 `import reactors` does not import this package, and this package imports torch only where tensors are asked for.
 """
 
+from reactors.rl import record
 from reactors.rl.batched import BatchedEnv
 from reactors.rl.env import Env
 from reactors.rl.episode import Episode
@@ -18,6 +19,7 @@ __all__ = [
     "MultiAgentEnv",
     "SimulationError",
     "VectorEnv",
+    "record",
     "space_dtype",
     "transition_dtype",
 ]

@@ -34,8 +34,8 @@ class BatchedEnv(Env):
 
     `env` is an id or `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and `kwargs`, or a function that makes the
     vector environment, given `num_envs`, if that is said, and `kwargs`. A function with a parameter named `seed` is
-    given the seed, and `reset` is not: EnvPool wants it so. The first environment's seed is derived from the reactor's own, the
-    others' follow it by one, as vector environments do it; `seed=` gives another, a number or a list.
+    given the seed, and `reset` is not: EnvPool wants it so. The first environment's seed is derived from the reactor's
+    own, the others' follow it by one, as vector environments do it; `seed=` gives another, a number or a list.
 
     Ports are those of `rl.Env` with `num_envs`, and mean the same whatever the vector environment's autoreset mode is,
     which it says in `metadata["autoreset_mode"]` (an error, if it does not: `autoreset_mode=` says it then). One

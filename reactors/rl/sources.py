@@ -61,7 +61,7 @@ def maker(env: Source, kwargs: Mapping[str, Any], path: str) -> Maker:
 def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
     """Observation and action space, read from one that is made and closed."""
     try:
-        env = make()
+        env = getattr(make, "unrecorded", make)()  # of one that records, a look must leave nothing behind
     except Exception as error:
         raise ParameterError(
             f"{path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error}); mend "
