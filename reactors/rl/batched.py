@@ -73,18 +73,10 @@ class BatchedEnv(Env):
         self.wants_seed = _takes_seed(self.make)
         self.given_seed = seed
         if num_envs is None or observation_space is None or action_space is None:
-            probe = self._probe()
-            try:
-                num_envs = probe.num_envs if num_envs is None else num_envs
-                observation_space = probe.single_observation_space if observation_space is None else observation_space
-                action_space = probe.single_action_space if action_space is None else action_space
-            except AttributeError as error:
-                raise ParameterError(
-                    f"{self.path}: what its function makes is a {type(probe).__name__}, which is no vector environment "
-                    f"({error}); rl.Env takes single ones"
-                ) from error
-            finally:
-                probe.close()
+            found = self._found()
+            num_envs = found[0] if num_envs is None else num_envs
+            observation_space = found[1] if observation_space is None else observation_space
+            action_space = found[2] if action_space is None else action_space
         self.num_envs = num_envs
         self.valid = rx.Output(shape=(num_envs,), dtype=bool)
         self._declare(observation_space, action_space, self.valid)
@@ -108,14 +100,25 @@ class BatchedEnv(Env):
             kwargs = {"num_envs": num_envs, **kwargs}
         return partial(env, **kwargs) if kwargs else env
 
-    def _probe(self) -> Any:
+    def _found(self) -> tuple[int, Space, Space]:
+        """Number and spaces of the environments, of a vector environment that is made and closed."""
         try:
-            return self.make(seed=0) if self.wants_seed else self.make()
+            probe = self.make(seed=0) if self.wants_seed else self.make()
         except Exception as error:
             raise ParameterError(
                 f"{self.path}: its vector environment cannot be made here to find its spaces "
                 f"({type(error).__name__}: {error}); mend it, or give num_envs, observation_space and action_space"
             ) from error
+        try:
+            return probe.num_envs, probe.single_observation_space, probe.single_action_space
+        except AttributeError as error:
+            raise ParameterError(
+                f"{self.path}: what its function makes is a {type(probe).__name__}, which is no vector environment "
+                f"({error}); rl.Env takes single ones"
+            ) from error
+        finally:
+            if hasattr(probe, "close"):
+                probe.close()
 
     def make_simulation(self) -> VectorSimulation:  # type: ignore[override]  # what is done with it is overridden, too
         """The vector environment, made; called once, on the worker."""
@@ -161,7 +164,7 @@ class BatchedEnv(Env):
     def step(self) -> None:
         """Take one action in each environment."""
         sim, actions = self.simulation, self.action.value
-        following = self._following
+        following: Any = self._following
         lent = record = None
         if self._tells_transition:
             record = self.transition.loan()
@@ -180,7 +183,7 @@ class BatchedEnv(Env):
             record["reward"], record["terminated"], record["truncated"] = answer
             self.transition.set(record)
         if self._tells_next:
-            self.next_observation.set(lent if self._flat else tuple(self._following))
+            self.next_observation.set(lent if self._flat else tuple(following))
         if self._tells_valid:
             slot = self.valid.loan()
             slot[:] = True if sim.valid is None else sim.valid

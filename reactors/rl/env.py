@@ -194,11 +194,11 @@ class Env(rx.Reactor):
         lent = self.next_observation.loan() if self._lends_next else None
         following = self._following if lent is None else block(lent)
         record = self.transition.loan() if self._tells_transition else None
-        if record is not None:
-            records = block(record)
+        records = None if record is None else block(record)
+        if records is not None:
             records["obs"], records["action"] = sim.observations, actions
         sim.advance(actions, following, block(rewards), block(terminated), block(truncated))
-        if record is not None:
+        if records is not None:
             records["reward"], records["next_obs"] = block(rewards), following
             records["terminated"], records["truncated"] = block(terminated), block(truncated)
             self.transition.set(record)

@@ -1,7 +1,7 @@
 """Vector environments as one reactor: the same on all ports, however they reset themselves."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import ale_py.vector_env
 import gymnasium as gym
@@ -30,7 +30,7 @@ NAMES = (
 class Log(rx.Reactor):
     """Notes what comes out, and answers with the rows of a table of actions."""
 
-    def __init__(self, env: rl.BatchedEnv, actions: Any, names: tuple[str, ...]) -> None:
+    def __init__(self, env: rl.Env, actions: Any, names: tuple[str, ...]) -> None:
         self.actions, self.names, self.lines = actions, names, list[dict[str, Any]]()
         for name in names:
             port = getattr(env, name)
@@ -52,7 +52,7 @@ class Log(rx.Reactor):
 
 
 class Main(rx.Reactor):
-    def __init__(self, env: rl.BatchedEnv, actions: Any, names: tuple[str, ...]) -> None:
+    def __init__(self, env: rl.Env, actions: Any, names: tuple[str, ...]) -> None:
         self.env, self.log = env, Log(env, actions, names)
         for name in names:
             rx.connect(getattr(env, name), getattr(self.log, name))
@@ -60,7 +60,7 @@ class Main(rx.Reactor):
 
 
 def watched(
-    env: rl.BatchedEnv, actions: Any, steps: int, names: tuple[str, ...] = NAMES, **options: Any
+    env: rl.Env, actions: Any, steps: int, names: tuple[str, ...] = NAMES, **options: Any
 ) -> list[dict[str, Any]]:
     main = Main(env, actions, names)
     rx.run(main, fast=True, timeout=f"{steps} us", **options)
@@ -240,7 +240,7 @@ class Mute(Pool):
     [
         (lambda: rl.BatchedEnv("CartPole-v1"), "give num_envs, too"),
         (lambda: rl.BatchedEnv("NoSuch-v0", num_envs=2), "there is no environment 'NoSuch-v0'"),
-        (lambda: rl.BatchedEnv(5), "is given 5, of type int, for a vector environment"),
+        (lambda: rl.BatchedEnv(cast("str", 5)), "is given 5, of type int, for a vector environment"),
         (lambda: rl.BatchedEnv(lambda: gym.make("CartPole-v1")), "which is no vector environment"),
         (lambda: rl.BatchedEnv(lambda: 1 / 0), "cannot be made here to find its spaces"),
     ],

@@ -15,12 +15,12 @@ from reactors.testing import check_env
 class Walk(rx.Reactor):
     """A simulator of one's own: a random walk that ends beyond 3. `fault` breaks a rule."""
 
-    action = rx.Input(shape=(), dtype="i8")
+    action = rx.Input(dtype="i8")
     observation = rx.Output(shape=(1,), dtype="f4")
     next_observation = rx.Output(shape=(1,), dtype="f4")
-    reward = rx.Output(shape=(), dtype="f8")
-    terminated = rx.Output(shape=(), dtype=bool)
-    truncated = rx.Output(shape=(), dtype=bool)
+    reward = rx.Output(dtype="f8")
+    terminated = rx.Output(dtype=bool)
+    truncated = rx.Output(dtype=bool)
     later = rx.LogicalAction(min_delay="500 ns")
 
     def __init__(self, fault: str = "") -> None:

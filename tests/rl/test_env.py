@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.spaces import memory, rows, writer
 from reactors.testing import assert_deterministic
 
 NAMES = (
@@ -218,15 +219,15 @@ def test_values_of_every_space_come_and_go_unchanged(name: str, num_envs: int | 
     space = SPACES[name]
     space.seed(5)
     given = space.sample()
-    where = rl.spaces.memory(space)
+    where = memory(space)
     env = rl.Env(lambda: Echo(space), num_envs=num_envs, observation_space=space, action_space=space)
 
     def act(_: int) -> Any:
         if where.dtype is None:
             return given if num_envs is None else (given,) * num_envs
-        block = rl.spaces.rows(where, num_envs or 1)
+        block = rows(where, num_envs or 1)
         for i in range(num_envs or 1):
-            rl.spaces.writer(space)(block, i, given)
+            writer(space)(block, i, given)
         return block if num_envs else block[0]
 
     lines = watched(
@@ -383,16 +384,16 @@ def test_one_that_breaks_again_at_once_ends_the_program() -> None:
     ("make", "message"),
     [
         (lambda: rl.Env("NoSuch-v0"), "there is no environment 'NoSuch-v0'"),
-        (lambda: rl.Env(5), "is given 5, of type int, for an environment"),
+        (lambda: rl.Env(cast("str", 5)), "is given 5, of type int, for an environment"),
         (lambda: rl.Env([]), "is given no environments"),
         (lambda: rl.Env([Line], num_envs=2), "is given 1 environments and num_envs=2"),
         (lambda: rl.Env(Line, num_envs=0), "is given no environments"),
-        (lambda: rl.Env(Line, num_envs="2"), "num_envs"),
+        (lambda: rl.Env(Line, num_envs=cast("int", "2")), "num_envs"),
         (lambda: rl.Env(Line, seed=-1), "seed of Env is -1"),
         (lambda: rl.Env(Line, num_envs=2, seed=[1]), "2 of them in a list"),
         (lambda: rl.Env(Line, on_error="ignore"), "on_error of Env is 'ignore'"),
         (lambda: rl.Env(dict), "which has no spaces"),
-        (lambda: rl.Env(Line, observation_space=5), "is no Gymnasium space"),
+        (lambda: rl.Env(Line, observation_space=cast("Any", 5)), "is no Gymnasium space"),
     ],
 )
 def test_what_is_no_environment_is_refused_at_once(make: Callable[[], Any], message: str) -> None:
