@@ -2,8 +2,9 @@
 
 `trace` says what ran, in order; `assert_deterministic` runs a program on several numbers of workers and compares;
 `nothing_left` sees to it that nothing stays behind, and `nothing_left_behind` does so for every test: it is a pytest
-fixture. `values` makes random values for a port or an action, `events` random events from outside. `rx.VirtualClock`
-does the rest. Nobody needs pytest or Hypothesis who does not use what is made of them.
+fixture. `values` makes random values for a port or an action, `events` random events from outside. `check_env` tells
+whether a reactor keeps the contract of environments (`reactors.rl`). `rx.VirtualClock` does the rest. Nobody needs
+pytest, Hypothesis or gymnasium who does not use what is made of them.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from reactors.actions import Action, PhysicalAction
     from reactors.reactor import Reactor
+    from reactors.rl.checker import check_env  # noqa: F401 - found by __getattr__
     from reactors.time import Duration, Tag
 
     nothing_left_behind: Any
@@ -213,7 +215,11 @@ def nothing_left(*, seconds: float = 5.0, ignored: tuple[str, ...] = ()) -> Iter
 
 
 def __getattr__(name: str) -> Any:
-    """The fixture is made when somebody asks for it, so that others need no pytest."""
+    """What needs pytest or gymnasium, when somebody asks for it."""
+    if name == "check_env":
+        from reactors.rl.checker import check_env
+
+        return check_env
     if name != "nothing_left_behind":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     import pytest
