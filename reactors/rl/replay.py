@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.batch import Batch
 
 UNANSWERED = 10_000  # batches whose priorities may be outstanding
 

@@ -26,14 +26,14 @@ def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], ac
 
 
 class Actor(rx.Reactor):
-    """Plays a round in its environments, beginning with `first`, whenever one begins: `segment` is (horizon, environments).
+    """Plays a round in its environments, numbered from `first`: every microsecond of logical time is a round.
 
-    It plays with the weights that it has, whatever their age.
+    `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever their
+    age.
     """
 
     rounds = rx.Timer(0, "1 us")
     weights = rx.Input(shape="size", dtype=np.float32)
-    segment = rx.Output(shape=("horizon", "num_envs"), dtype=np.float32)
     episodes = rx.Output(tuple)
 
     def __init__(

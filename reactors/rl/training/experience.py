@@ -67,7 +67,7 @@ class Experience(rx.Reactor):
         records = self.batches.loan()
         indices = []
         for i in range(self.updates):
-            drawn = self.buffer.sample_into(records[i], self.algorithm.batch_size)
+            drawn = self.buffer.sample_into(records[i : i + 1].reshape(()), self.algorithm.batch_size)
             indices.append(drawn["indices"].copy())
         if self.algorithm.prioritized:
             self.sent.append(indices)

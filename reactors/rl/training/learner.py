@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Learner(rx.Reactor):
-    """Owns the networks; every round it learns from what all actors played, or what replay drew, and says what it weighs now."""
+    """Owns the networks, learns once a round, and says what they weigh then."""
 
     weights = rx.Output(shape="size", dtype=np.float32)
     figures = rx.Output(dict)
@@ -78,22 +78,19 @@ class ReplayLearner(Learner):
         super().__init__(algorithm, *args)
         self.batches = rx.Input(shape=batches.shape, dtype=batches.dtype)
         self.errors = rx.Output(shape=(*batches.shape, algorithm.batch_size), dtype=np.float32)
-        effects = (self.weights, self.figures, *([self.errors] if algorithm.prioritized else ()))
-        self.add_reaction(self.batches, self.learn, effects=effects)
+        self.add_reaction(self.batches, self.learn, effects=(self.weights, self.figures, self.errors))
 
     def learn(self) -> None:
         """One update for each batch."""
         began = time.perf_counter()
         records = self.batches.value
-        errors = self.errors.loan() if self.algorithm.prioritized else None
+        errors = self.errors.loan()
         figures: dict[str, Any] = {}
         for i, record in enumerate(records):
             batch = {name: torch.from_numpy(record[name].copy()).to(self.device) for name in records.dtype.names}
             figures = self.learning.learn(batch)
-            found = figures.pop("errors", None)
-            if errors is not None:
-                errors[i] = found.cpu().numpy()
-        if errors is not None:
+            errors[i] = figures.pop("errors").cpu().numpy()
+        if self.algorithm.prioritized:
             self.errors.set(errors)
         self.seconds += time.perf_counter() - began
         self.tell(figures)
