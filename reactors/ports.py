@@ -28,6 +28,7 @@ from reactors.layout import (
     space_layout,
 )
 from reactors.location import Call, Location
+from reactors.modes import note_mode
 from reactors_runtime._doors import Door
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Port(Door, Declared, Generic[T]):
             and not any(isinstance(n, str) for n in self._shape or ())
         ):
             self._layout = Layout(self._type, cast("tuple[int, ...] | None", self._shape), self._dtype)
+        note_mode(self)
         self._declare(frame)
 
     # At rest: its layout and its channels.
