@@ -72,17 +72,9 @@ def rows(variant: str, n: int) -> dict[str, Array]:
     whole = np.dtype(dtype).kind == "u"
 
     def draw(*shape: int) -> Array:
-        return (
-            rng.integers(256, size=shape, dtype=np.uint8) if whole and len(shape) > 2 else rng.random(shape, np.float32)
-        )
+        return rng.integers(256, size=shape, dtype=np.uint8) if whole and len(shape) > 2 else rng.random(shape, np.float32)
 
-    return {
-        "obs": draw(n, *shape),
-        "act": draw(n, 1),
-        "rew": draw(n),
-        "next_obs": draw(n, *shape),
-        "done": rng.random(n) < 0.01,
-    }
+    return {"obs": draw(n, *shape), "act": draw(n, 1), "rew": draw(n), "next_obs": draw(n, *shape), "done": rng.random(n) < 0.01}
 
 
 def errors(n: int) -> list[Array]:
@@ -129,13 +121,7 @@ class Round:
 @row.peer(OURS)
 def ours(variant: str) -> Iterator[Measure]:
     shape, dtype, capacity, _ = size_of(variant)
-    fields = {
-        "obs": (shape, dtype),
-        "act": ((1,), "f4"),
-        "rew": ((), "f4"),
-        "next_obs": (shape, dtype),
-        "done": ((), "?"),
-    }
+    fields = {"obs": (shape, dtype), "act": ((1,), "f4"), "rew": ((), "f4"), "next_obs": (shape, dtype), "done": ((), "?")}
     buffer = rl.ReplayBuffer(capacity, fields, prioritized=True, alpha=ALPHA, beta=BETA, seed=0)
     yield Round(variant, buffer.add, buffer.sample, buffer.update_priorities).measure
 

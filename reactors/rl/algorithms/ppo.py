@@ -61,7 +61,9 @@ class PPO(Algorithm):
         """One for an actor."""
         return ActorPolicy(ActorCritic(observation_space, action_space, self.hidden), action_space)
 
-    def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> PPOLearning:
+    def learning(
+        self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu"
+    ) -> PPOLearning:
         """One for the learner."""
         return PPOLearning(self, observation_space, action_space, seed, device)
 
