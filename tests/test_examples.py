@@ -274,3 +274,11 @@ def test_multi_agent_plays_an_environment_of_the_registry(call: Callable[..., st
     pytest.importorskip("pymunk")
     output = call("multi_agent", "--env", "pistonball", "--agents", "4", "--steps", "5")
     assert "4.00 of 4 agents there on average" in output
+
+
+@pytest.mark.filterwarnings("ignore:The old environment creation API")
+def test_pettingzoo_parallel_is_the_same_on_two_workers(call: Callable[..., str]) -> None:
+    alone = call("pettingzoo_parallel", "--steps", "200")
+    together = call("pettingzoo_parallel", "--steps", "200", "--workers", "2")
+    for start in ("player_0: score", "player_1: score", "8 matches over, digest"):
+        assert line(alone, start) == line(together, start)

@@ -16,7 +16,11 @@
 #endif
 
 #define EACH inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 64")
+#if defined(__SANITIZE_ADDRESS__) || defined(TSAN)
+#define UNROLL           /* checks between all steps of straight code take compilers minutes */
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 #define CHUNK 512        /* of a batch, so many go through the tree together */
 #define ABREAST 8        /* so many searches take each step side by side */
 #define FEW 16           /* rows of a level that are split before its searches */

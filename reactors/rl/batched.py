@@ -133,6 +133,7 @@ class BatchedEnv(Env):
             seed_when_made=self.wants_seed,
             mode=self.autoreset_mode,
             counting=self.episode._is_read,
+            telling=self.valid._is_read,
             restarting=self.on_error == "restart",
             thorough=isinstance(self.observation, DebugPort),
             path=self.path,

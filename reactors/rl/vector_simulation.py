@@ -51,9 +51,9 @@ def mode_of(env: Any, given: str | AutoresetMode | None, path: str) -> Autoreset
 class VectorSimulation:
     """A vector environment, made by `make`, whose spaces are those of a single one.
 
-    With `counting`, `episodes` has those that ended in the last step. With `restarting`, the whole is made anew when it
-    raises or answers wrongly, and all episodes are truncated. `seed` goes to the first reset, or to `make`. `path` is
-    how errors name it.
+    With `telling`, `valid` is kept; with `counting`, `episodes` has those that ended in the last step. With
+    `restarting`, the whole is made anew when it raises or answers wrongly, and all episodes are truncated. `seed` goes
+    to the first reset, or to `make`. `path` is how errors name it.
 
     >>> import gymnasium as gym
     >>> make = lambda: gym.make_vec("CartPole-v1", num_envs=2)
@@ -77,13 +77,20 @@ class VectorSimulation:
         seed_when_made: bool = False,
         mode: str | AutoresetMode | None = None,
         counting: bool = True,
+        telling: bool = True,
         restarting: bool = False,
         thorough: bool = False,
         path: str = "the simulation",
     ) -> None:
         self.make, self.num_envs, self.path, self.seed = make, num_envs, path, seed
         self._seed_when_made = seed_when_made
-        self.counting, self.restarting, self.thorough, self._given_mode = counting, restarting, thorough, mode
+        self.counting, self.telling, self.restarting, self.thorough, self._given_mode = (
+            counting,
+            telling,
+            restarting,
+            thorough,
+            mode,
+        )
         where = memory(observation_space)
         self._dtype, self._shape = where.dtype, (num_envs, *(where.shape or ()))
         self._plain = where.dtype is not None and where.dtype.names is None
@@ -108,6 +115,7 @@ class VectorSimulation:
         except Exception as error:
             raise self._error(f"cannot be made: {told(error)}") from error
         self.mode = mode_of(self.env, self._given_mode, self.path)
+        self.looking = self.telling or self.counting or self.restarting or self.mode is not AutoresetMode.NEXT_STEP
         if self.env.num_envs != self.num_envs:
             raise self._error(f"has {self.env.num_envs} environments, and was said to have {self.num_envs}")
 
@@ -135,7 +143,7 @@ class VectorSimulation:
             obs = self._checked(obs)
             self._check_rewards(rewards)
             over = None
-            if np.count_nonzero(terminated) or np.count_nonzero(truncated):
+            if self.looking and (np.count_nonzero(terminated) or np.count_nonzero(truncated)):
                 over = np.logical_or(terminated, truncated)
             if following is not None:
                 self.put(following, obs)
@@ -156,7 +164,9 @@ class VectorSimulation:
 
     def put(self, block: Any, values: Any) -> None:
         """Write a batch as the environment gives it into a block of our own."""
-        if self._dtype is None:
+        if self._plain:
+            block[...] = values
+        elif self._dtype is None:
             block[:] = values
         else:
             write(block, values)

@@ -38,7 +38,8 @@ class Log(rx.Reactor):
                 {"type": port._carried().type} if port.dtype is None else {"shape": port.shape, "dtype": port.dtype}
             )
             setattr(self, name, rx.Input(**layout))
-        self.action = rx.Output(shape=env.action.shape, dtype=env.action.dtype)
+        acts: dict[str, Any] = {"shape": env.action.shape, "dtype": env.action.dtype}
+        self.action = rx.Output(**acts)
         self.add_reaction([getattr(self, name) for name in names], self.note, effects=self.action)
 
     def note(self) -> None:

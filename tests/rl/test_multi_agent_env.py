@@ -98,8 +98,8 @@ def test_environments_of_the_registry_pass_their_test_and_run(name: str) -> None
 class Relay(pettingzoo.ParallelEnv[str, Any, Any]):
     """Agents of different spaces: a scout that leaves after 2 steps, a carrier that comes then and leaves after 5."""
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "relay"}
-    possible_agents: ClassVar[list[str]] = ["scout", "carrier"]
+    metadata = {"name": "relay"}  # noqa: RUF012 - as PettingZoo has it
+    possible_agents = ["scout", "carrier"]  # noqa: RUF012 - likewise
     spaces: ClassVar[dict[str, Any]] = {
         "scout": (gym.spaces.Box(-9, 9, (2,), np.float32), gym.spaces.Discrete(3, start=1)),
         "carrier": (gym.spaces.Dict(load=gym.spaces.Discrete(9)), gym.spaces.Box(-1, 1, (1,), np.float32)),
@@ -150,7 +150,7 @@ class Log(rx.Reactor):
     terminated = rx.Input(shape=(), dtype=bool, width=2)
     truncated = rx.Input(shape=(), dtype=bool, width=2)
     episode = rx.Input(tuple)
-    run = rx.Output(shape=(), dtype="i8")
+    run = rx.Output(dtype="i8")
     carry = rx.Output(shape=(1,), dtype="f4")
 
     def __init__(self, silent: bool = False) -> None:
@@ -230,15 +230,17 @@ def test_an_error_names_the_reactor_and_the_seed(kwargs: dict[str, Any], message
 
 
 def test_an_agent_that_does_not_act_with_the_others_is_named() -> None:
+    class Once(rx.Reactor):
+        out = rx.Output(dtype="i8")
+
+        @rx.reaction(rx.startup, effects=out)
+        def begin(self) -> None:
+            self.out.set(1)
+
     class Lazy(rx.Reactor):
         def __init__(self) -> None:
-            self.env, self.source = rl.MultiAgentEnv("classic/rps_v2"), rx.Reactor()
-            self.source.out = rx.Output(shape=(), dtype="i8")
-            self.source.add_reaction(rx.startup, self.begin, effects=self.source.out)
+            self.env, self.source = rl.MultiAgentEnv("classic/rps_v2"), Once()
             rx.connect(self.source.out, self.env.action[0], after="1 us")
-
-        def begin(self) -> None:
-            self.source.out.set(1)
 
     with pytest.raises(
         rx.ReactionError, match=r"main\.env\.action\[1\].* is absent at 1 us, though 'player_1' is there"

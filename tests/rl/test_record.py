@@ -20,13 +20,14 @@ class Policy(rx.Reactor):
     """Acts as it comes."""
 
     def __init__(self, env: rl.Env) -> None:
-        self.observation = rx.Input(shape=env.observation.shape or (), dtype=env.observation.dtype)
-        self.action = rx.Output(shape=env.action.shape or (), dtype=env.action.dtype)
+        shape = () if env.num_envs is None else (env.num_envs,)
+        self.observation = rx.Input(shape=(*shape, 4), dtype=np.float32)
+        self.action = rx.Output(shape=shape, dtype=np.int64)
         self.n = env.num_envs
         self.add_reaction(self.observation, self.act, effects=self.action)
 
     def act(self) -> None:
-        self.action.set(self.rng.integers(2, size=self.n) if self.n else int(self.rng.integers(2)))
+        self.action.set(np.asarray(self.rng.integers(2, size=self.n)))
 
 
 class Counted(rx.Reactor):
