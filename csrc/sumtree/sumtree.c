@@ -46,8 +46,8 @@ typedef enum { ABSOLUTE, FRACTION, STRATUM } rx_masses;
 static inline void fence(void)
 {
 #ifdef TSAN              /* which knows no fences */
-    static uint32_t anything;
-    atomic_fetch_add_explicit((_Atomic uint32_t *)&anything, 0, memory_order_seq_cst);
+    _Atomic uint32_t anything = 0;
+    atomic_fetch_add_explicit(&anything, 0, memory_order_seq_cst);
 #else
     atomic_thread_fence(memory_order_seq_cst);
 #endif

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,6 +307,50 @@ static void test_no_write_is_lost_among_threads(void)
         }
 }
 
+/* Two writers start at the same moment, on the same rows, and when both are done nothing may be old: here the last of
+ * the writes count, which nobody repairs later. */
+typedef struct { rx_sumtree *tree; int number; uint64_t *met, rounds; pthread_t thread; } racer;
+
+static void meet(uint64_t *met, uint64_t all)
+{
+    rx__add(met, 1);
+    for (int turns = 0; rx__get(met) < all; turns++) turns < 2000 ? rx__pause() : (void)sched_yield();
+}
+
+static void *race(void *argument)
+{
+    racer *me = argument;
+    uint64_t state = 11 + (uint64_t)me->number;
+    for (uint64_t round = 0; round < me->rounds; round++) {
+        int64_t slots[8], n = 1 + (int64_t)dice(&state, 8);
+        double priorities[8];
+        for (int64_t i = 0; i < n; i++) {
+            slots[i] = (int64_t)dice(&state, 8) * 2 + me->number;
+            priorities[i] = fraction(&state);
+        }
+        meet(me->met, round * 4 + 2);
+        assert(rx_sumtree_set(me->tree, n, slots, priorities) == n);
+        meet(me->met, round * 4 + 4);
+        if (!me->number) is_whole(me->tree);
+    }
+    return NULL;
+}
+
+static void test_two_writes_of_one_moment_are_both_summed(void)
+{
+    for (uint32_t k = 2; k <= 16; k *= 2) {
+        uint64_t met = 0;
+        racer racers[2];
+        rx_sumtree *t = new_tree(16, k, 4, 1);
+        for (int i = 0; i < 2; i++) {
+            racers[i] = (racer){.tree = t, .number = i, .met = &met, .rounds = 5000};
+            assert(!pthread_create(&racers[i].thread, NULL, race, &racers[i]));
+        }
+        for (int i = 0; i < 2; i++) pthread_join(racers[i].thread, NULL);
+        free(t);
+    }
+}
+
 /* Lazy writing. The words of a row tell which write they come from, so a row put together from two is noticed. */
 static void *write_rows_lazily(void *argument)
 {
@@ -360,6 +405,7 @@ int main(void)
     test_a_block_of_another_shape_is_not_taken_for_the_tree();
     test_sums_left_old_are_repaired_by_who_meets_them();
     test_no_write_is_lost_among_threads();
+    test_two_writes_of_one_moment_are_both_summed();
     test_no_half_written_row_is_used();
     return 0;
 }
