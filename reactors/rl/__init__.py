@@ -6,7 +6,7 @@
 from reactors.rl.batch import Batch
 from reactors.rl.replay import Replay, batch_dtype, batch_tensors
 from reactors.rl.replay_buffer import BufferStatistics, ReplayBuffer
-from reactors.rl.sum_tree import SumTree
+from reactors.rl.sum_tree import SumTree, SumTreeError
 from reactors.rl.transition import space_dtype, transition_dtype
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Replay",
     "ReplayBuffer",
     "SumTree",
+    "SumTreeError",
     "batch_dtype",
     "batch_tensors",
     "space_dtype",

@@ -22,7 +22,7 @@ FLOAT32 = np.dtype(np.float32)
 
 
 class Incoming:
-    """Pointers to the columns of the rows that are being added, as the core takes them; made once, filled again and again.
+    """Pointers to the columns of the rows that are being added, as the core takes them; made once, filled often.
 
     What is of the right dtype and contiguous is taken where it lies, all else is converted if nothing gets lost.
     """

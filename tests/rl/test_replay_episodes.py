@@ -191,8 +191,8 @@ def test_frames_that_do_not_continue_are_kept_as_they_are() -> None:
     plain = rl.ReplayBuffer(64, STACKED, seed=0)
     rng = np.random.default_rng(0)
     rows = {"obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8), "action": np.arange(12),
-            "reward": np.zeros(12), "next_obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8), "terminated": np.zeros(12, bool),
-            "truncated": np.zeros(12, bool)}  # fmt: skip
+            "reward": np.zeros(12), "next_obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8),
+            "terminated": np.zeros(12, bool), "truncated": np.zeros(12, bool)}  # fmt: skip
     buffer.add(rows)
     plain.add(rows)  # twelve times eight frames; there is room for 88
     batch = buffer.sample(500)
