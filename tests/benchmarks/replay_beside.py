@@ -50,8 +50,8 @@ def sides(variant: str) -> tuple[int, int, int]:
 
 def rows(n: int) -> dict[str, Array]:
     rng = np.random.default_rng(0)
-    return {"obs": rng.random((n, 4), np.float32), "act": rng.random((n, 1), np.float32),
-            "rew": rng.random(n, np.float32), "next_obs": rng.random((n, 4), np.float32), "done": rng.random(n) < 0.01}  # fmt: skip
+    wide = {name: rng.random((n, size), np.float32) for name, size in (("obs", 4), ("act", 1), ("next_obs", 4))}
+    return wide | {"rew": rng.random(n, np.float32), "done": rng.random(n) < 0.01}
 
 
 def beside(variant: str, add: Callable[[], Any], sample_and_update: Callable[[Array], Any]) -> Iterator[Measure]:

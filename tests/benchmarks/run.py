@@ -239,7 +239,7 @@ def machine() -> dict[str, Any]:
     ]
     named = ("reactors", "xronos", "ray", "gymnasium", "pufferlib-core", "stable-baselines3", "envpool", "ale-py")
     versions = {}
-    for name in (*named, "torch", "numpy", "numba"):
+    for name in (*named, "torch", "numpy", "numba", "torchrl", "tianshou", "cpprb"):
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
