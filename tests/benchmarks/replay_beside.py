@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 CAPACITY, BATCH, ROWS = 100_000, 256, 8
+REST, GO, OVER = range(3)
 LOCKED = f"{OURS}, one global lock"
 ALONE = ("1 inserter, rows", "1 sampler, batches")
 ONE_TO_ONE = ("rows beside 1 inserter, 1 sampler", "batches beside 1 inserter, 1 sampler")
@@ -62,7 +63,10 @@ def beside(variant: str, add: Callable[[], Any], sample_and_update: Callable[[Ar
 
     def work(me: int) -> None:
         k = 0
-        while not state[0]:
+        while state[0] != OVER:
+            if state[0] == REST:  # other peers are being measured
+                time.sleep(0.001)
+                continue
             if me < inserters:
                 add()
             else:
@@ -81,18 +85,21 @@ def beside(variant: str, add: Callable[[], Any], sample_and_update: Callable[[Ar
     mine = slice(0, inserters) if timed == 0 else slice(inserters, None)
 
     def measure(n: int) -> Sample:
+        state[0] = GO
+        time.sleep(0.01)
         first, start = int(counts[mine].sum()), time.perf_counter()
         while int(counts[mine].sum()) - first < n:
             time.sleep(0.001)
             if time.perf_counter() - start > 60:
                 raise TimeoutError("too few rounds in a minute")
-        done = int(counts[mine].sum()) - first
-        return Sample((time.perf_counter() - start) * n / done)
+        done, seconds = int(counts[mine].sum()) - first, time.perf_counter() - start
+        state[0] = REST
+        return Sample(seconds * n / done)
 
     try:
         yield measure
     finally:
-        state[0] = 1
+        state[0] = OVER
         for child in children:
             os.waitpid(child, 0)
 
