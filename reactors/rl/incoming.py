@@ -97,7 +97,7 @@ class Incoming:
         return len(rows)
 
     def _offsets(self, dtype: np.dtype[Any]) -> list[int]:
-        given: dict[str, Any] = dict(dtype.fields or {})
+        given: dict[str, Any] = {str(name): place for name, place in (dtype.fields or {}).items()}
         if missing := [f.name for f in self.fields if f.name not in given]:
             self._refuse_missing(given, missing)
         if len(given) != len(self.fields):

@@ -365,7 +365,7 @@ class ReplayBuffer:
 
     @staticmethod
     def _offsets_in(dtype: np.dtype[Any]) -> dict[str, Any]:
-        return dict(dtype.fields or {})
+        return {str(name): place for name, place in (dtype.fields or {}).items()}
 
     def _lent(self, n: int) -> Batch:
         pairs = self._desk().batches
