@@ -89,11 +89,12 @@ dot:
 	touch $@
 
 # The peers' needs stay out of our own environment.
-.venv-bench/installed: tests/benchmarks/requirements.txt pyproject.toml constraints.txt
+.venv-bench/installed: tests/benchmarks/requirements.txt tests/benchmarks/requirements-alone.txt pyproject.toml constraints.txt
 	[ -x .venv-bench/bin/python ] || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install -qq -c constraints.txt $(build_tools)
 	.venv-bench/bin/python -m pip install -qq -c constraints.txt --no-build-isolation -C build-dir=build/bench \
 	    -e '.[rl]' -r tests/benchmarks/requirements.txt
+	.venv-bench/bin/python -m pip install -qq --no-deps -r tests/benchmarks/requirements-alone.txt
 	touch $@
 
 .venv-bench/built: .venv-bench/installed $(core)

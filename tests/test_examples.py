@@ -181,6 +181,12 @@ def test_blackjack_learns_to_play_better_than_chance(example: Load) -> None:
     assert module.evaluate(program.learner.net, hands=2000, seed=1).mean() > -0.2  # by chance: -0.39
 
 
+def test_replay_alone_trains_in_a_plain_loop(call: Callable[..., str]) -> None:
+    output = call("replay_alone", "--steps", "700")
+    assert output.startswith("700 steps, 101 updates")
+    assert output.endswith("rows kept\n")
+
+
 def test_pipeline_is_the_same_inline_and_on_processes(call: Callable[..., str]) -> None:
     small = ("--actors", "3", "--updates", "50")
     alone, together = call("pipeline", *small), call("pipeline", *small, "--workers", "2")

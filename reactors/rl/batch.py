@@ -35,9 +35,11 @@ class Batch(dict[str, Any]):
         slots, self["indices"] = np.zeros(rows, np.int64), np.zeros(lead, np.int64)
         priorities, self["weights"] = np.ones(rows), np.ones(lead, np.float32)
         self._uniforms = np.zeros(n)
-        arrays = ("double *", self._uniforms), ("int64_t *", slots), ("int64_t *", self["indices"])
-        arrays += ("double *", priorities), ("float *", self["weights"])
-        self._core = into, *(ffi.from_buffer(kind.replace(" *", "[]"), array) for kind, array in arrays)
+        arrays: tuple[tuple[str, Any], ...] = (
+            ("double[]", self._uniforms), ("int64_t[]", slots), ("int64_t[]", self["indices"]),
+            ("double[]", priorities), ("float[]", self["weights"]),
+        )  # fmt: skip
+        self._core = into, *(ffi.from_buffer(kind, array) for kind, array in arrays)
         self._kept = list(self.values())  # the core writes there, whatever becomes of the entries
         self._tensors: dict[str, Any] | None = None
 

@@ -22,7 +22,7 @@ FLOAT32 = np.dtype(np.float32)
 
 
 class Incoming:
-    """Pointers to the columns of the rows that are being added, as the core takes them; made once, filled for each call.
+    """Pointers to the columns of the rows that are being added, as the core takes them; made once, filled often.
 
     What is of the right dtype and contiguous is taken where it lies, all else is converted if nothing gets lost.
     """
@@ -97,7 +97,7 @@ class Incoming:
         return len(rows)
 
     def _offsets(self, dtype: np.dtype[Any]) -> list[int]:
-        given = dtype.fields or {}
+        given: dict[str, Any] = {str(name): place for name, place in (dtype.fields or {}).items()}
         if missing := [f.name for f in self.fields if f.name not in given]:
             self._refuse_missing(given, missing)
         if len(given) != len(self.fields):
@@ -106,8 +106,8 @@ class Incoming:
             base, shape = given[field.name][0].subdtype or (given[field.name][0], ())
             if base != field.dtype or shape != field.shape:
                 raise ArgumentError(
-                    f"field {field.name!r} of the records is {base}{list(shape)}, but the buffer keeps {field}; make them "
-                    "of the same dtype, or give a mapping of arrays, which are converted"
+                    f"field {field.name!r} of the records is {base}{list(shape)}, but the buffer keeps {field}; make "
+                    "them of the same dtype, or give a mapping of arrays, which are converted"
                 )
         return [given[field.name][1] for field in self.fields]
 
@@ -183,8 +183,8 @@ def _record_column(column: Any, field: Field) -> NDArray[Any]:
 def _refuse_shape(column: NDArray[Any], field: Field) -> NoReturn:
     hint = "; one row needs a leading axis as well: array[None]" if column.shape == field.shape else ""
     raise ArgumentError(
-        f"field {field.name!r} has shape {column.shape}, but rows of it have shape (n, {', '.join(map(str, field.shape))})"
-        f"{hint}"
+        f"field {field.name!r} has shape {column.shape}, but rows of it have shape "
+        f"(n, {', '.join(map(str, field.shape))}){hint}"
     )
 
 

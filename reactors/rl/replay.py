@@ -1,7 +1,8 @@
 """How does a replay buffer stand between actors and a learner in a program that is the same on any number of workers?
 
-`Replay` is a reactor around a `ReplayBuffer`: transitions come in from many actors without copies but the one into their
-slots, batches go out, priorities come back. When a batch is drawn follows from the rows that came, never from time.
+`Replay` is a reactor around a `ReplayBuffer`: transitions come in from many actors without copies but the one into
+their slots, batches go out, priorities come back. When a batch is drawn follows from the rows that came, never from
+time.
 """
 
 from __future__ import annotations
@@ -52,17 +53,18 @@ class Replay(rx.Reactor):
     `fields` are those of `rl.ReplayBuffer` (or use `Replay.of` with spaces), and so are `options`. Ports:
 
     - `transitions`: input of width `actors`, each channel an array of `rows` records (one record without axis, if
-      `rows` is None) whose dtype has the fields: what `rl.Env.transition` sends. The rows of a channel are successive steps of
-      one environment; with `row_streams`, steps of as many environments at once.
+      `rows` is None) whose dtype has the fields: what `rl.Env.transition` sends. The rows of a channel are successive
+      steps of one environment; with `row_streams`, steps of as many environments at once.
     - `batch`: output, one record whose fields are whole columns: `batch.value["obs"]` is a contiguous array of
       shape (batch_size, ...), `batch_tensors` makes torch views. With `indices` and `weights`, as in `rl.Batch`.
-    - `priorities`: input, if `prioritized`: float32 (batch_size,), absolute TD errors, answering the batches in the order in which they were
-      sent. Connect it with a delay (`after=0` is enough), unless the learner is in no cycle with the actors.
+    - `priorities`: input, if `prioritized`: float32 (batch_size,), absolute TD errors, answering the batches in the
+      order in which they were sent. Connect it with a delay (`after=0` is enough), unless the learner is in no cycle
+      with the actors.
 
     No batch is drawn before `learning_starts` rows came. If several are due at one tag, they follow one another in
-    microsteps, so that priorities that come back with `after=0` count for the next. Draws come from a generator seeded with
-    the reactor's `seed`: the same seed gives the same batches, whatever the workers. The memory is reserved when the reactor is
-    made. `state_dict` and `load_state_dict` make it continue elsewhere.
+    microsteps, so that priorities that come back with `after=0` count for the next. Draws come from a generator seeded
+    with the reactor's `seed`: the same seed gives the same batches, whatever the workers. The memory is reserved when
+    the reactor is made. `state_dict` and `load_state_dict` make it continue elsewhere.
 
     >>> class Source(rx.Reactor):
     ...     tick = rx.Timer(0, "1 ms")
@@ -166,8 +168,8 @@ class Replay(rx.Reactor):
         if self.buffer.config.prioritized:
             if len(self._sent) == UNANSWERED:
                 raise ReactorError(
-                    f"{self.path}: {UNANSWERED} batches were sent and no priorities came; connect the learner's errors to "
-                    f"{self.path}.priorities, or sample uniformly"
+                    f"{self.path}: {UNANSWERED} batches were sent and no priorities came; connect the learner's errors "
+                    f"to {self.path}.priorities, or sample uniformly"
                 )
             self._sent.append(drawn["indices"].copy())
         self.batch.set(record)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ from reactors.rl.transition import transition_dtype
 from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import gymnasium as gym
@@ -54,9 +54,11 @@ class Config(NamedTuple):
 
     @property
     def slots(self) -> int:
+        """Of all streams."""
         return self.share * self.num_envs
 
     def plan(self) -> Plan:
+        """Where everything lies."""
         extra = 2 * self.frame_stack * (self.n_step + 1)
         return plan(
             self.fields, self.share, self.num_envs, tree=self.prioritized, stack=self.frame_stack, extra=extra,
@@ -96,16 +98,16 @@ class ReplayBuffer:
     `(|error| + eps)^alpha`, new rows with the greatest priority so far. `stratified` draws one row of each n-th of the
     total priority.
 
-    With `num_envs=n` rows belong to n streams, each with its share of the capacity (rounded up to a multiple of n). Streams
-    matter for `n_step`, `frame_stack` and `sample_sequences`, which look along an episode: there, rows of a
-    stream have to be added in their order, by one thread at a time. With `n_step=k` rows are put together from up to k steps when
-    they are added: `reward` is the discounted sum, `next_obs`, `terminated`, `truncated` are those of the last step, and a
-    field `discount` is gamma^steps, so that the target is `reward + discount * (1 - terminated) * value(next_obs)`. With
-    `frame_stack=k` the observations, whose first axis is k frames, are kept as single frames.
+    With `num_envs=n` rows belong to n streams, each with its share of the capacity (rounded up to a multiple of n).
+    Streams matter for `n_step`, `frame_stack` and `sample_sequences`, which look along an episode: there, rows of a
+    stream have to be added in their order, by one thread at a time. With `n_step=k` rows are put together from up to k
+    steps when they are added: `reward` is the discounted sum, `next_obs`, `terminated`, `truncated` are those of the
+    last step, and a field `discount` is gamma^steps, so that the target is `reward + discount * (1 - terminated) *
+    value(next_obs)`. With `frame_stack=k` the observations, whose first axis is k frames, are kept as single frames.
 
     Any number of threads and processes may add, sample and update at once: pickled to another process of this machine
-    and user, it is a buffer over the same memory. Draws come from `rng`, made of `seed` (an int, a Generator or None), so
-    the same calls give the same samples.
+    and user, it is a buffer over the same memory. Draws come from `rng`, made of `seed` (an int, a Generator or None),
+    so the same calls give the same samples.
 
     Raises `ArgumentError` for fields, sizes and rates that cannot be, and `MemoryTooSmall` with what is needed.
 
@@ -197,7 +199,7 @@ class ReplayBuffer:
 
     @property
     def fields(self) -> dict[str, NDArray[Any]]:
-        """Views of all slots, by field: row k of stream s is at `s * share + k % share`. Stacked frames have no view."""
+        """Views of all slots, by field: row k of stream s is at `s * share + k % share`. Stacked frames have none."""
         return {
             field.name: self._block.view(field.dtype, (self.capacity, *field.shape), offset, stride)
             for field, offset, stride in zip(self.config.fields, self._plan.offsets, self._plan.strides, strict=True)
@@ -233,19 +235,19 @@ class ReplayBuffer:
 
     def add(
         self,
-        batch: Mapping[str, ArrayLike] | NDArray[Any] | None = None,
+        batch: Mapping[str, Any] | NDArray[Any] | None = None,
         /,
         *,
         priorities: ArrayLike | None = None,
         envs: ArrayLike | None = None,
-        **columns: ArrayLike,
+        **columns: Any,
     ) -> NDArray[np.int64]:
         """Add rows: a mapping of arrays with a leading axis, a record array, or the fields as keywords.
 
-        Record arrays and arrays of the right dtypes are copied once, into their slots. `priorities` (absolute errors) take the
-        place of the greatest so far. `envs` says which stream each row belongs to: an int or one for each row; if left out,
-        row i belongs to stream i. Returns the indices (int64) by which the rows are known as long as they are there; with
-        `n_step` there are as many as became complete.
+        Record arrays and arrays of the right dtypes are copied once, into their slots. `priorities` (absolute errors)
+        take the place of the greatest so far. `envs` says which stream each row belongs to: an int or one for each row;
+        if left out, row i belongs to stream i. Returns the indices (int64) by which the rows are known as long as they
+        are there; with `n_step` there are as many as became complete.
 
         Raises `ArgumentError` for fields that are missing, unknown, of other shapes, or of dtypes that would lose
         something, for more rows than the capacity, and for priorities that are negative or not finite.
@@ -278,7 +280,7 @@ class ReplayBuffer:
                 self._core, n, rows.pointers, rows.strides, streams, errors, config.eps, config.alpha,
                 ffi.from_buffer(INDICES, indices),
             )  # fmt: skip
-            if done <= REFUSED:
+            if priorities is not None and done <= REFUSED:
                 refuse_error(priorities, REFUSED - done)
             if done < 0:
                 raise _stuck()
@@ -287,7 +289,7 @@ class ReplayBuffer:
     def _refuse_too_many(self, n: int, envs: ArrayLike | None) -> None:
         if n > self.capacity or self.config.num_envs == 1 or (envs is not None and np.ndim(envs) == 0):
             raise ArgumentError(
-                f"{n} rows are added at once to a buffer that keeps {self.config.share} of a stream; add fewer at a time"
+                f"{n} rows are added at once to a buffer that keeps {self.config.share} of a stream; add fewer at once"
             )
 
     def _streams(self, n: int, envs: ArrayLike | None) -> NDArray[np.int32]:
@@ -304,7 +306,7 @@ class ReplayBuffer:
         wrong = np.flatnonzero((given < 0) | (given >= number))
         if wrong.size:
             raise ArgumentError(
-                f"row {wrong[0]} is of stream {given.flat[wrong[0]]}, but num_envs={number} makes streams 0 to {number - 1}"
+                f"row {wrong[0]} is of stream {given.flat[wrong[0]]}, but there are {number}: 0 to {number - 1}"
             )
         return np.ascontiguousarray(np.broadcast_to(given, (n,)), np.int32)
 
@@ -347,7 +349,7 @@ class ReplayBuffer:
     def sample_into(self, record: NDArray[Any], n: int) -> NDArray[Any]:
         """Draw `n` rows straight into the columns of a record of `replay.batch_dtype`, in whatever memory it lies."""
         lent, names = self._lent(n), [field.name for field in self.config.fields]
-        base, offsets = record.ctypes.data, record.dtype.fields or {}
+        base, offsets = record.ctypes.data, self._offsets_in(record.dtype)
         into = ffi.new("void *[]", [ffi.cast("void *", base + offsets[name][1]) for name in names])
         indices, weights = (ffi.cast(kind, base + offsets[name][1]) for kind, name in BESIDES)
         self.rng.random(out=lent._uniforms)
@@ -360,6 +362,10 @@ class ReplayBuffer:
         if done != n:
             raise self._nothing(done)
         return record
+
+    @staticmethod
+    def _offsets_in(dtype: np.dtype[Any]) -> dict[str, Any]:
+        return {str(name): place for name, place in (dtype.fields or {}).items()}
 
     def _lent(self, n: int) -> Batch:
         pairs = self._desk().batches
@@ -376,13 +382,14 @@ class ReplayBuffer:
         """Draw `n` sequences of `length` rows that follow one another in one episode: arrays of shape (n, length, ...).
 
         Uniform over all such sequences that are there, whatever the priorities. How the episode goes on is known from
-        `terminated` and `truncated`, and each row's position in its episode is kept, so nothing is searched. Memory is used again as
-        by `sample`. Raises `ReactorError` when no episode has so many rows.
+        `terminated` and `truncated`, and each row's position in its episode is kept, so nothing is searched. Memory is
+        used again as by `sample`. Raises `ReactorError` when no episode has so many rows.
         """
         pairs, key = self._desk().batches, (n, length)
         pair = pairs.get(key)
         if pair is None:
-            _whole(n, "n"), _whole(length, "length")
+            _whole(n, "n")
+            _whole(length, "length")
             if len(pairs) >= KEPT:
                 del pairs[next(iter(pairs))]
             pair = pairs[key] = [Batch(self.config.fields, n, n, length) for _ in range(2)]
@@ -411,10 +418,8 @@ class ReplayBuffer:
     def _nothing(self, code: int) -> ReactorError:
         if not len(self):
             return ReactorError("an empty replay buffer is sampled; add rows first, or wait for them with len(buffer)")
-        if code == NOTHING or code == -1:
-            return ReactorError(
-                f"no row can be drawn from {self!r}: all priorities are 0, or all rows are being written"
-            )
+        if code in {NOTHING, -1}:
+            return ReactorError(f"no row can be drawn from {self!r}: all priorities are 0, or all rows are in writing")
         return ReactorError(f"no row can be drawn from {self!r}: its priorities add up to more than float32 holds")
 
     # ---- priorities
@@ -437,7 +442,7 @@ class ReplayBuffer:
         done = lib.rx_replay_update(self._core, n, indices, slots, errors, config.eps, config.alpha)
         if done < 0:
             refuse_error(priorities, -1 - done)
-        return done
+        return int(done)
 
     def priorities(self, indices: ArrayLike) -> NDArray[np.float64]:
         """What rows are drawn in proportion to: `(|error| + eps)^alpha`; 0 of rows that are gone."""
@@ -455,7 +460,7 @@ class ReplayBuffer:
         return _attached, (type(self), self.config, self._block.address(), self.rng, pending, self.beta)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that it is: arrays of its own, and the state of `rng`. `load_state_dict` goes on from there bit for bit."""
+        """All that it is, in arrays of their own, and the state of `rng`; `load_state_dict` goes on bit for bit."""
         return {name: array.copy() for name, array in saving.arrays(self).items()} | {"rng": saving.rng_state(self.rng)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -50,6 +50,9 @@ def arrays(buffer: ReplayBuffer) -> dict[str, NDArray[Any]]:
         "core.words": block.view(np.dtype(np.uint64), (slots,), plan.records, plan.stride),
         "core.steps": block.view(np.dtype(np.uint32), (slots,), plan.records + 8, plan.stride),
     }
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
     for field, offset, stride in zip(buffer.config.fields, plan.offsets, plan.strides, strict=True):
         if field.stacked:
             name, dtype, shape = f"core.last_frame.{field.name}", np.dtype(np.uint64), ()
@@ -101,8 +104,8 @@ def restore(buffer: ReplayBuffer, state: Mapping[str, Any]) -> None:
         if not isinstance(given, np.ndarray) or (given.shape, given.dtype) != (array.shape, array.dtype):
             found = "missing" if given is None else f"{given.dtype}{list(given.shape)}"
             raise ArgumentError(
-                f"{name!r} of the state is {found}, but {buffer!r} has {array.dtype}{list(array.shape)} there: it is the "
-                "state of a buffer of other fields, sizes or options"
+                f"{name!r} of the state is {found}, but {buffer!r} has {array.dtype}{list(array.shape)} there: it is "
+                "the state of a buffer of other fields, sizes or options"
             )
     rng = _with_state(state["rng"])
     for name, array in into.items():
@@ -116,7 +119,7 @@ def restore(buffer: ReplayBuffer, state: Mapping[str, Any]) -> None:
 def _pieces(array: NDArray[Any]) -> Iterator[Any]:
     rows = max(1, PIECE // max(1, array.itemsize * math.prod(array.shape[1:])))
     for at in range(0, len(array), rows):
-        yield memoryview(np.ascontiguousarray(array[at : at + rows]).view(np.uint8).reshape(-1))
+        yield np.ascontiguousarray(array[at : at + rows]).view(np.uint8).reshape(-1).data
 
 
 def _config(buffer: ReplayBuffer) -> dict[str, Any]:

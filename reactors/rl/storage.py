@@ -14,7 +14,7 @@ import math
 import os
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def _up(size: int, to: int) -> int:
 def plan(
     fields: tuple[Field, ...], share: int, streams: int, *, tree: bool, stack: int, extra: int, small: int
 ) -> Plan:
-    """Lay out `streams` times `share` rows; `extra` frames of a stream belong to rows that are not in the buffer yet."""
+    """Lay out `streams` times `share` rows; `extra` frames of a stream belong to rows that are still to come."""
     slots = share * streams
     at = _up(int(lib.rx_replay_header_bytes(streams)), LINE)
     tree_at = 0
@@ -156,7 +156,7 @@ class Address(NamedTuple):
 class Block:
     """Shared memory, opened once in a process however often it is unpickled."""
 
-    _open: weakref.WeakValueDictionary[tuple[int, int], Block] = weakref.WeakValueDictionary()
+    _open: ClassVar[weakref.WeakValueDictionary[tuple[int, int], Block]] = weakref.WeakValueDictionary()
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.map, self.size = memory, memory.map, memory.size
@@ -212,8 +212,8 @@ class Block:
 
 def _gone(address: Address) -> ArgumentError:
     return ArgumentError(
-        f"the memory of this replay buffer belonged to process {address.process}, which has ended or closed it; unpickle "
-        "it while that process lives and holds it, on the same machine and as the same user"
+        f"the memory of this replay buffer belonged to process {address.process}, which has ended or closed it; "
+        "unpickle it while that process lives and holds it, on the same machine and as the same user"
     )
 
 

@@ -1,8 +1,8 @@
 """Whole replay buffers: eight rows in, a prioritized batch out, its priorities back; and how they hold images.
 
 A transition is obs, action (float32[1]), reward, next_obs, done, both observations kept. The buffer is full before
-anything is timed, with priorities from 0 to 1; alpha is 0.6, beta 0.4. Updates go through 17 sets of priorities, as cpprb
-spares the work of writing what is there already.
+anything is timed, with priorities from 0 to 1; alpha is 0.6, beta 0.4. Updates go through 17 sets of priorities, as
+cpprb spares the work of writing what is there already.
 """
 
 from __future__ import annotations
@@ -72,9 +72,17 @@ def rows(variant: str, n: int) -> dict[str, Array]:
     whole = np.dtype(dtype).kind == "u"
 
     def draw(*shape: int) -> Array:
-        return rng.integers(256, size=shape, dtype=np.uint8) if whole and len(shape) > 2 else rng.random(shape, np.float32)
+        return (
+            rng.integers(256, size=shape, dtype=np.uint8) if whole and len(shape) > 2 else rng.random(shape, np.float32)
+        )
 
-    return {"obs": draw(n, *shape), "act": draw(n, 1), "rew": draw(n), "next_obs": draw(n, *shape), "done": rng.random(n) < 0.01}
+    return {
+        "obs": draw(n, *shape),
+        "act": draw(n, 1),
+        "rew": draw(n),
+        "next_obs": draw(n, *shape),
+        "done": rng.random(n) < 0.01,
+    }
 
 
 def errors(n: int) -> list[Array]:
@@ -100,15 +108,18 @@ class Round:
 
     def measure(self, n: int) -> Sample:
         add, sample, update, batch, few, errors = self.add, self.sample, self.update, self.batch, self.few, self.errors
-        if self.variant == IMAGES:
-            one: Callable[[int], Any] = lambda _: sample(batch)
-        elif self.variant == INSERTS:
-            one = lambda _: add(few)
-        else:
 
-            def one(i: int) -> None:
-                add(few)
-                update(sample(batch), errors[i % SETS])
+        def whole(i: int) -> None:
+            add(few)
+            update(sample(batch), errors[i % SETS])
+
+        def insert(_: int) -> None:
+            add(few)
+
+        def draw(_: int) -> None:
+            sample(batch)
+
+        one = {IMAGES: draw, INSERTS: insert}.get(self.variant, whole)
 
         for i in range(min(n, 20)):
             one(i)
@@ -121,7 +132,13 @@ class Round:
 @row.peer(OURS)
 def ours(variant: str) -> Iterator[Measure]:
     shape, dtype, capacity, _ = size_of(variant)
-    fields = {"obs": (shape, dtype), "act": ((1,), "f4"), "rew": ((), "f4"), "next_obs": (shape, dtype), "done": ((), "?")}
+    fields = {
+        "obs": (shape, dtype),
+        "act": ((1,), "f4"),
+        "rew": ((), "f4"),
+        "next_obs": (shape, dtype),
+        "done": ((), "?"),
+    }
     buffer = rl.ReplayBuffer(capacity, fields, prioritized=True, alpha=ALPHA, beta=BETA, seed=0)
     yield Round(variant, buffer.add, buffer.sample, buffer.update_priorities).measure
 
@@ -159,7 +176,8 @@ def cpprb(variant: str) -> Iterator[Measure]:
 
     shape, dtype, capacity, _ = size_of(variant)
     kind = np.dtype(dtype).type
-    columns = {"obs": {"shape": shape, "dtype": kind}, "act": {"shape": 1}, "rew": {}, "next_obs": {"shape": shape, "dtype": kind},
+    columns = {"obs": {"shape": shape, "dtype": kind}, "act": {"shape": 1}, "rew": {},
+               "next_obs": {"shape": shape, "dtype": kind},
                "done": {"dtype": np.bool_}}  # fmt: skip
     buffer = PrioritizedReplayBuffer(capacity, columns, alpha=ALPHA)
 
@@ -180,7 +198,7 @@ def torchrl(variant: str) -> Iterator[Measure]:
     from tensordict import TensorDict
     from torchrl.data import LazyTensorStorage, PrioritizedReplayBuffer
 
-    _, _, capacity, batch = size_of(variant)
+    _, _, capacity, _ = size_of(variant)
     torch.set_num_threads(1)
     buffer: Any = PrioritizedReplayBuffer(alpha=ALPHA, beta=BETA, storage=LazyTensorStorage(capacity), batch_size=256)
 

@@ -26,7 +26,7 @@ from row import CORES, ONE, Row
 HERE = Path(__file__).resolve().parent
 ROWS = (
     "bare", "latency", "native", "pending", "lockstep", "frames", "broadcast", "tabular", "dqn", "agents", "chains",
-    "build", "replay", "sum_tree", "batched",
+    "build", "replay", "replay_beside", "sum_tree", "batched",
 )  # fmt: skip
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 TIME_LIMIT = 120.0
@@ -239,7 +239,7 @@ def machine() -> dict[str, Any]:
     ]
     named = ("reactors", "xronos", "ray", "gymnasium", "pufferlib-core", "stable-baselines3", "envpool", "ale-py")
     versions = {}
-    for name in (*named, "torch", "numpy", "numba"):
+    for name in (*named, "torch", "numpy", "numba", "torchrl", "tianshou", "cpprb"):
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

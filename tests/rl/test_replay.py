@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -12,6 +12,9 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.testing import assert_deterministic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROW = rl.transition_dtype(gym.spaces.Box(-1, 1, (3,)), gym.spaces.Discrete(4))
 
@@ -66,7 +69,7 @@ class Learner(rx.Reactor):
 
 
 class Program(rx.Reactor):
-    def __init__(self, *, actors: int = 3, rows: int | None = 5, prioritized: bool = True, **options: object) -> None:
+    def __init__(self, *, actors: int = 3, rows: int | None = 5, prioritized: bool = True, **options: Any) -> None:
         self.actors = rx.bank(actors, Actor, lambda i: i, rows=rows)
         self.replay = rl.Replay(200, ROW, batch_size=16, actors=actors, rows=rows, prioritized=prioritized, **options)
         self.learner = Learner(16)
@@ -77,9 +80,10 @@ class Program(rx.Reactor):
 
 
 @pytest.mark.parametrize("options", [
-    {"learning_starts": 40, "train_every": 4}, {"n_step": 3, "prioritized": False}, {"rows": None}, {"row_streams": True},
+    {"learning_starts": 40, "train_every": 4}, {"n_step": 3, "prioritized": False}, {"rows": None},
+    {"row_streams": True},
 ], ids=str)  # fmt: skip
-def test_the_same_seed_gives_the_same_batches_on_any_workers(options: dict[str, object]) -> None:
+def test_the_same_seed_gives_the_same_batches_on_any_workers(options: dict[str, Any]) -> None:
     outcomes = []
 
     def outcome(program: Program) -> object:

@@ -206,7 +206,7 @@ def less(name: str) -> dict[str, np.ndarray]:
 
 WRONG = {
     "the rows lack 'reward'": lambda b: b.add(less("reward")),
-    "the rows have 'extra'": lambda b: b.add(rows(3), **{}) if False else b.add({**rows(3), "extra": np.zeros(3)}),
+    "the rows have 'extra'": lambda b: b.add({**rows(3), "extra": np.zeros(3)}),
     r"'obs' has shape \(3, 4\), but rows of it have shape \(n, 3\)": lambda b: b.add(
         {**rows(3), "obs": np.zeros((3, 4))}
     ),

@@ -17,15 +17,16 @@ def episodes(rng: np.random.Generator, streams: int, steps: int, mean: float) ->
         ends = rng.random(streams)
         nxt = at + np.array([0, 0, 1], "f4")
         terminated, truncated = ends < 0.5 / mean, ends > 1 - 0.5 / mean
-        out.append({"obs": at.copy(), "action": rng.integers(5, size=streams), "reward": rng.normal(size=streams).astype("f4"),
+        out.append({"obs": at.copy(), "action": rng.integers(5, size=streams),
+                    "reward": rng.normal(size=streams).astype("f4"),
                     "next_obs": nxt, "terminated": terminated, "truncated": truncated})  # fmt: skip
         over = terminated | truncated
         at = np.where(over[:, None], at * [1, 0, 0] + (at[:, 1:2] + 1) * [0, 1, 0], nxt).astype("f4")
     return out
 
 
-FIELDS = {"obs": ((3,), "f4"), "action": ((), "i8"), "reward": ((), "f4"), "next_obs": ((3,), "f4"), "terminated": ((), "?"),
-          "truncated": ((), "?")}  # fmt: skip
+FIELDS = {"obs": ((3,), "f4"), "action": ((), "i8"), "reward": ((), "f4"), "next_obs": ((3,), "f4"),
+          "terminated": ((), "?"), "truncated": ((), "?")}  # fmt: skip
 
 
 def reference(steps: list[dict[str, np.ndarray]], stream: int, n: int) -> dict[tuple[float, ...], tuple[object, ...]]:
@@ -42,7 +43,8 @@ def reference(steps: list[dict[str, np.ndarray]], stream: int, n: int) -> dict[t
             if over or k == n or i + k == len(rows):
                 break
         if over or k == n:
-            found[tuple(first["obs"])] = (int(first["action"]), total, tuple(step["next_obs"]), bool(step["terminated"]),
+            found[tuple(first["obs"])] = (int(first["action"]), total, tuple(step["next_obs"]),
+                                          bool(step["terminated"]),
                                           bool(step["truncated"]), GAMMA**k)  # fmt: skip
     return found
 
@@ -101,7 +103,7 @@ def test_sequences_stay_within_one_episode_and_all_are_drawn(*, wrap: bool) -> N
     there = [tuple(s["obs"][env]) for env in range(2) for s in steps[-kept:]]
     possible = {k for k in there if (k[0], k[1], k[2] + 3) in set(there)}
     assert {tuple(obs) for obs in batch.obs[:, 0]} == possible
-    with pytest.raises(rx.ReactorError, match="no episode in .* has 90 rows"):
+    with pytest.raises(rx.ReactorError, match=r"no episode in .* has 90 rows"):
         buffer.sample_sequences(1, 90)
 
 
@@ -188,10 +190,11 @@ def test_frames_that_do_not_continue_are_kept_as_they_are() -> None:
     buffer = rl.ReplayBuffer(64, STACKED, frame_stack=4, seed=0)
     plain = rl.ReplayBuffer(64, STACKED, seed=0)
     rng = np.random.default_rng(0)
-    rows = {"obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8), "action": np.arange(12), "reward": np.zeros(12),
-            "next_obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8), "terminated": np.zeros(12, bool),
-            "truncated": np.zeros(12, bool)}  # fmt: skip
-    buffer.add(rows), plain.add(rows)  # twelve times eight frames; there is room for 88
+    rows = {"obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8), "action": np.arange(12),
+            "reward": np.zeros(12), "next_obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8),
+            "terminated": np.zeros(12, bool), "truncated": np.zeros(12, bool)}  # fmt: skip
+    buffer.add(rows)
+    plain.add(rows)  # twelve times eight frames; there is room for 88
     batch = buffer.sample(500)
     assert set(batch.action) == set(range(1, 12))
     np.testing.assert_array_equal(batch.next_obs, plain.take(batch.indices).next_obs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,8 +13,10 @@ from safetensors import safe_open
 
 import reactors as rx
 from reactors import rl
-
 from tests.rl.test_replay_episodes import FIELDS, STACKED, Frames, episodes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OPTIONS = [
     {},
@@ -43,12 +45,12 @@ def drive(buffer: rl.ReplayBuffer, first: int, last: int) -> list[object]:
     return seen
 
 
-def made(options: dict[str, object]) -> rl.ReplayBuffer:
-    return rl.ReplayBuffer(60, STACKED if "frame_stack" in options else FIELDS, seed=5, **options)  # type: ignore[arg-type]
+def made(options: dict[str, Any]) -> rl.ReplayBuffer:
+    return rl.ReplayBuffer(60, STACKED if "frame_stack" in options else FIELDS, seed=5, **options)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_loaded_buffer_continues_bit_for_bit(options: dict[str, object], tmp_path: Path) -> None:
+def test_a_loaded_buffer_continues_bit_for_bit(options: dict[str, Any], tmp_path: Path) -> None:
     buffer = made(options)
     drive(buffer, 0, 50)
     buffer.save(tmp_path / "buffer.safetensors")
