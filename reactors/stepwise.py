@@ -27,6 +27,7 @@ from reactors_runtime.memory import Memory, OutOfMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import GeneratorType
 
     from reactors.reactor import Reactor
     from reactors_runtime.workers import Report
@@ -102,7 +103,8 @@ class Stepwise:
             [graph.bodies[n] for n in self._engine.reactions],
             [graph.late[n] for n in self._engine.reactions],
         )
-        self._steps = self._engine.steps(bodies, late)  # type: ignore[arg-type]  # a native body is never called
+        steps: Any = self._engine.steps(bodies, late)  # type: ignore[arg-type]  # a native body is never called
+        self._steps: GeneratorType[bool, None, None] = steps
 
     def _start_others(self, *, debug: bool) -> None:
         """Workers 1 and up, seen through to their end by a thread of their own."""

@@ -41,6 +41,7 @@ class Asking(rx.Reactor):
     number = 0
     last = 0
     wrong: Any = None
+    pause: Any = None
     ended = False
 
     @rx.reaction(rx.startup, turn, effects=question)
@@ -67,7 +68,7 @@ class Asking(rx.Reactor):
 class Talk(rx.Reactor):
     def __init__(self, wrong: str = "") -> None:
         self.asking, self.echo = Asking(), Echo(wrong)
-        self.asking.question >> self.echo.asked
+        rx.connect(self.asking.question, self.echo.asked)
         rx.connect(self.echo.answer, self.asking.told, after=0)
 
 

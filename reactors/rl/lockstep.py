@@ -17,6 +17,8 @@ import reactors as rx
 from reactors.rl.spaces import memory, rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reactors.rl.group import Group, Infos
     from reactors.rl.spaces import Space
 
@@ -61,7 +63,7 @@ class Rows(rx.Reactor):
         actions = self.actions.value[self.group.own]
         if actions.__class__ is ndarray:
             actions = actions.copy()  # environments may keep them, or write into them
-        observations = self.observations.loan() if self.in_block else [None] * len(actions)
+        observations: Any = self.observations.loan() if self.in_block else [None] * len(actions)
         rewards, ended = self.rewards.loan(), self.ended.loan()
         infos = self.group.step(actions, observations, rewards, ended)
         self.observations.set(observations)
@@ -98,6 +100,7 @@ class Beat(rx.Reactor):
     infos = rx.Input(width="groups")
     reply = rx.Input(width="groups")
 
+    pause: Callable[[], None]  # of the run, which is given afterwards
     next_actions: Any = None
     next_order: Any = None
     at_once = False  # whether the caller waits for the answer, and has nothing to do before

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.async_vector_env import AsyncState
@@ -73,7 +74,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        envs: str | gym.envs.registration.EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
+        envs: str | EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
         num_envs: int | None = None,
         *,
         workers: int | None = None,
@@ -85,7 +86,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         isolate: bool = False,
         context: str | None = None,
         daemon: bool = True,
-        worker: None = None,
+        worker: Any = None,
         max_concurrency: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -124,13 +125,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     # ---- how it is made ----
 
     @staticmethod
-    def _number_of_workers(workers: int | None, n: int, most: int | None) -> int:
+    def _number_of_workers(workers: Any, n: int, most: Any) -> int:
         if workers is None:
             workers = len(os.sched_getaffinity(0))
         for name, given in {"workers": workers, "max_concurrency": n if most is None else most}.items():
             if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
                 raise rx.ArgumentError(f"{name} of rl.VectorEnv is {given!r}; write a whole number, 1 or more")
-        return min(workers, n, 63, most or n)
+        return int(min(workers, n, 63, most or n))
 
     def _find_spaces(self) -> None:
         """From an environment that is made for this alone, and from all where they may differ."""
@@ -273,11 +274,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
         """What the reset gave: observations and infos. Raises `multiprocessing.TimeoutError`."""
         self._wait(AsyncState.WAITING_RESET, "reset", timeout)
-        infos: dict[str, Any] = {}
-        for reply in self._replies():
-            for i, info in reply:
-                infos = self._add_info(infos, info, i)
-        return self._observations(), infos
+        told = [each for reply in self._replies() for each in reply]
+        return self._observations(), self._infos(told)
 
     def step(self, actions: Any) -> Step:
         """One step of all environments: observations, rewards, terminations, truncations, infos."""
@@ -336,6 +334,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._order("assign", name, list(values))
         self._replies()
 
+    def _each(self, which: list[int], function: Callable[..., Any], args: tuple[Any, ...]) -> dict[int, Any]:
+        """What a function says of the environments with these indices."""
+        self._begin(AsyncState.DEFAULT, "each")
+        self._order("each", which, function, args)
+        return dict(pair for reply in self._replies() for pair in reply)
+
     def render(self) -> tuple[Any, ...]:
         """A picture of every environment, as its render mode has it."""
         return self.call("render")
@@ -388,24 +392,24 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         batch = self._beat.batch
         space = self.single_observation_space
         if isinstance(batch, list):
-            return concatenate(space, batch, create_empty_array(space, n=self.num_envs, fn=np.zeros))
+            empty: Any = create_empty_array(space, n=self.num_envs, fn=np.zeros)
+            return concatenate(space, batch, empty)
         return batch if batch.dtype.names is None else _unpacked(space, batch)
 
     def _infos(self, told: Infos) -> dict[str, Any]:
         """All infos as one, as `_add_info` has it; what episodes end with is many, and goes in at once."""
+        n = self.num_envs
         infos: dict[str, Any] = {}
-        finals: Any = None
+        within: dict[str, Any] = {}
+        finals, which = np.empty(n, object), np.zeros(n, bool)
         for i, info in told:
             if "final_obs" not in info or len(info) != 2:
                 infos = self._add_info(infos, info, i)
                 continue
-            if finals is None:
-                n = self.num_envs
-                finals, within, which = np.empty(n, object), dict[str, Any](), np.zeros(n, bool)
             finals[i], which[i] = info["final_obs"], True
             if info["final_info"]:
                 within = self._add_info(within, info["final_info"], i)
-        if finals is not None:
+        if which.any():
             infos |= {"final_obs": finals, "_final_obs": which, "final_info": within, "_final_info": which.copy()}
         return infos
 

@@ -209,7 +209,7 @@ def test_spaces_of_all_kinds_cross_processes() -> None:
 
 def test_lists_and_other_dtypes_are_actions_too() -> None:
     with both(lines()) as (ours, theirs):
-        ours.reset(seed=0), theirs.reset(seed=0)
+        assert equal(ours.reset(seed=0), theirs.reset(seed=0))
         for actions in ([0, 1, 2, 0, 1], (0, 1, 2, 0, 1), np.zeros(5, np.int32)):
             assert equal(ours.step(actions), theirs.step(actions))
 
@@ -217,9 +217,9 @@ def test_lists_and_other_dtypes_are_actions_too() -> None:
 @pytest.mark.parametrize("seed", [None, 7, np.int64(7), [7, 7, None, 1, 2], (1, 2, 3, 4, 5)])
 def test_seeds(seed: Any) -> None:
     with both(lines(), workers=2) as (ours, theirs):
-        theirs_seed = list(range(7, 12)) if isinstance(seed, np.int64) else seed
-        first, second = ours.reset(seed=seed), theirs.reset(seed=theirs_seed)
-        if seed is not None and None not in np.atleast_1d(np.array(seed, object)):
+        theirs_seed: Any = list(range(7, 12)) if isinstance(seed, np.integer) else seed
+        first, second = ours.reset(seed=seed), theirs.reset(seed=theirs_seed)  # pyright: ignore[reportArgumentType]
+        if seed is not None and None not in np.atleast_1d(np.array(seed, object)).tolist():
             assert equal(first, second)
             assert ours.np_random_seed == theirs.np_random_seed
             draws = [[int(each.integers(1000)) for each in envs.np_random] for envs in (ours, theirs)]
@@ -376,7 +376,7 @@ def test_max_concurrency_bounds_the_workers() -> None:
 )
 def test_wrong_actions_are_refused_and_nothing_is_pending(actions: Any, what: str) -> None:
     with both(lines(), workers=2) as (ours, theirs):
-        ours.reset(seed=0), theirs.reset(seed=0)
+        assert equal(ours.reset(seed=0), theirs.reset(seed=0))
         with pytest.raises(ValueError, match=what):
             ours.step(actions)
         with pytest.raises(ValueError, match=what):
@@ -591,7 +591,8 @@ def test_wrappers_of_gymnasium_fit_around_it() -> None:
         for infos in (first[4], second[4]):
             infos.get("episode", {}).pop("t", None)  # seconds
         assert equal(first, second)
-    ours.close(), theirs.close()
+    ours.close()
+    theirs.close()
 
 
 def test_a_script_needs_no_guard(tmp_path: Any) -> None:
