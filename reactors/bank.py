@@ -16,6 +16,7 @@ from reactors.declared import spelled
 from reactors.errors import ArgumentError, ContainmentError
 from reactors.layout import checked_length
 from reactors.location import Call, Location
+from reactors.modes import of_reactor
 from reactors.ports import Port
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ class Bank(Generic[R]):
 def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
     """`n` reactors of a class, with `bank_index` 0 to n - 1.
 
-    They are made with the given arguments; one that is a function of one argument is called with the index.
+    They are made with the given arguments; one that is a function of one argument is called with the index. With `mode`
+    they lie in that mode of the reactor that contains them, unless `mode` is a parameter of their own.
 
     >>> import reactors as rx
     >>> class Source(rx.Reactor):
@@ -139,6 +141,8 @@ def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
     for i in range(width):
         positional = [arg(i) if called else arg for arg, called in arguments]
         named = {key: arg(i) if called else arg for key, (arg, called) in keywords.items()}
+        if "mode" in named:
+            of_reactor(cls, named, call)  # what is no mode is refused with the line of the bank
         member = cls.__new__(cls, *positional, **named)
         member._bank_index, member._made_at = i, made  # known before __init__, which may use them
         member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)

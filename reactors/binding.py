@@ -139,7 +139,7 @@ class Binding:
                 if image.program.elements[element].kind == Kind.PHYSICAL_ACTION:
                     plain = image.options.plain
                     live = {"_memory": memory, "_worker": worker, "_action": action, "_plain": plain}
-                    self._revive(self.objects[element], worker, access.DistantPhysicalAction, live)
+                    self._revive(self.objects[element], worker, self._watched(access.DistantPhysicalAction), live)
 
     def detach(self) -> None:
         """Everything at rest again."""
@@ -157,17 +157,20 @@ class Binding:
             return self._life_of_port(engine, element)
         if isinstance(thing, LogicalAction):
             way = {"values": engine.stores.actions, "action": engine.part.actions[element]}
-            return access.LiveLogicalAction, {}, way
+            return self._watched(access.LiveLogicalAction), {}, way
         if isinstance(thing, PhysicalAction):
             live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
             plain = engine.image.options.plain
-            return access.LivePhysicalAction, {**live, "_waiting": {}, "_plain": plain}, {}
+            return self._watched(access.LivePhysicalAction), {**live, "_waiting": {}, "_plain": plain}, {}
         return access.LiveTimer, {}, {}
+
+    def _watched(self, life: type) -> type:
+        """The class that checks more, in debug mode."""
+        return DEBUG.get(life, life) if self.debug else life
 
     def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         life, live, way = self._port_by_store(engine, element)
-        if self.debug:
-            life = DEBUG.get(life, life)
+        life = self._watched(life)
         if engine.image.program.elements[element].mutable and life is not access.NoSource:
             life = live_class(access.MutablePort, life)
         return life, live, way

@@ -137,7 +137,7 @@ def _warn_of_outputs(precedence: Precedence, tree: Tree, wiring: Wiring) -> None
     unread: dict[object, list[Port[Any]]] = {}
     for e in precedence.written:
         handle = tree.handles[e]
-        if isinstance(handle, Port) and e not in read:
+        if isinstance(handle, Port) and e not in read and not handle._declared._offered:
             unread.setdefault(handle._declared, []).append(handle)
     for ports in unread.values():
         verb = "is" if len(ports) == 1 else "are"

@@ -18,7 +18,7 @@ from reactors.bank import Bank
 from reactors.declared import BODY, Body, Declared, article, spelled
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
-from reactors.modes import Mode, State
+from reactors.modes import Mode, State, refuse_inside
 from reactors.ports import Input, Output
 from reactors.reaction import Reaction, own_code
 from reactors.undeclared import check_assignments, check_code
@@ -42,6 +42,9 @@ def complete(cls: type[Reactor], location: Location) -> None:
     _check_clashes(cls, declared, location)
     cls._declarations = tuple(each for each in declared if not isinstance(each, Reaction))
     cls._reactions = tuple(each for each in declared if isinstance(each, Reaction))
+    for each in declared:
+        if each._inside is not None and each._inside._class in cls.__mro__:
+            refuse_inside(each, each._inside)
     own = {each.name: each for each in cls._declarations}
     everything: dict[str, Declared] = {each.name: each for each in declared}
     for name, value in vars(cls).items():

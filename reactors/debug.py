@@ -1,7 +1,7 @@
 """What is checked only when asked to (`rx.run(..., debug=True)`), because it is too dear for every day?
 
-Types of objects that are set; values that somebody changed after they were set, or kept after the reaction; ports read
-that may be absent.
+Types of objects that are set or scheduled; values that somebody changed after they were set, or kept after the
+reaction; ports read that may be absent.
 """
 
 from __future__ import annotations
@@ -14,9 +14,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reactors.access import ArrayPort, LivePort, ObjectPort, PicklePort
+from reactors.access import (
+    ArrayPort,
+    DistantPhysicalAction,
+    Live,
+    LiveLogicalAction,
+    LivePhysicalAction,
+    LivePort,
+    ObjectPort,
+    PicklePort,
+)
 from reactors.errors import ReactorWarning, SharedValueError, ValueMismatchError
 from reactors.time import Tag
+
+
+def check_type(value: Any, wanted: Any, of: Live) -> None:
+    """Refuse a value of another type than the declared one; an int is as good as a float."""
+    if wanted is not None and not isinstance(value, wanted) and not (wanted is float and type(value) is int):
+        raise ValueMismatchError(
+            f"{of.where()} takes {getattr(wanted, '__name__', wanted)} and was given "
+            f"{value!r}, of type {type(value).__name__}; convert it, or declare that type"
+        )
 
 
 class DebugPort(LivePort):
@@ -42,12 +60,7 @@ class DebugPort(LivePort):
         return present
 
     def set(self, value: Any) -> None:
-        wanted = self._carried().type
-        if wanted is not None and not isinstance(value, wanted) and not (wanted is float and type(value) is int):
-            raise ValueMismatchError(
-                f"{self.where()} takes {getattr(wanted, '__name__', wanted)} and was given "
-                f"{value!r}, of type {type(value).__name__}; convert it, or declare that type"
-            )
+        check_type(value, self._carried().type, self)
         super().set(value)
 
     def _check_seal(self) -> None:
@@ -184,7 +197,37 @@ class DebugArrayPort(SealedPort, ArrayPort):
         return bool(seal.value != self._value_of(number))
 
 
-DEBUG: dict[type, type] = {ObjectPort: DebugObjectPort, PicklePort: DebugPicklePort, ArrayPort: DebugArrayPort}
+class DebugAction(Live):
+    """Types are checked, in whatever thread; no value at all is one of any type."""
+
+    _declared: Any  # the action at rest
+
+    def schedule(self, value: Any = None, delay: Any = 0) -> Any:
+        if value is not None:
+            check_type(value, self._declared._type, self)
+        return super().schedule(value, delay)  # type: ignore[misc]  # of the class below, which is one of an action
+
+
+class DebugLogicalAction(DebugAction, LiveLogicalAction):
+    """Scheduled by reactions."""
+
+
+class DebugPhysicalAction(DebugAction, LivePhysicalAction):
+    """Scheduled from outside."""
+
+
+class DebugDistantPhysicalAction(DebugAction, DistantPhysicalAction):
+    """Scheduled from another process."""
+
+
+DEBUG: dict[type, type] = {
+    ObjectPort: DebugObjectPort,
+    PicklePort: DebugPicklePort,
+    ArrayPort: DebugArrayPort,
+    LiveLogicalAction: DebugLogicalAction,
+    LivePhysicalAction: DebugPhysicalAction,
+    DistantPhysicalAction: DebugDistantPhysicalAction,
+}
 
 
 class Seal(NamedTuple):

@@ -19,9 +19,10 @@ from reactors.errors import DeclarationError, OutsideReactionError, ParameterErr
 from reactors.location import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableMapping
+    from collections.abc import Callable, Mapping, MutableMapping
     from types import CodeType, FrameType
 
+    from reactors.modes import Mode
     from reactors.reactor import Reactor
 
 BODY = "__reactor_body__"  # where a class body keeps its `Body` while it is executed
@@ -30,8 +31,9 @@ BODY = "__reactor_body__"  # where a class body keeps its `Body` while it is exe
 class Body:
     """What one class body declared, in order."""
 
-    def __init__(self, name: str, code: CodeType) -> None:
-        self.name = name.rpartition("<locals>.")[2]
+    def __init__(self, namespace: Mapping[str, Any], code: CodeType) -> None:
+        self.namespace = namespace
+        self.name = namespace["__qualname__"].rpartition("<locals>.")[2]
         self.code = code
         self.declared: list[tuple[Declared, int]] = []  # with the place in the code that made it
         self.owner: type | None = None
@@ -55,7 +57,7 @@ class Body:
         if BODY not in namespace:
             if "__qualname__" not in namespace:
                 return None
-            namespace[BODY] = Body(namespace["__qualname__"], frame.f_code)
+            namespace[BODY] = Body(namespace, frame.f_code)
         return cast("Body", namespace[BODY])
 
 
@@ -88,6 +90,7 @@ class Declared:
     _owner: Reactor | None = None  # the reactor that has it; None for the declaration in the class
     _class: type | None = None  # the class whose body declares it
     _body: Body | None = None  # that body, until the class is made
+    _inside: Mode | None = None  # of what lies in no mode: the one whose `with` it was declared in all the same
     _declared: Self  # the declaration, of which this is a bound copy or itself
 
     __set_name__ = property(_class_by_name)
@@ -130,6 +133,9 @@ class Declared:
             return f"{self._owner.path}.{self.name}"
         if self._class is not None:
             return f"{spelled(self._class)}.{self.name}"
+        if self._body is not None:  # the class is not made yet, but may have given it its name
+            names = [name for name, value in self._body.namespace.items() if value is self]
+            return f"{self._body.name}.{names[0]}" if names else f"<{self.word}>"
         return self.name or f"<{self.word}>"
 
     def where(self) -> str:
@@ -147,7 +153,8 @@ class Declared:
         raise OutsideReactionError(f"{self.where()}: .{use} outside of a reaction; {rule}")
 
     def __repr__(self) -> str:
-        return f"<{self.word} {self.path}>"
+        path = self.path
+        return f"<{self.word} {path}>" if path != f"<{self.word}>" else f"<{self.word} ({self.location})>"
 
 
 def parameter(owner: Reactor | None, attribute: str, what: str, declared: Declared) -> Any:

@@ -2,16 +2,21 @@
 
 A mode groups timers, actions, reactions, connections and contained reactors of one reactor; exactly one of its modes is
 current. `with self.dive:` (in a class body: `with dive:`) puts all that is declared, made or connected within it into
-the mode; so does `mode=` for a single thing. What is inside of a mode that is not current has no time: see `Mode`.
+the mode; `mode=` does so for a single thing, also a contained reactor: `Child(..., mode=self.dive)`. What is inside of
+a mode that is not current has no time: see `Mode`.
 """
 
 from __future__ import annotations
 
 import copy
 import sys
+from contextlib import nullcontext
+from functools import wraps
+from inspect import CO_VARKEYWORDS, unwrap
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from reactors.declared import Declared
+from reactors.declared import Declared, spelled
 from reactors.errors import ArgumentError, DeclarationError
 from reactors.executing import executing
 from reactors.location import Call, Location
@@ -61,6 +66,7 @@ class Mode(Declared):
         if not isinstance(initial, bool):
             raise ArgumentError(f"initial of {Call('rx.Mode', Location.of(frame))} is {initial!r}; write True or False")
         self._initial = initial
+        note_mode(self)
         self._declare(frame)
 
     @property
@@ -139,11 +145,64 @@ class State(Generic[T]):
         return value
 
 
-def current(given: Mode | None, where: object) -> Mode | None:
+def current(given: Mode | None, where: object, why: str = "") -> Mode | None:
     """The mode that something belongs to: the one given, or the innermost `with`."""
     if given is not None and not isinstance(given, Mode):
-        raise ArgumentError(f"{where}: mode is {given!r}, of type {type(given).__name__}; it has to be an rx.Mode")
+        raise ArgumentError(f"{where}: mode is {given!r}, of type {type(given).__name__}; it has to be an rx.Mode{why}")
     return given if given is not None or not executing.modes else executing.modes[-1]
+
+
+def of_reactor(kind: type, kwargs: dict[str, Any], where: object) -> Mode | None:
+    """The mode that a reactor lies in which is made with a `mode`, unless that is a parameter of its own."""
+    if _names_mode(kind):
+        return current(None, where)
+    _let_mode_pass(kind)
+    return current(kwargs["mode"], where, f", for __init__ of {spelled(kind)} has no parameter of that name")
+
+
+def _names_mode(kind: type) -> bool:
+    """Whether `mode` is a parameter of the `__init__` of a class, or of one to which that passes keywords on."""
+    for base in kind.__mro__:
+        init = unwrap(vars(base).get("__init__"))  # type: ignore[arg-type]  # what cannot be called, has no wrapper
+        if isinstance(init, FunctionType):
+            code = init.__code__
+            if "mode" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+                return True
+            if not code.co_flags & CO_VARKEYWORDS:
+                return False
+    return False
+
+
+def _let_mode_pass(kind: type) -> None:
+    """Let the `__init__` of a class be called with a `mode=` for which it has no parameter.
+
+    Done when the first such reactor is made. A metaclass would not have to, but would clash with those of other bases.
+    """
+    init: Any = kind.__init__  # type: ignore[misc]  # it is the class that is asked
+    if init is object.__init__ or hasattr(init, "_lets_mode_pass"):
+        return
+
+    @wraps(init)
+    def in_mode(self: Any, /, *args: Any, mode: Mode | None = None, **kwargs: Any) -> None:
+        with nullcontext() if mode is None else mode:
+            init(self, *args, **kwargs)
+
+    in_mode._lets_mode_pass = True  # type: ignore[attr-defined]
+    kind.__init__ = in_mode  # type: ignore[misc]
+
+
+def note_mode(declared: Declared) -> None:
+    """Remember the `with` around a port or a mode; whether it is one of its own reactor is known later."""
+    if executing.modes:
+        declared._inside = executing.modes[-1]
+
+
+def refuse_inside(declared: Declared, mode: Mode) -> None:
+    """A port or a mode that is declared in a mode of its own reactor."""
+    raise DeclarationError(
+        f"{declared.where()} is declared in the `with` of the mode {mode.where()}, but {declared.word}s belong to the "
+        "whole reactor; declare it outside of that"
+    )
 
 
 def bound(mode: Mode, reactor: Reactor, what: str) -> Mode:

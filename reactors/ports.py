@@ -28,6 +28,7 @@ from reactors.layout import (
     space_layout,
 )
 from reactors.location import Call, Location
+from reactors.modes import note_mode
 from reactors_runtime._doors import Door
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Port(Door, Declared, Generic[T]):
     _at: int = 0  # and where in it
     _element: int = -1  # index into the program's elements
     _connections: list[Connection] | tuple[()] = ()  # those it takes part in, on either side
+    _offered = False  # on a declaration: an output of a library, for whoever wants it
     _layout: Layout | None = None  # once known; on the declaration where it is the same for all reactors of the class
 
     def _describe(
@@ -79,6 +81,7 @@ class Port(Door, Declared, Generic[T]):
             and not any(isinstance(n, str) for n in self._shape or ())
         ):
             self._layout = Layout(self._type, cast("tuple[int, ...] | None", self._shape), self._dtype)
+        note_mode(self)
         self._declare(frame)
 
     # At rest: its layout and its channels.

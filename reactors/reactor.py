@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from reactors.actions import checked_duration
 from reactors.classbody import complete
 from reactors.declared import Declared, spelled
-from reactors.errors import DeclarationError, OutsideReactionError, StructureError
+from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.executing import executing
 from reactors.location import Call, Location
-from reactors.modes import Mode, State, current
+from reactors.modes import Mode, State, current, of_reactor
 from reactors.native import Native
 from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body
 from reactors.time import Tag, duration
@@ -87,8 +87,11 @@ class Reactor:
         super().__init_subclass__(**kwargs)
         complete(cls, Location.caller())
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:  # noqa: ARG004 - they are for __init__
-        """A reactor with its ports, timers and actions, whether or not `__init__` goes on to call this one's."""
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """A reactor with its ports, timers and actions, whether or not `__init__` goes on to call this one's.
+
+        Arguments are those of `__init__`, and `mode`: one of its container's, unless `__init__` has that parameter.
+        """
         self = object.__new__(cast("type[Self]", Bare) if cls is Reactor else cls)
         frame = sys._getframe(1)
         self._made_at = Location(frame.f_code.co_filename, frame.f_lineno)
@@ -99,7 +102,16 @@ class Reactor:
             )
         self._added_reactions = []
         self._bank_index = 0
-        self._mode = executing.modes[-1] if executing.modes else None
+        if "mode" in kwargs:
+            self._mode = of_reactor(cls, kwargs, Call(spelled(cls), self._made_at))
+        else:
+            self._mode = executing.modes[-1] if executing.modes else None
+        if (args or kwargs) and cls.__init__ is object.__init__ and (args or [*kwargs] != ["mode"]):
+            given = [*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())]
+            raise ArgumentError(
+                f"{spelled(cls)} ({self._made_at}) has no __init__ that takes arguments, and is given "
+                f"{', '.join(given)}; write one, or leave them out"
+            )
         self._container = self._path = self._engine = self._run_seed = self._rng = None
         for declaration in cls._declarations:
             setattr(self, declaration.name, declaration._bind(self))

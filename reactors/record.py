@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reactors.graph import Graph
 
 FORMAT = "reactors log 1"
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"  # a patch changes nothing that a program may go by
 
 
 def begin(file: str | os.PathLike[str], graph: Graph, seed: int, *, fast: bool) -> str:
@@ -37,7 +38,7 @@ def begin(file: str | os.PathLike[str], graph: Graph, seed: int, *, fast: bool) 
     head = {
         "format": FORMAT,
         "reactors": version("reactors"),
-        "python": ".".join(map(str, sys.version_info[:3])),
+        "python": PYTHON,
         "seed": seed,
         "program": description(graph),
     }
@@ -106,16 +107,21 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
     line, _, records = data.partition(b"\n")
     try:
         head: dict[str, Any] = json.loads(line)
-        kinds = type(head["reactors"]), type(head["seed"]), type(head["program"])
-        assert (head["format"], *kinds) == (FORMAT, str, int, list)
+        kinds = type(head["reactors"]), type(head["python"]), type(head["seed"]), type(head["program"])
+        assert (head["format"], *kinds) == (FORMAT, str, str, int, list)
         assert head["seed"] >= 0
     except (ValueError, KeyError, TypeError, AssertionError):
         raise ReplayError(
             f"{os.fspath(file)!r} is no log of this version; write one with rx.run(..., record=...)"
         ) from None
-    now = version("reactors")
-    if head["reactors"] != now:
-        raise ReplayError(f"the log {os.fspath(file)!r} is of reactors {head['reactors']}, and this is {now}")
+    for name, then, now in (
+        ("reactors", head["reactors"], version("reactors")),
+        ("Python", ".".join(head["python"].split(".")[:2]), PYTHON),
+    ):
+        if then != now:
+            raise ReplayError(
+                f"the log {os.fspath(file)!r} is of {name} {then}, and this is {now}; replay it with what recorded it"
+            )
     _compare(os.fspath(file), head["program"], description(graph))
     found = log.parse(records)
     events, late = [], []

@@ -27,7 +27,6 @@ from reactors_runtime.memory import Memory, OutOfMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import GeneratorType
 
     from reactors.reactor import Reactor
     from reactors_runtime.workers import Report
@@ -99,12 +98,9 @@ class Stepwise:
         except BaseException:
             self._end()
             raise
-        bodies, late = (
-            [graph.bodies[n] for n in self._engine.reactions],
-            [graph.late[n] for n in self._engine.reactions],
-        )
-        steps: Any = self._engine.steps(bodies, late)  # type: ignore[arg-type]  # a native body is never called
-        self._steps: GeneratorType[bool, None, None] = steps
+        mine = self._engine.reactions
+        bodies, late = [graph.bodies[n] for n in mine], [graph.late[n] for n in mine]
+        self._steps = self._engine.steps(bodies, late)  # type: ignore[arg-type]  # a native body is never called
 
     def _start_others(self, *, debug: bool) -> None:
         """Workers 1 and up, seen through to their end by a thread of their own."""
@@ -149,21 +145,21 @@ class Stepwise:
         due = None if timeout is None else time.monotonic() + timeout
         before, executing.program = executing.program, True
         try:
-            for paused in self._steps:
+            while True:
+                try:
+                    paused = next(self._steps)
+                except StopIteration:
+                    self._finish(None)
+                    return False
+                except BaseException as error:  # noqa: BLE001 - it is raised by `_finish`, as the user's
+                    self._finish(error)
+                    return False
                 if paused:
                     return True
                 if due is not None and time.monotonic() >= due:
                     return False
-        except BaseException as error:
-            if self._steps.gi_frame is not None:  # it was raised here, as Ctrl-C is, and the program can go on
-                raise
-            executing.program = before
-            self._finish(error)
-        else:
-            self._finish(None)
         finally:
             executing.program = before
-        return False
 
     def close(self) -> None:
         """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing."""

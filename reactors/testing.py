@@ -1,8 +1,10 @@
 """How does one test a program of reactors?
 
 `trace` says what ran, in order; `assert_deterministic` runs a program on several numbers of workers and compares;
-`nothing_left` sees to it that nothing stays behind; `values` makes random values for a port. `rx.VirtualClock` does the
-rest.
+`nothing_left` sees to it that nothing stays behind, and `nothing_left_behind` does so for every test: it is a pytest
+fixture. `values` makes random values for a port or an action, `events` random events from outside. `check_env` tells
+whether a reactor keeps the contract of environments (`reactors.rl`). `rx.VirtualClock` does the rest. Nobody needs
+pytest, Hypothesis or gymnasium who does not use what is made of them.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 import threading
 import time
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +21,10 @@ import numpy as np
 
 from reactors.clock import VirtualClock
 from reactors.graph import Graph
+from reactors.native import Native
 from reactors.ports import Port
-from reactors.run import run
+from reactors.run import run, whole
+from reactors.time import duration
 from reactors_runtime import workers
 
 if TYPE_CHECKING:
@@ -27,8 +32,12 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from reactors.actions import Action, PhysicalAction
     from reactors.reactor import Reactor
-    from reactors.time import Tag
+    from reactors.rl.checker import check_env  # noqa: F401 - found by __getattr__
+    from reactors.time import Duration, Tag
+
+    nothing_left_behind: Any
 
 
 class Step(NamedTuple):
@@ -41,10 +50,12 @@ class Step(NamedTuple):
     written: dict[str, Any]  # the ports that it set, by path, with their values
 
 
-def trace(main: Reactor, **options: Any) -> list[Step]:
-    """Run a program in this thread and return what it did; `options` are those of `rx.run`.
+def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: Any) -> list[Step]:
+    """Run a program and return what it did, in the order in which one worker does it; `options` are those of `rx.run`.
 
-    `clock` may also be a function that makes a `VirtualClock` for the program that it is given.
+    It is the same list whatever `workers` and `backend` are. `clock` may also be a function that makes a `VirtualClock`
+    for the program that it is given. If the run fails, what it did until then is in `steps`, a list that was given, and
+    the end of it in the error's notes.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -57,15 +68,10 @@ def trace(main: Reactor, **options: Any) -> list[Step]:
     0 s main step {'main.count': 0}
     1 ms main step {'main.count': 1}
     """
-    graph, steps = Graph(main), list[Step]()
-    for number, reaction in enumerate(graph.program.reactions):
-        ports = [graph.elements[e] for e in reaction.effects if isinstance(graph.elements[e], Port)]
-        reactor = graph.reactors[reaction.reactor]
-        for bodies, late in ((graph.bodies, False), (graph.late, True)):
-            body: Any = bodies[number]
-            if callable(body):
-                bodies[number] = _traced(body, reactor, reaction.name, ports, steps, late=late)
-    run(graph, backend="inline", **_clocked(options, main))
+    graph = main if isinstance(main, Graph) else Graph(whole(main), debug=options.get("debug") is True)
+    steps = [] if steps is None else steps
+    with _traced(graph, steps):
+        run(graph, **_clocked(options, graph.main))
     return steps
 
 
@@ -74,15 +80,63 @@ def _clocked(options: dict[str, Any], main: Reactor) -> dict[str, Any]:
     return options if clock is None or isinstance(clock, VirtualClock) else {**options, "clock": clock(main)}
 
 
-def _traced(
-    body: Callable[[], object], reactor: Reactor, name: str, ports: list[Any], steps: list[Step], *, late: bool
-) -> Callable[[], None]:
-    def traced() -> None:
-        body()
-        written = {port.path: _kept(port.value) for port in ports if port.is_present}
-        steps.append(Step(reactor.tag, reactor.path, name, late, written))
+@contextmanager
+def _traced(graph: Graph, steps: list[Step]) -> Iterator[None]:
+    """Have the reactions of a program note their steps in their reactors, which come home from any process."""
+    bodies, late, declarations = graph.bodies.copy(), graph.late.copy(), graph.declarations.copy()
+    for number, row in enumerate(graph.program.reactions):
+        reactor, body, otherwise = graph.reactors[row.reactor], bodies[number], late[number]
+        if isinstance(body, Native) or graph.program.reactors[row.reactor].relay:
+            continue
+        vars(reactor)[NOTED] = []
+        ports = [(port.path, port) for port in map(graph.elements.__getitem__, row.effects) if isinstance(port, Port)]
+        declared = graph.declarations[number] = copy(declarations[number])
+        declared._owner = reactor  # as if declared by call: processes are sent its body, not its place in the class
+        declared.body = graph.bodies[number] = _Traced(body, reactor, number, ports, late=False)
+        if otherwise is not None:
+            declared.late = graph.late[number] = _Traced(otherwise, reactor, number, ports, late=True)
+    try:
+        yield
+    except BaseException as error:
+        _collect(graph, steps)
+        error.add_note("\n".join(["the last steps were:", *map(str, steps[-5:])]))
+        raise
+    else:
+        _collect(graph, steps)
+    finally:
+        graph.bodies, graph.late, graph.declarations = bodies, late, declarations
 
-    return traced
+
+def _collect(graph: Graph, steps: list[Step]) -> None:
+    """Take the steps from the reactors, and put them into the order of tags and, at one tag, of precedence."""
+    noted = [(*each, reactor.path) for reactor in graph.reactors for each in vars(reactor).pop(NOTED, ())]
+    for tag, number, late, written, path in sorted(noted, key=lambda each: each[:2]):
+        steps.append(Step(tag, path, graph.program.reactions[number].name, late, written))
+
+
+NOTED = "steps noted"  # the attribute; no name that a user's could have
+
+
+class _Traced:
+    """The body of a reaction that is traced."""
+
+    def __init__(
+        self,
+        body: Callable[[], object],
+        reactor: Reactor,
+        number: int,
+        ports: list[tuple[str, Port[Any]]],
+        *,
+        late: bool,
+    ) -> None:
+        self.body, self.reactor, self.number, self.ports, self.late = body, reactor, number, ports, late
+
+    def __call__(self) -> None:
+        try:
+            self.body()
+        finally:
+            written = {path: _kept(port.value) for path, port in self.ports if port.is_present}
+            vars(self.reactor)[NOTED].append((self.reactor.tag, self.number, self.late, written))
 
 
 def _kept(value: Any) -> Any:
@@ -146,13 +200,10 @@ PROC = Path("/proc")
 def nothing_left(*, seconds: float = 5.0, ignored: tuple[str, ...] = ()) -> Iterator[None]:
     """Raise `AssertionError` if what is done within leaves a process, a thread, a descriptor or shared memory.
 
-    What ends within `seconds` is not counted, nor files in /dev/shm whose names begin with one of `ignored`. As a
-    pytest fixture for all tests, in conftest.py:
+    What ends within `seconds` is not counted, nor files in /dev/shm whose names begin with one of `ignored`. To have it
+    around every test, write in conftest.py
 
-        @pytest.fixture(autouse=True)
-        def clean():
-            with nothing_left():
-                yield
+        from reactors.testing import nothing_left_behind
     """
     before = _processes(), _descriptors(), _shared_memory(ignored), set(threading.enumerate())
     yield
@@ -161,6 +212,25 @@ def nothing_left(*, seconds: float = 5.0, ignored: tuple[str, ...] = ()) -> Iter
         if time.monotonic() > deadline:
             raise AssertionError(f"left behind: {', '.join(left)}")
         time.sleep(0.01)
+
+
+def __getattr__(name: str) -> Any:
+    """What needs pytest or gymnasium, when somebody asks for it."""
+    if name == "check_env":
+        from reactors.rl.checker import check_env
+
+        return check_env
+    if name != "nothing_left_behind":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    import pytest
+
+    @pytest.fixture(autouse=True, name=name)
+    def fixture() -> Iterator[None]:
+        """Processes, descriptors, shared memory and threads are after a test as they were before it."""
+        with nothing_left():
+            yield
+
+    return globals().setdefault(name, fixture)
 
 
 def _left(
@@ -214,18 +284,18 @@ def _shared_memory(ignored: tuple[str, ...]) -> set[str]:
 # ---- random values ----
 
 
-def values(port: Port[Any]) -> SearchStrategy[Any]:
-    """A Hypothesis strategy for what may be set on a port: arrays of its shape and dtype, or objects of its type.
+def values(of: Port[Any] | Action[Any]) -> SearchStrategy[Any]:
+    """A Hypothesis strategy for what a port or an action may carry: arrays of its shape and dtype, or objects.
 
-    Raises `LookupError` where the type of objects is none that Hypothesis knows how to make.
+    Of a multiport, it is for one channel. Raises `LookupError` where the type is none that Hypothesis can make.
     """
     from hypothesis import strategies
     from hypothesis.errors import ResolutionFailed
     from hypothesis.extra import numpy
 
-    if port.dtype is not None:
-        return numpy.arrays(port.dtype, port.shape or ())
-    kind = port._carried().type
+    if isinstance(of, Port) and of.dtype is not None:
+        return numpy.arrays(of.dtype, of.shape or ())
+    kind = of._carried().type if isinstance(of, Port) else of._declared._type
     if kind is None:
         return strategies.none() | strategies.integers() | strategies.floats(allow_nan=False) | strategies.text()
     try:
@@ -233,6 +303,20 @@ def values(port: Port[Any]) -> SearchStrategy[Any]:
         made.validate()
     except ResolutionFailed:
         raise LookupError(
-            f"{port.where()} takes {kind}, of which Hypothesis can make none; register a strategy"
+            f"{of.where()} takes {kind}, of which Hypothesis can make none; register a strategy"
         ) from None
     return made
+
+
+def events(
+    action: PhysicalAction[Any], *, until: Duration, most: int = 10
+) -> SearchStrategy[list[tuple[int, PhysicalAction[Any], Any]]]:
+    """A Hypothesis strategy for up to `most` events of a physical action from 0 to `until`: arguments of `clock.at`.
+
+    for event in data.draw(events(main.bell, until="1 s")):
+        clock.at(*event)
+    """
+    from hypothesis import strategies
+
+    times = strategies.integers(0, duration(until, "until of events", action.where()))
+    return strategies.lists(strategies.tuples(times, strategies.just(action), values(action)), max_size=most)

@@ -16,7 +16,7 @@ from reactors.actions import Action, PhysicalAction, Timed, Timer
 from reactors.bank import Bank
 from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
-from reactors.modes import Mode, State, bound
+from reactors.modes import Mode, State, bound, refuse_inside
 from reactors.ports import Port
 from reactors.reaction import Reaction
 from reactors.reactor import Reactor
@@ -308,6 +308,8 @@ def _bind(reactor: Reactor, name: str, declared: Declared) -> None:
         )
     declared._owner = reactor
     declared.name = name
+    if declared._inside is not None and not is_around(declared._inside, reactor):
+        refuse_inside(declared, declared._inside)
     if isinstance(declared, Port):
         declared._call(name)
 

@@ -7,6 +7,7 @@ read from the code is found when it happens, by the doors of `access.py`.
 
 from __future__ import annotations
 
+from inspect import unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,7 @@ def _undeclared(use: Use, end: Declared | None, read: set[int], written: set[int
 
 def assignment(function: object, name: str) -> Location | None:
     """Where a method assigns to this attribute of `self`, if its code says so."""
+    function = unwrap(function) if callable(function) else function
     if not isinstance(function, FunctionType):
         return None
     lines = (use.line for use in uses_of_self(function.__code__) if use == (name, ASSIGNED, use.line))

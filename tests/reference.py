@@ -330,7 +330,15 @@ def linear(cls: type) -> list[type]:
     return [*found, cls]
 
 
-class Reactor:
+class Making(type):
+    """`mode=` is no argument of `__init__`."""
+
+    def __call__(cls, *args: Any, mode: Mode | None = None, **kwargs: Any) -> Any:
+        with mode or nullcontext():
+            return super().__call__(*args, **kwargs)
+
+
+class Reactor(metaclass=Making):
     """Every instance has elements of its own, the twins of those that its class declares."""
 
     bank_index = 0
@@ -432,11 +440,12 @@ class Bank(list[Any]):
         return [getattr(member, name) for member in self]
 
 
-def bank(n: int, cls: Any, *args: Any) -> Bank:
-    members = Bank(cls.__new__(cls) for _ in range(n))
-    for k, member in enumerate(members):
-        member.bank_index = k  # its __init__ may ask for it
-        member.__init__(*args)
+def bank(n: int, cls: Any, *args: Any, mode: Mode | None = None) -> Bank:
+    with mode or nullcontext():
+        members = Bank(cls.__new__(cls) for _ in range(n))
+        for k, member in enumerate(members):
+            member.bank_index = k  # its __init__ may ask for it
+            member.__init__(*args)
     return members
 
 

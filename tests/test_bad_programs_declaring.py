@@ -432,7 +432,7 @@ def test_method_of_a_port_decorated() -> None:
             step = rx.reaction(rx.startup, effects=again)(again.schedule)  # @decorated
 
     assert refused(rx.DeclarationError, program) == (
-        "rx.reaction (@decorated) decorates schedule of the logical action <logical action> (@againtoo), which another "
+        "rx.reaction (@decorated) decorates schedule of the logical action Wrong.again (@againtoo), which another "
         "object stands for while the program runs; write a method or a function that calls it, and give that"
     )
 
@@ -914,4 +914,55 @@ def test_reactor_made_while_the_program_runs() -> None:
     assert told_in_a_run(lambda self: Source()) == (  # @runtime
         "a Source is made at @runtime while the program runs, but its graph is fixed by then; make it in __init__ and "
         "let it wait for its first input"
+    )
+
+
+def test_arguments_for_a_class_without_init() -> None:
+    """They used to vanish."""
+
+    class Bare(rx.Reactor): ...
+
+    assert refused(rx.ArgumentError, lambda: Bare(5, tau=0.1)) == (  # @surplus
+        "Bare (@surplus) has no __init__ that takes arguments, and is given 5, tau=0.1; write one, or leave them out"
+    )
+
+
+@pytest.mark.parametrize(("kind", "word"), [("Input", "input"), ("Output", "output"), ("Mode", "mode")])
+def test_what_lies_in_no_mode_in_the_with_of_one(kind: str, word: str) -> None:
+    """In the class, and in __init__, whether or not the mode is declared there; a contained reactor has what it has."""
+    remedy = f"{word}s belong to the whole reactor; declare it outside of that"
+    text = f"class Wrong(rx.Reactor):\n on = rx.Mode(initial=True)\n with on:\n  inside = rx.{kind}()"
+    assert refused_class(rx.DeclarationError, text) == (
+        f"Wrong.inside (wrong.py:5) is declared in the `with` of the mode Wrong.on (wrong.py:3), but {remedy}"
+    )
+
+    class Main(rx.Reactor):
+        on = rx.Mode(initial=True)  # @on
+
+        def __init__(self, *, own: bool) -> None:
+            with self.on:
+                self.child = rx.Reactor() if own else Child()
+                if own:
+                    self.inside = getattr(rx, kind)()  # @inside
+
+    class Child(rx.Reactor):
+        def __init__(self) -> None:
+            self.inside = rx.Mode(initial=True) if kind == "Mode" else getattr(rx, kind)()
+
+    assert refused(rx.DeclarationError, lambda: rx.Graph(Main(own=True))) == (
+        f"main.inside (@inside) is declared in the `with` of the mode main.on (@on), but {remedy}"
+    )
+    rx.Graph(Main(own=False))
+
+
+def test_mode_that_has_no_name_yet() -> None:
+    """In the body of a class it has the name there; else its line says which it is."""
+    text = """class Wrong(rx.Reactor):
+    a, b = rx.Mode(initial=True), rx.Mode()
+    tick = rx.Timer(mode=b.history)"""
+    assert refused_class(rx.ArgumentError, text) == (
+        "rx.Timer (wrong.py:4): mode is <history of <mode Wrong.b>>, of type Transition; it has to be an rx.Mode"
+    )
+    assert refused(rx.ArgumentError, lambda: rx.Timer(mode=rx.Mode().reset)) == (  # type: ignore[arg-type]  # @unnamed
+        "rx.Timer (@unnamed): mode is <reset of <mode (@unnamed)>>, of type Transition; it has to be an rx.Mode"
     )

@@ -21,6 +21,7 @@ from tests.told import marked, refused, warned
 APART: dict[str, Any] = {"workers": 2, "placement": {"main": 0, "main.reader": 1}}
 WAYS = [{}, {"backend": "thread", **APART}, {"backend": "process", **APART}]
 every_way = pytest.mark.parametrize("way", WAYS, ids=["inline", "thread", "process"])
+every_backend = pytest.mark.parametrize("backend", ["inline", "thread", "process"])
 Deed = Callable[[Any], object]
 
 
@@ -209,6 +210,63 @@ def test_object_that_does_not_fit_is_told_in_debug_mode() -> None:
     assert marked(error.__cause__) == (
         "main.writer.number (@number) takes int and was given 'one', of type str; convert it, or declare that type"
     )
+
+
+class Telling(rx.Reactor):
+    said, heard = rx.LogicalAction(int), rx.PhysicalAction(int)  # @telling
+    rate = rx.LogicalAction(float)
+
+    def __init__(self, tell: Callable[[Any], object]) -> None:
+        self.tell = tell
+
+    @rx.reaction(rx.startup, effects=(said, heard, rate, rx.stop))
+    def go(self) -> None:
+        self.said.schedule()
+        self.rate.schedule(1)
+        self.tell(self)
+        self.request_stop()
+
+
+@every_backend
+@pytest.mark.parametrize("name", ["said", "heard"])
+def test_object_that_an_action_does_not_take_is_told_in_debug_mode(backend: Any, name: str) -> None:
+    """Row 21, for actions."""
+    main = Telling(lambda self: getattr(self, name).schedule("one"))
+    rx.run(main, backend=backend)
+    error = failed(main, debug=True, backend=backend)
+    assert isinstance(error.__cause__, rx.ValueMismatchError)
+    assert marked(error.__cause__) == (
+        f"main.{name} (@telling) takes int and was given 'one', of type str; convert it, or declare that type"
+    )
+
+
+@every_backend
+def test_object_from_outside_that_an_action_does_not_take_is_told_in_debug_mode(backend: Any) -> None:
+    """Row 21, for actions: whoever schedules it is told."""
+    told: list[str] = []
+
+    def press() -> None:
+        while not main.heard.schedule(1):
+            time.sleep(0.001)
+        try:
+            main.heard.schedule("one")  # type: ignore[arg-type]
+        except rx.ValueMismatchError as error:
+            told.append(str(error))
+
+    class Pressed(rx.Reactor):
+        heard = rx.PhysicalAction(int)
+
+        @rx.reaction(heard, effects=rx.stop.after("50 ms"))
+        def hear(self) -> None:
+            self.request_stop()
+
+    main = Pressed()
+    thread = threading.Thread(target=press)
+    thread.start()
+    rx.run(main, debug=True, timeout="20 s", backend=backend)
+    thread.join()
+    assert len(told) == 1
+    assert "takes int and was given 'one'" in told[0]
 
 
 @every_way

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reactors as rx
-from reactors.testing import Step, assert_deterministic, nothing_left, trace, values
+from reactors.testing import Step, assert_deterministic, events, nothing_left, trace, values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +62,83 @@ def test_a_trace_has_every_execution_in_order_with_what_it_wrote() -> None:
         Step(rx.Tag(1_000_000, 0), "main.sinks[1]", "add", True, {}),
     ]
     assert [step.written["main.source.out"].tolist() for step in steps if step.written] == [[0, 0], [1_000_000] * 2]
+
+
+class Blinker(rx.Reactor):
+    """Multiports, deadlines, modes with a connection, reactions by call and a mode that is left."""
+
+    dark, light = rx.Mode(initial=True), rx.Mode()
+    turn = rx.Timer("2 ms")
+
+    def __init__(self) -> None:
+        self.source, self.sinks = Source(), [Quick(), Quick()]
+        rx.connect(self.source.out, self.sinks[0].inp, mode=self.dark, after=0)
+        self.add_reaction(self.source.out, self.pass_on, effects=self.sinks[1].inp, mode=self.light)
+
+    def pass_on(self) -> None:
+        self.sinks[1].inp.set(2 * self.source.out.value)
+
+    @rx.reaction(turn, effects=light)
+    def go(self) -> None:
+        self.light.set()
+
+    @go.deadline(0)
+    def too_late(self) -> None:
+        self.light.set()
+
+
+def plain(steps: list[Step]) -> list[Any]:
+    return [(*step[:4], {path: value.tolist() for path, value in step.written.items()}) for step in steps]
+
+
+@pytest.mark.parametrize(("workers", "backend"), [(1, "inline"), (2, "thread"), (1, "process"), (3, "process")])
+def test_a_trace_is_the_same_wherever_the_program_runs(workers: int, backend: str) -> None:
+    ms = 1_000_000
+    graph = rx.Graph(Blinker())
+    options: Any = {"workers": workers, "backend": backend, "fast": True, "timeout": "3 ms"}
+    if workers > 1:
+        options["placement"] = {"main": 1}
+    expected = [
+        ((0, 0), "main.source", "go", False, {"main.source.out": [0, 0]}),
+        ((0, 1), "main.sinks[0]", "add", False, {}),
+        ((ms, 0), "main.source", "go", False, {"main.source.out": [ms, ms]}),
+        ((ms, 1), "main.sinks[0]", "add", False, {}),
+        ((2 * ms, 0), "main", "go", True, {}),
+        ((2 * ms, 0), "main.source", "go", False, {"main.source.out": [2 * ms, 2 * ms]}),
+        ((3 * ms, 0), "main.source", "go", False, {"main.source.out": [3 * ms, 3 * ms]}),
+        ((3 * ms, 0), "main", "pass_on", False, {"main.sinks[1].inp": [6 * ms, 6 * ms]}),
+        ((3 * ms, 0), "main.sinks[1]", "add", False, {}),
+    ]
+    digest = rx.run(graph, **options).digest
+    assert plain(trace(graph, **options)) == expected
+    assert rx.run(graph, **options).digest == digest  # nothing is left of the tracing
+    assert set(vars(graph.main)) == {"dark", "light", "turn", "source", "sinks"}
+
+
+class Failing(rx.Reactor):
+    tick, out = rx.Timer(0, "1 ms"), rx.Output(int)
+
+    @rx.reaction(tick, effects=out)
+    def go(self) -> None:
+        self.out.set(self.tag.time)
+        if self.tag.time:
+            raise ValueError("no more")
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None: ...
+
+
+@pytest.mark.parametrize("backend", ["inline", "thread", "process"])
+def test_what_a_program_did_before_it_failed_is_known(backend: str) -> None:
+    steps: list[Step] = []
+    with pytest.raises(rx.ReactionError, match="no more") as caught:
+        trace(Failing(), steps=steps, backend=backend, fast=True)
+    assert [(step.tag, step.reaction, *step.written.values()) for step in steps] == [
+        ((0, 0), "go", 0),
+        ((1_000_000, 0), "go", 1_000_000),
+        ((1_000_000, 1), "end"),
+    ]
+    assert any(note.endswith(str(steps[-1])) for note in caught.value.__notes__)
 
 
 def test_a_deterministic_program_is_found_to_be_one() -> None:
@@ -174,3 +251,55 @@ def test_values_are_such_as_a_port_takes(data: st.DataObject) -> None:
     assert type(data.draw(values(main.number))) is int
     assert type(data.draw(values(main.either))) in (int, str)
     data.draw(values(main.anything))
+
+
+class Bells(rx.Reactor):
+    bell = rx.PhysicalAction(int)
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, int]] = []
+
+    @rx.reaction(bell)
+    def hear(self) -> None:
+        self.heard.append((self.tag.time, self.bell.value))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_events_are_such_as_a_clock_takes(data: st.DataObject) -> None:
+    main, clock = Bells(), rx.VirtualClock()
+    assert type(data.draw(values(main.bell))) is int
+    drawn = data.draw(events(main.bell, until="1 us", most=4))
+    for event in drawn:
+        clock.at(*event)
+    rx.run(main, clock=clock)
+    assert main.heard == sorted(((when, value) for when, _, value in drawn), key=lambda event: event[0])
+
+
+def test_the_fixture_finds_what_a_test_leaves(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from reactors.testing import nothing_left_behind\n")
+    (tmp_path / "test_it.py").write_text(
+        "import functools, os, reactors.testing\n"
+        "reactors.testing.nothing_left = functools.partial(reactors.testing.nothing_left, seconds=0.1)\n"
+        "def test_tidy(): pass\n"
+        "def test_untidy(): os.open('test_it.py', os.O_RDONLY)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "AssertionError: left behind: descriptor" in done.stdout
+    assert "2 passed, 1 error" in done.stdout
+
+
+def test_nobody_needs_pytest_who_does_not_use_the_fixture() -> None:
+    code = """
+import sys
+sys.modules["pytest"] = sys.modules["hypothesis"] = None
+import reactors.testing
+try:
+    reactors.testing.nothing_left_behind
+except ImportError:
+    print("only then")
+"""
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "only then\n"
+    )

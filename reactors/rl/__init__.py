@@ -3,10 +3,66 @@
 `import reactors` does not import this package, and this package imports torch only where tensors are asked for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from reactors.rl import record
+from reactors.rl.batch import Batch
+from reactors.rl.batched import BatchedEnv
 from reactors.rl.env import Env
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
+from reactors.rl.multi_agent_env import MultiAgentEnv
+from reactors.rl.replay import Replay, batch_dtype, batch_tensors
+from reactors.rl.replay_buffer import BufferStatistics, ReplayBuffer
+from reactors.rl.sum_tree import SumTree, SumTreeError
 from reactors.rl.transition import space_dtype, transition_dtype
 from reactors.rl.vector_env import VectorEnv
 
-__all__ = ["Env", "Episode", "SimulationError", "VectorEnv", "space_dtype", "transition_dtype"]
+if TYPE_CHECKING:
+    from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
+    from reactors.rl.algorithms.dqn import DQN
+    from reactors.rl.algorithms.ppo import PPO
+    from reactors.rl.training.train import Trained, train
+
+__all__ = [
+    "DQN",
+    "PPO",
+    "Algorithm",
+    "Batch",
+    "BatchedEnv",
+    "BufferStatistics",
+    "Env",
+    "Episode",
+    "Learning",
+    "MultiAgentEnv",
+    "Policy",
+    "Replay",
+    "ReplayBuffer",
+    "SimulationError",
+    "SumTree",
+    "SumTreeError",
+    "Trained",
+    "VectorEnv",
+    "batch_dtype",
+    "batch_tensors",
+    "record",
+    "space_dtype",
+    "train",
+    "transition_dtype",
+]
+
+_WITH_TORCH = {
+    "algorithms.algorithm": ("Algorithm", "Learning", "Policy"),
+    "algorithms.dqn": ("DQN",),
+    "algorithms.ppo": ("PPO",),
+    "training.train": ("Trained", "train"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What imports torch, when somebody asks for it."""
+    for module, names in _WITH_TORCH.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -6,7 +6,6 @@ environment is reset: `observation` is always what to act on next, `next_observa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +14,13 @@ import reactors as rx
 from reactors.debug import DebugPort
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.simulation import Simulation, seed_of
-from reactors.rl.sources import makers, spaces_of
+from reactors.rl.sources import is_row, makers, spaces_of
 from reactors.rl.spaces import OBJECT, Memory, memory, rows
 from reactors.rl.transition import transition_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reactors.ports import Input, Output
     from reactors.rl.episode import Episode
     from reactors.rl.sources import Source
@@ -106,21 +107,26 @@ class Env(rx.Reactor):
         on_error: str = "raise",
         **kwargs: Any,
     ) -> None:
-        if on_error not in {"raise", "restart"}:
-            raise ArgumentError(f'on_error of {self.path} is {on_error!r}; write "raise" or "restart"')
         self.makers = makers(env, num_envs, kwargs, self.path)
-        self.num_envs = len(self.makers) if num_envs is not None or _is_row(env) else None
+        self.num_envs = len(self.makers) if num_envs is not None or is_row(env) else None
         self.env_seeds = _checked_seeds(seed, len(self.makers), self.path)
-        self.on_error = on_error
+        self.on_error = checked_on_error(on_error, self.path)
         self.restarts = 0
         if observation_space is None or action_space is None:
             found = spaces_of(self.makers[0], self.path)
             observation_space = found[0] if observation_space is None else observation_space
             action_space = found[1] if action_space is None else action_space
+        self._declare(observation_space, action_space)
+
+    def _declare(self, observation_space: Space, action_space: Space, *more: Output[Any]) -> None:
+        """Ports as the spaces say, `more` of them, and the reactions."""
         self.observation_space, self.action_space = observation_space, action_space
+        self.simulation: Any = None
         self._declare_ports()
         arrays = (self.observation, self.reward, self.terminated, self.truncated, self.next_observation)
-        effects = (*arrays, self.transition, self.episode, self.info, self.final_info)
+        effects = (*arrays, self.transition, self.episode, self.info, self.final_info, *more)
+        for port in effects:
+            port._offered = True
         self.add_reaction(rx.startup, self.begin, effects=(self.observation, self.info))
         self.add_reaction(self.action, self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)
@@ -167,13 +173,16 @@ class Env(rx.Reactor):
         self._tells_next = self.next_observation._is_read
         self._lends_next = self._tells_next and self.next_observation.dtype is not None
         self._tells_transition = self.transition._is_read
+        self._check_transition()
+        self.simulation.reset_all()
+        self._show()
+
+    def _check_transition(self) -> None:
         if self._tells_transition and self.transition.dtype is None:
             raise ParameterError(
                 f"{self.transition.where()} is read, but values of {self.observation_space} and {self.action_space} "
                 "have no fixed size, so no record can hold them; connect the single ports, or wrap the environment"
             )
-        self.simulation.reset_all()
-        self._show()
 
     def step(self) -> None:
         """Take one action in each environment."""
@@ -185,11 +194,11 @@ class Env(rx.Reactor):
         lent = self.next_observation.loan() if self._lends_next else None
         following = self._following if lent is None else block(lent)
         record = self.transition.loan() if self._tells_transition else None
-        if record is not None:
-            records = block(record)
+        records = None if record is None else block(record)
+        if records is not None:
             records["obs"], records["action"] = sim.observations, actions
         sim.advance(actions, following, block(rewards), block(terminated), block(truncated))
-        if record is not None:
+        if records is not None:
             records["reward"], records["next_obs"] = block(rewards), following
             records["terminated"], records["truncated"] = block(terminated), block(truncated)
             self.transition.set(record)
@@ -220,8 +229,17 @@ class Env(rx.Reactor):
 
     def close(self) -> None:
         """Close the environments."""
-        self.simulation.close()
-        del self.simulation
+        simulation, self.simulation, self._following = self.simulation, None, None
+        if simulation is not None:  # it could be made
+            self.restarts = simulation.restarts
+            simulation.close()
+
+
+def checked_on_error(given: str, path: str) -> str:
+    """What to do with an environment that breaks, or an error that names what there is."""
+    if given not in {"raise", "restart"}:
+        raise ArgumentError(f'on_error of {path} is {given!r}; write "raise" or "restart"')
+    return given
 
 
 def _as_it_is(slot: Any) -> Any:
@@ -232,11 +250,7 @@ def _with_axis(slot: Any) -> Any:
     return slot[None]
 
 
-def _is_row(env: object) -> bool:
-    return isinstance(env, Sequence) and not isinstance(env, str)
-
-
-def _checked_seeds(seed: int | Sequence[int] | None, k: int, path: str) -> list[int] | None:
+def _checked_seeds(seed: Any, k: int, path: str) -> list[int] | None:
     """One seed for each environment; None if they come from the reactor's own."""
     if seed is None:
         return None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Episode(NamedTuple):
-    """One episode of one environment, as it leaves the port `episode` of `rl.Env` at the tag at which it ended.
+    """One episode of one environment, as it leaves the port `episode` at the tag at which it ended.
 
     >>> Episode(env=0, number=3, total=12.0, length=12, seed=7, failed=False).length
     12
@@ -17,4 +17,5 @@ class Episode(NamedTuple):
     total: float  # its return: the sum of its rewards, undiscounted
     length: int  # in steps
     seed: int | None  # what the environment was last seeded with
-    failed: bool = False  # the environment broke and was rebuilt
+    failed: bool = False  # the environment broke and was made anew
+    returns: tuple[float, ...] = ()  # of the possible agents, in order, whose sum is `total`; () with a single agent

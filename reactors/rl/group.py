@@ -86,6 +86,24 @@ class Group:
         self.latest = rows
         return infos
 
+    def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
+        """Step one of them: its index, its observation as the only row, reward, terminated, truncated, infos."""
+        infos: Infos = []
+        try:
+            obs, reward, terminated, truncated, info = self.steps[i](action)
+            if terminated or truncated:
+                obs, info = self.end(i, obs, info, infos)
+        except Exception as error:  # noqa: BLE001 - any code runs in an environment
+            reward, terminated, truncated = 0.0, False, True
+            obs, info = self.made_again(i, error, infos)
+        if isinstance(self.latest, ndarray) and self.latest.base is not None:
+            self.latest = self.latest.copy()  # it was lent for one step of all
+        self.put(self.latest, i, obs)
+        if info:
+            infos.append((self.first + i, info))
+        row = self.latest[i : i + 1]
+        return self.first + i, row.copy(), float(reward), bool(terminated), bool(truncated), infos
+
     def end(self, i: int, obs: Any, info: Any, infos: Infos) -> tuple[Any, Any]:
         """An episode is over: what to answer, and how the next one begins."""
         if self.mode is AutoresetMode.SAME_STEP:

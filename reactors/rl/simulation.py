@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from hashlib import blake2b
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy import ndarray
 
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
-from reactors.rl.spaces import Space, memory, reader, rows, writer
+from reactors.rl.spaces import Space, WrongValueError, memory, reader, rows, writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,14 +88,18 @@ class Simulation:
         self.episodes: list[Episode] = []
         self.restarts = 0
         self.steps = 0
-        self._totals = np.zeros(k)
+        self._totals = [0.0] * k
         self._began = [0] * k  # the step at which the episode began
         self._numbers = [0] * k
         self._fresh = list(self.seeds)  # seeds for the next reset, where there is one
         self._broken: set[int] = set()
         self.envs: list[Any] = []
-        for i in range(k):
-            self.envs.append(self._made(i))
+        try:
+            for i in range(k):
+                self.envs.append(self._made(i))
+        except SimulationError:
+            self.close()
+            raise
         self._calls = [env.step for env in self.envs]
 
     # ---- stepping ----
@@ -111,27 +116,30 @@ class Simulation:
     def step(self, actions: Any, following: Any, rewards: Any, terminated: Any, truncated: Any) -> list[int]:
         """Step all environments, and reset none; the indices of those whose episodes are over."""
         fast, shape = self._fast
-        write = self._write
+        write, totals = self._write, self._totals
         ended: list[int] = []
         infos: dict[int, Any] = {}
-        terminated[:] = False
-        truncated[:] = False
+        terminated.fill(False)
+        truncated.fill(False)
         self.steps += 1
         for i, (step, action) in enumerate(zip(self._calls, self._taken(actions), strict=True)):
             answer = None
             try:
                 answer = step(action)
-                obs, rewards[i], over, cut, info = answer
+                obs, reward, over, cut, info = answer
+                rewards[i] = reward
                 if obs.__class__ is ndarray and obs.dtype is fast and obs.shape == shape:
                     following[i] = obs
                 else:
-                    self._check(obs)
+                    if self.thorough:
+                        self._check(obs)
                     write(following, i, obs)
+                totals[i] += reward
                 if over or cut:
                     terminated[i], truncated[i] = over, cut
                     ended.append(i)
                 if info:
-                    infos[i] = info
+                    infos[i] = dict(info)  # some environments go on writing into it
             except Exception as error:  # noqa: BLE001 - any code runs in an environment
                 self._failed(i, "step", error, answer)
                 following[i] = self.observations[i]
@@ -139,7 +147,6 @@ class Simulation:
                 infos.pop(i, None)
                 if i not in ended:
                     ended.append(i)
-        self._totals += rewards
         self.infos = infos
         return ended
 
@@ -151,12 +158,10 @@ class Simulation:
         if self.final_infos:
             self.final_infos = {}
         for i in ended:
-            number, began = self._numbers[i], self._began[i]
-            total, length = float(self._totals[i]), self.steps - began
-            self.episodes.append(Episode(i, number, total, length, self.seeds[i], i in self._broken))
-            info = self.infos.pop(i, None)
-            if info is not None:
-                self.final_infos[i] = info
+            total, length = float(self._totals[i]), self.steps - self._began[i]
+            self.episodes.append(Episode(i, self._numbers[i], total, length, self.seeds[i], i in self._broken))
+            if i in self.infos:
+                self.final_infos[i] = self.infos.pop(i)
             self.reset(i)
 
     def reset(self, i: int, *, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -166,13 +171,15 @@ class Simulation:
         self._began[i], self._totals[i] = self.steps, 0.0
         if seed is not None:
             self.seeds[i] = self._fresh[i] = seed
+        answer = None
         if i not in self._broken:
-            answer: Any = None
             try:
                 answer = self._reset(i, options)
-                return self._begin(i, answer)
+                self._begin(i, answer)
             except Exception as error:  # noqa: BLE001 - any code runs in an environment
                 self._failed(i, "reset", error, answer)
+            else:
+                return
         self._rebuild(i)
         answer = None
         try:
@@ -180,7 +187,6 @@ class Simulation:
             self._begin(i, answer)
         except Exception as error:
             raise self._error(i, "reset", error, answer, ", just after it was made anew") from error
-        return None
 
     def reset_all(self) -> None:
         """Begin an episode of every environment."""
@@ -190,9 +196,13 @@ class Simulation:
 
     def close(self) -> None:
         """Close all environments; a second time nothing happens."""
-        while self.envs:
-            self.envs.pop().close()
-        self._calls = []
+        envs, self.envs, self._calls = self.envs, [], []
+        for i, env in enumerate(envs):
+            try:
+                env.close()
+            except Exception as error:
+                if not self.restarting:
+                    raise self._error(i, "close", error, None) from error
 
     # ---- parts ----
 
@@ -202,7 +212,19 @@ class Simulation:
             raise SimulationError(f"{self.path}: {len(actions)} actions for {len(self._calls)} environments")
         if self._is_array:
             actions = actions.copy()
-        return actions if self._action is None else map(self._action, actions)
+        taken = actions if self._action is None else map(self._action, actions)
+        return self._contained(list(taken)) if self.thorough else taken
+
+    def _contained(self, actions: list[Any]) -> list[Any]:
+        for i, action in enumerate(actions):
+            if not self.action_space.contains(action):
+                raise SimulationError(
+                    f"{self.path}: the action for environment {i} is {action!r}, which its action space "
+                    f"{self.action_space} does not contain",
+                    i,
+                    self.seeds[i],
+                )
+        return actions
 
     def _reset(self, i: int, options: dict[str, Any] | None) -> Any:
         seed, self._fresh[i] = self._fresh[i], None
@@ -210,21 +232,22 @@ class Simulation:
 
     def _begin(self, i: int, answer: Any) -> None:
         obs, info = answer
-        self._check(obs)
+        if self.thorough:
+            self._check(obs)
         self._write(self.observations, i, obs)
         if info:
-            self.infos[i] = info
+            self.infos[i] = dict(info)
 
     def _check(self, obs: Any) -> None:
-        if self.thorough and not self.observation_space.contains(obs):
-            raise ValueError(f"{obs!r}, which its observation space {self.observation_space} does not contain")
+        if not self.observation_space.contains(obs):
+            raise WrongValueError(f"{obs!r}, which its observation space {self.observation_space} does not contain")
 
     def _made(self, i: int) -> Any:
         try:
             return self.makers[i]()
         except Exception as error:
             raise SimulationError(
-                f"{self.path}: environment {i} (seed {self.seeds[i]}) cannot be made: {_told(error)}", i, self.seeds[i]
+                f"{self.path}: environment {i} (seed {self.seeds[i]}) cannot be made: {told(error)}", i, self.seeds[i]
             ) from error
 
     # ---- what breaks ----
@@ -250,14 +273,15 @@ class Simulation:
         seed, number, length = self.seeds[i], self._numbers[i], self.steps - self._began[i]
         subject = f"{self.path}: environment {i} (seed {seed}, episode {number}, step {length})"
         if answer is None:
-            fact = f"raised in {what}{when}: {_told(error)}"
+            fact = f"raised in {what}{when}: {told(error)}"
         else:
             fact = f"answered {what} wrongly{when}: {_fault(what, answer, error)}"
         remedy = 'mend it, or have it made anew with on_error="restart"'
         return SimulationError(f"{subject} {fact}; {remedy}", i, seed)
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
+    """An exception in a sentence: its class, and what it says."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
@@ -269,8 +293,10 @@ def _fault(what: str, answer: Any, error: Exception) -> str:
     if not isinstance(answer, tuple) or len(answer) != len(wanted):
         given = f"{len(answer)} values" if isinstance(answer, tuple) else f"one {type(answer).__name__}"
         return f"it gave {given} instead of ({', '.join(wanted)})"
-    if what == "step" and not np.isscalar(answer[1]) and np.ndim(answer[1]) > 0:
-        return f"its reward is {answer[1]!r}, which is no number"
-    if what == "step" and (answer[1] is None or isinstance(answer[1], str)):
-        return f"its reward is {answer[1]!r}, which is no number"
-    return f"its observation is {error}"
+    if isinstance(error, WrongValueError):
+        return f"its observation is {error}"
+    if what == "step":
+        for name, value in zip(wanted[1:4], answer[1:4], strict=True):
+            if not isinstance(value, Number | np.generic) and not (isinstance(value, ndarray) and value.shape == ()):
+                return f"its {name} is {value!r}, which is no number"
+    return told(error)

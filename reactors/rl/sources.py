@@ -13,15 +13,22 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.layout import checked_length
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from reactors.rl.spaces import Space
 
 Maker: TypeAlias = Callable[[], Any]
 Source: TypeAlias = str | EnvSpec | Callable[..., Any]
 
 
+def is_row(env: Source | Sequence[Source]) -> TypeIs[Sequence[Source]]:
+    """Whether several environments are given in a list."""
+    return isinstance(env, list | tuple)
+
+
 def makers(env: Source | Sequence[Source], num_envs: int | None, kwargs: Mapping[str, Any], path: str) -> list[Maker]:
     """A function without arguments for each environment; ids are looked up here, where they are registered."""
-    if isinstance(env, Sequence) and not isinstance(env, str):
+    if is_row(env):
         if num_envs not in {None, len(env)}:
             raise ArgumentError(f"{path} is given {len(env)} environments and num_envs={num_envs}; leave num_envs out")
         made = [maker(each, kwargs, path) for each in env]
@@ -54,7 +61,7 @@ def maker(env: Source, kwargs: Mapping[str, Any], path: str) -> Maker:
 def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
     """Observation and action space, read from one that is made and closed."""
     try:
-        env = make()
+        env = getattr(make, "unrecorded", make)()  # of one that records, a look must leave nothing behind
     except Exception as error:
         raise ParameterError(
             f"{path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error}); mend "

@@ -23,6 +23,10 @@ Write: TypeAlias = Callable[[Any, int, Any], None]
 Read: TypeAlias = Callable[[Any], Any]
 
 
+class WrongValueError(ValueError):
+    """A value that is none of its space by form."""
+
+
 class Memory(NamedTuple):
     """Where values of a space lie: in arrays of this dtype and shape; both None for objects."""
 
@@ -66,7 +70,7 @@ def rows(where: Memory, n: int) -> Any:
 
 
 def writer(space: Space) -> Write:
-    """A function that puts a value of the space into row i of a block, and raises ValueError if it is none by form.
+    """A function that puts a value of the space into row i of a block; `WrongValueError`, if it is none by form.
 
     Values of the right shape are converted as NumPy's "same_kind" allows.
 
@@ -78,7 +82,7 @@ def writer(space: Space) -> Write:
     array([1., 2., 3.], dtype=float32)
     >>> put(block, 1, np.zeros(4))
     Traceback (most recent call last):
-    ValueError: an array of shape (4,) and dtype float64, which is not of shape (3,) and dtype float32
+    reactors.rl.spaces.WrongValueError: an array of shape (4,) and dtype float64, which is not of shape (3,) ...
     """
     where = memory(space)
     if where.dtype is None:
@@ -98,11 +102,14 @@ def _keep(block: Any, i: int, value: Any) -> None:
 
 def _array_writer(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Write:
     def write(block: Any, i: int, value: Any) -> None:
+        if value.__class__ is np.ndarray and value.dtype is dtype and value.shape == shape:
+            block[i] = value
+            return
         array = np.asarray(value)
         if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
             exact = array.astype(dtype) if array.shape == shape and not isinstance(value, np.ndarray) else None
             if exact is None or not np.array_equal(exact, array):  # Python numbers pass if they fit
-                raise ValueError(
+                raise WrongValueError(
                     f"an array of shape {array.shape} and dtype {array.dtype}, "
                     f"which is not of shape {shape} and dtype {dtype}"
                 )
@@ -117,9 +124,9 @@ def _number_writer(low: int, beyond: int) -> Write:
         try:
             number = index(value)
         except TypeError:
-            raise ValueError(f"{value!r}, of type {type(value).__name__}, which is no whole number") from None
+            raise WrongValueError(f"{value!r}, of type {type(value).__name__}, which is no whole number") from None
         if not low <= number < beyond:
-            raise ValueError(f"{number}, which is not in {low} to {beyond - 1}")
+            raise WrongValueError(f"{number}, which is not in {low} to {beyond - 1}")
         block[i] = number
 
     return write
@@ -129,12 +136,12 @@ def _mapping_writer(fields: list[tuple[Any, str, Write]]) -> Write:
     def write(block: Any, i: int, value: Any) -> None:
         try:
             if len(value) != len(fields):
-                raise ValueError(f"{len(value)} entries, which are not {len(fields)}")
+                raise WrongValueError(f"{len(value)} entries, which are not {len(fields)}")
             for key, name, put in fields:
                 put(block[name], i, value[key])
         except (KeyError, TypeError) as error:
             keys = ", ".join(name for _, name, _ in fields)
-            raise ValueError(f"{_brief(value)}, which is no mapping with the keys {keys} ({error!r})") from error
+            raise WrongValueError(f"{_brief(value)}, which is no mapping with the keys {keys} ({error!r})") from error
 
     return write
 
@@ -142,7 +149,7 @@ def _mapping_writer(fields: list[tuple[Any, str, Write]]) -> Write:
 def _tuple_writer(fields: list[tuple[str, Write]]) -> Write:
     def write(block: Any, i: int, value: Any) -> None:
         if not isinstance(value, tuple | list | np.ndarray) or len(value) != len(fields):
-            raise ValueError(f"{_brief(value)}, which is no tuple of {len(fields)}")
+            raise WrongValueError(f"{_brief(value)}, which is no tuple of {len(fields)}")
         for (name, put), part in zip(fields, value, strict=True):
             put(block[name], i, part)
 

@@ -26,6 +26,7 @@ from reactors.stepwise import Stepwise
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gymnasium.envs.registration import EnvSpec
     from numpy.typing import NDArray
 
     from reactors.rl.group import Infos
@@ -36,10 +37,13 @@ Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]
 class Lockstep(rx.Reactor):
     """The program behind a `VectorEnv`."""
 
-    def __init__(self, beat: Beat, rows: list[Rows]) -> None:
+    def __init__(self, beat: Beat, rows: list[Rows], *, asynchronous: bool) -> None:
         self.beat, self.rows = beat, rows
         rx.connect(beat.actions, [each.actions for each in rows], after=0, broadcast=True)
         rx.connect(beat.order, [each.order for each in rows], after=0, broadcast=True)
+        if asynchronous:
+            rx.connect(beat.one, [each.one for each in rows])
+            rx.connect([each.answer for each in rows], beat.answer, physical=True)
         for name in ("observations", "rewards", "ended", "infos", "reply"):
             rx.connect([getattr(each, name) for each in rows], getattr(beat, name))
 
@@ -52,7 +56,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     `step_wait`). What differs is that consecutive environments share a worker, of which there are as many as cores if
     nothing else is said; worker 0 is this thread, which steps its share in `step_wait`; and that with
     `on_error="restart"` an environment that raises in `step` is made anew and its episode truncated
-    (`infos["restarted"]` says why, `restarts` how often). `isolate` keeps environments out of this process.
+    (`infos["restarted"]` says why, `restarts` how often). `isolate` keeps environments out of this process. With
+    `asynchronous=True` environments can also be stepped one by one, by `send` and `recv`.
 
     `max_concurrency` is an upper bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
     mean nothing here, and a `worker` function is refused.
@@ -84,6 +89,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         on_error: Literal["raise", "restart"] = "raise",
         isolate: bool = False,
+        asynchronous: bool = False,
         context: str | None = None,
         daemon: bool = True,
         worker: Any = None,
@@ -107,17 +113,23 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         firsts = range(0, n, room)
         actions = _actions_form(self.action_space)
         self._plain, self._actions_shape = actions.get("dtype"), self.action_space.shape
-        beat = self._beat = Beat(len(firsts), room, n, self.single_observation_space, actions, copy=copy)
-        space, mode = self.single_observation_space, self.autoreset_mode
+        space = self.single_observation_space
+        beat = self._beat = Beat(len(firsts), room, n, space, actions, copy=copy, asynchronous=asynchronous)
+        mode = self.autoreset_mode
         restarting = on_error == "restart"
         groups = [Group(self.env_fns[i : i + room], i, room, space, mode, restarting=restarting) for i in firsts]
-        rows = [Rows(group, actions) for group in groups]
+        rows = [Rows(group, actions, asynchronous=asynchronous) for group in groups]
+        self._place = [i // room * room + i % room for i in range(n)]
         self._rows = rows
         self._state = AsyncState.DEFAULT
         self._overdue = False
+        self.asynchronous = asynchronous
+        self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
         first = 1 if isolate else 0
         where = {f"main.rows[{i}]": first + i for i in range(len(rows))}
-        self._run = Stepwise(Lockstep(beat, rows), workers=first + len(rows), placement=where)
+        self._run = Stepwise(
+            Lockstep(beat, rows, asynchronous=asynchronous), workers=first + len(rows), placement=where
+        )
         beat.pause = self._run.pause
         self._go_on()  # makes the environments
         self._check_spaces()
@@ -195,6 +207,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             error.add_note(self._where(error))
             raise
 
+    def _call(self) -> None:
+        """Send out what the beat has been given."""
+        if self.asynchronous:
+            self._beat.turn.schedule()
+        self._go_on()
+
     def _where(self, error: rx.WorkerDied) -> str:
         named = [rows for rows in self._rows if f"{rows.path}" in str(error)] or self._rows
         ranges = ", ".join(f"{rows.group.first} to {rows.group.own.stop - 1}" for rows in named)
@@ -208,14 +226,18 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 f"Calling `{name}` while waiting for a pending call to `{self._state.value}` to complete.",
                 str(self._state.value),
             )
+        if self._pending:
+            raise AlreadyPendingCallError(
+                f"Calling `{name}` while waiting for {len(self._pending)} environments that `send` has stepped", "send"
+            )
         if self._overdue:  # what timed out is over first, and nobody wants it any more
             self._go_on()
             self._overdue = False
         self._wanted = state
 
     def _sent(self) -> None:
-        """Send out what the beat has been given."""
-        self._go_on()
+        """A call is on its way."""
+        self._call()
         self._state = self._wanted
 
     def _wait(self, state: AsyncState, name: str, timeout: float | None) -> None:
@@ -232,7 +254,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _order(self, *order: Any) -> None:
         self._beat.next_order = order
-        self._go_on()
+        self._call()
         self._go_on()
 
     def _replies(self) -> list[Any]:
@@ -281,7 +303,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """One step of all environments: observations, rewards, terminations, truncations, infos."""
         self._begin(AsyncState.WAITING_STEP, "step")
         self._beat.next_actions, self._beat.at_once = self._checked(actions), True
-        self._go_on()
+        self._call()
         self._beat.at_once = False
         return self._stepped()
 
@@ -300,6 +322,67 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         beat = self._beat
         rewards, terminated, truncated = beat.latest
         return self._observations(), rewards, terminated, truncated, self._infos(beat.told) if beat.told else {}
+
+    def send(self, actions: Any, env_ids: Sequence[int] | NDArray[np.integer[Any]] | None = None) -> None:
+        """Send an action to each of some environments, or to all, which then step at their own pace.
+
+        Their answers are for `recv`; in which order they come is not reproducible. For `asynchronous=True` only.
+        """
+        self._assert_is_running()
+        if self._state is not AsyncState.DEFAULT:
+            raise AlreadyPendingCallError(
+                f"Calling `send` while waiting for a pending call to `{self._state.value}` to complete.",
+                str(self._state.value),
+            )
+        if not self.asynchronous:
+            raise rx.ArgumentError("send of rl.VectorEnv: it is made for lock-step; make it with asynchronous=True")
+        ids = list(range(self.num_envs)) if env_ids is None else [int(i) for i in env_ids]
+        for i in ids:
+            if not 0 <= i < self.num_envs:
+                raise ValueError(f"send to environment {i}; they are numbered from 0 to {self.num_envs - 1}")
+            if i in self._pending:
+                raise ValueError(f"send to environment {i}, which has not answered yet; receive its answer first")
+        if len(set(ids)) < len(ids):
+            raise ValueError(f"send names an environment twice: {ids}")
+        given = list(iterate(batch_space(self.single_action_space, len(ids)), actions))
+        if len(given) != len(ids):
+            raise ValueError(f"{len(given)} actions for {len(ids)} environments; give one to each")
+        self._beat.next_ones = dict(zip((self._place[i] for i in ids), given, strict=True))
+        self._pending.update(ids)
+        self._beat.wanted = 0
+        self._call()
+
+    def recv(self, batch_size: int | None = None, timeout: float | None = None) -> Step:
+        """The answers of the first `batch_size` environments that are ready, of those sent to; all, if none is said.
+
+        As `step` gives them, in the order in which they came; `infos["env_id"]` says which ones they are. Raises
+        `multiprocessing.TimeoutError` after `timeout` seconds, and nothing is lost then.
+        """
+        self._assert_is_running()
+        beat, n = self._beat, len(self._pending) if batch_size is None else batch_size
+        if not 0 < n <= len(self._pending):
+            raise NoAsyncCallError(
+                f"Calling `recv` for {n} answers while {len(self._pending)} are pending; `send` actions first", "send"
+            )
+        beat.wanted = n
+        while len(beat.ready) < n:
+            if not self._go_on(timeout):
+                raise multiprocessing.TimeoutError(f"The call to `recv` has timed out after {timeout} second(s).")
+        answers, beat.ready = beat.ready[:n], beat.ready[n:]
+        self._pending -= {answer.env_id for answer in answers}
+        infos: dict[str, Any] = {}
+        for at, answer in enumerate(answers):
+            for _, info in answer.infos:
+                infos = self._add_info(infos, info, at)
+        infos["env_id"] = np.array([answer.env_id for answer in answers])
+        rows = [answer.observations for answer in answers]
+        return (
+            self._batched(np.concatenate(rows) if isinstance(rows[0], np.ndarray) else [row[0] for row in rows]),
+            np.array([answer.reward for answer in answers]),
+            np.array([answer.terminated for answer in answers]),
+            np.array([answer.truncated for answer in answers]),
+            infos,
+        )
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute; the results, one for each."""
@@ -344,13 +427,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """A picture of every environment, as its render mode has it."""
         return self.call("render")
 
-    @property
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]  # as Gymnasium's own has it
+    @property  # type: ignore[misc]  # as AsyncVectorEnv has it
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The generators of the environments."""
         return self.get_attr("np_random")
 
     @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]  # likewise
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """The seeds of the environments."""
         return self.get_attr("np_random_seed")
 
@@ -389,11 +472,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return block
 
     def _observations(self) -> Any:
-        batch = self._beat.batch
+        return self._batched(self._beat.batch)
+
+    def _batched(self, batch: Any) -> Any:
         space = self.single_observation_space
         if isinstance(batch, list):
-            empty: Any = create_empty_array(space, n=self.num_envs, fn=np.zeros)
-            return concatenate(space, batch, empty)
+            room: Any = create_empty_array(space, n=len(batch), fn=np.zeros)
+            return concatenate(space, batch, room)
         return batch if batch.dtype.names is None else _unpacked(space, batch)
 
     def _infos(self, told: Infos) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from reactors_runtime.values import SequenceStore, Stores
 from reactors_runtime.virtual_sleep import virtual_sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
@@ -190,9 +190,7 @@ class Engine:
         for _ in self._steps(calls):
             pass
 
-    def steps(
-        self, bodies: Sequence[Callable[[], None]], late: Sequence[Callable[[], None] | None]
-    ) -> Iterator[bool]:
+    def steps(self, bodies: Sequence[Callable[[], None]], late: Sequence[Callable[[], None] | None]) -> Generator[bool]:
         """As `run`, but the caller's code runs in between.
 
         Yields True when a tag is over in which a reaction has asked for it by `pause`, and False now and then while
@@ -204,7 +202,7 @@ class Engine:
         """Have `steps` yield when this tag is over."""
         lib.rx_pause(self.core)
 
-    def _steps(self, calls: list[Any], *, watched: bool = False) -> Iterator[bool]:
+    def _steps(self, calls: list[Any], *, watched: bool = False) -> Generator[bool]:
         failure: BaseException | None = None
         code = lib.rx_start(self.core)
         if watched:

@@ -209,6 +209,14 @@ MUTATIONS: dict[str, tuple[str, str]] = {
     ),
     "updates of deadlines are forgotten": ("self.run.current.deadline = deadline", "pass"),
     # modes
+    "mode= of a reactor means nothing": (
+        "with mode or nullcontext():\n            return super",
+        "with nullcontext():\n            return super",
+    ),
+    "mode= of a bank means nothing": (
+        "with mode or nullcontext():\n        members",
+        "with nullcontext():\n        members",
+    ),
     "history resets": ("if by_reset:\n                    self.renew", "if True:\n                    self.renew"),
     "reset is history": ("if by_reset:\n                    self.renew", "if False:\n                    self.renew"),
     "all modes are active": ("return self.owner.current is self and is_active(self.owner.mode)", "return True"),

@@ -49,13 +49,13 @@ def working(seconds: float, deadline: int | str) -> Any:
 
 
 def test_a_deadline_is_missed_when_physical_time_is_beyond_it_and_not_when_it_is_at_it() -> None:
-    """Strict inequality: t + D itself is in time."""
+    """Deadlines 1: the handler runs instead if physical time is beyond t + D, strictly; t + D itself is in time."""
     assert trace(working(200e-9, 200), clock=sleepy, ways=TOGETHER, timeout=0) == {"main": [(0, 0, "in time", 200)]}
     assert trace(working(201e-9, 200), clock=sleepy, ways=TOGETHER, timeout=0) == {"main": [(0, 0, "late", 201, True)]}
 
 
 def test_what_the_handler_sets_is_seen() -> None:
-    """The handler has the triggers and effects of the reaction, which does not run."""
+    """Deadlines 2: the handler has the triggers and effects of the reaction, which does not run."""
     found = trace(working(500e-9, 100), clock=sleepy, ways=TOGETHER, timeout=1000)
     assert found == {
         "main": [
@@ -67,12 +67,12 @@ def test_what_the_handler_sets_is_seen() -> None:
 
 
 def test_a_deadline_of_zero_is_always_missed() -> None:
-    """Even where no time has passed."""
+    """Deadlines 1: D = 0 is missed even where no time has passed."""
     assert trace(working(0, 0), clock=idle, timeout=0) == {"main": [(0, 0, "late", 0, True)]}
 
 
 def test_a_deadline_may_be_a_parameter() -> None:
-    """D may be a parameter."""
+    """Deadlines 3: D may be a parameter."""
     assert trace(working(300e-9, "patience"), clock=sleepy, ways=TOGETHER, timeout=0) == {
         "main": [(0, 0, "in time", 300)]
     }
@@ -82,7 +82,7 @@ def test_a_deadline_may_be_a_parameter() -> None:
 
 
 def test_lateness_is_kept_until_there_is_time_to_catch_up() -> None:
-    """No tag is skipped; tags that should have been over begin at once."""
+    """Deadlines 1, tags 5, timers 3: no tag is skipped; tags that should have been over begin at once, and are late."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -102,7 +102,7 @@ def test_lateness_is_kept_until_there_is_time_to_catch_up() -> None:
 
 
 def test_check_deadline_looks_again_while_the_reaction_runs() -> None:
-    """Beyond t + D, or never where there is no deadline."""
+    """Deadlines 4: true beyond t + D, never where there is no deadline."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -130,7 +130,7 @@ def test_check_deadline_looks_again_while_the_reaction_runs() -> None:
 
 
 def test_update_deadline_changes_it_from_now_on() -> None:
-    """For check_deadline at once, and for the next executions."""
+    """Deadlines 5: for check_deadline at once, and for the next executions."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -165,7 +165,7 @@ def test_update_deadline_changes_it_from_now_on() -> None:
 
 
 def test_what_must_run_before_a_reaction_with_a_deadline_inherits_it() -> None:
-    """It runs before what has none, however late that was declared."""
+    """Deadlines 6, 7: it runs before what has none, however late that was declared."""
 
     class Source(rx.Reactor):
         out = rx.Output(int)
@@ -212,7 +212,10 @@ def test_what_must_run_before_a_reaction_with_a_deadline_inherits_it() -> None:
 
 
 def test_what_a_handler_sets_travels_within_the_tag_and_what_it_does_not_set_triggers_nothing() -> None:
-    """Downstream nobody knows which of the two has run; nor does a reaction declared below run in its place."""
+    """Deadlines 2: downstream nobody knows which of the two has run.
+
+    Nor does a reaction declared below run in its place.
+    """
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -269,7 +272,10 @@ def test_what_a_handler_sets_travels_within_the_tag_and_what_it_does_not_set_tri
 
 
 def test_each_instance_has_a_deadline_of_its_own() -> None:
-    """By parameter, also in a bank; only the member that leads to a deadline inherits it, not its siblings."""
+    """Deadlines 3, 6: by parameter, also in a bank.
+
+    Only the member that leads to a deadline inherits it, not its siblings.
+    """
 
     class Stage(rx.Reactor):
         inp, out = rx.Input(int), rx.Output(int)

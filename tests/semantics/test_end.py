@@ -7,12 +7,14 @@ import pytest
 
 import reactors as real
 from tests.semantics.alone import trace_alone
-from tests.ways import note, trace
+from tests.ways import TOGETHER, Way, note, trace
 
 Program = Callable[[Any], Any]
 
 
 def test_startup_and_a_timer_without_offset_fire_together_in_the_order_of_declaration() -> None:
+    """The end 1: startup fires once, at (0, 0), at one tag with timers of offset 0."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             tick = rx.Timer()
@@ -31,7 +33,7 @@ def test_startup_and_a_timer_without_offset_fire_together_in_the_order_of_declar
 
 
 def test_a_startup_reaction_sees_what_another_reactor_sets_at_startup() -> None:
-    """Reading the port, without being triggered by it, is enough for the order."""
+    """The end 2: reading the port, without being triggered by it, is enough for the order."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -88,7 +90,7 @@ def clocks(periods: tuple[int, ...], stop_at: tuple[int, ...] = ()) -> Program:
 
 
 def test_a_timeout_is_inclusive() -> None:
-    """Events at exactly the timeout happen, and shutdown with them; there is no microstep after it."""
+    """The end 4, one tag 8: events at exactly the timeout happen, and shutdown with them; no microstep follows."""
     assert trace(clocks((2, 3)), timeout=6) == {
         "main.every_2": [(0, 0, "tick"), (2, 0, "tick"), (4, 0, "tick"), (6, 0, "tick"), (6, 0, "end")],
         "main.every_3": [(0, 0, "tick"), (3, 0, "tick"), (6, 0, "tick"), (6, 0, "end")],
@@ -96,15 +98,18 @@ def test_a_timeout_is_inclusive() -> None:
 
 
 def test_a_timeout_ends_a_program_also_where_nothing_else_happens() -> None:
+    """The end 4: the stop tag is (timeout, 0), whatever else is due."""
     assert trace(clocks((4,)), timeout=6) == {"main.every_4": [(0, 0, "tick"), (4, 0, "tick"), (6, 0, "end")]}
 
 
 def test_a_timeout_of_zero_is_zero() -> None:
-    """Startup and shutdown share the only tag (row 24 of the bad programs)."""
+    """The end 4: startup and shutdown share the only tag (row 24 of the bad programs)."""
     assert trace(clocks((4,)), timeout=0) == {"main.every_4": [(0, 0, "tick"), (0, 0, "end")]}
 
 
 def test_what_is_set_with_shutdown_travels_but_what_is_scheduled_does_not() -> None:
+    """The end 3: outputs of shutdown reactions arrive at the stop tag; beyond it there is nothing."""
+
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
             out = rx.Output(str)
@@ -142,7 +147,7 @@ def test_what_is_set_with_shutdown_travels_but_what_is_scheduled_does_not() -> N
 
 
 def test_a_stop_takes_effect_at_the_next_microstep_everywhere() -> None:
-    """The tag of the request is finished first."""
+    """The end 5: the tag of the request is finished first, by all reactors."""
     assert trace(clocks((2, 5), stop_at=(4,))) == {
         "main.every_2": [(0, 0, "tick"), (2, 0, "tick"), (4, 0, "tick"), (4, 1, "end")],
         "main.every_5": [(0, 0, "tick"), (4, 1, "end")],
@@ -150,17 +155,19 @@ def test_a_stop_takes_effect_at_the_next_microstep_everywhere() -> None:
 
 
 def test_of_several_requests_to_stop_the_earliest_counts() -> None:
+    """The end 6: the stop tag only ever moves to an earlier one."""
     assert trace(clocks((3,), stop_at=(5, 4, 9))) == {"main.every_3": [(0, 0, "tick"), (3, 0, "tick"), (4, 1, "end")]}
 
 
 def test_a_request_does_not_put_off_the_timeout() -> None:
+    """The end 6: a request whose stop tag lies beyond the timeout has no effect."""
     assert trace(clocks((3,), stop_at=(8,)), timeout=8) == {
         "main.every_3": [(0, 0, "tick"), (3, 0, "tick"), (6, 0, "tick"), (8, 0, "end")]
     }
 
 
 def test_what_is_due_at_the_stop_tag_happens_there() -> None:
-    """Events scheduled without a delay in the tag of the request meet the shutdown; theirs are dropped."""
+    """The end 3, 5: events scheduled without a delay in the tag of the request meet the shutdown."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -189,6 +196,8 @@ def test_what_is_due_at_the_stop_tag_happens_there() -> None:
 
 
 def test_asking_to_stop_during_shutdown_changes_nothing() -> None:
+    """The end 6: what is asked for at the stop tag comes too late."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             @rx.reaction(rx.startup, rx.shutdown, effects=rx.stop)
@@ -202,6 +211,8 @@ def test_asking_to_stop_during_shutdown_changes_nothing() -> None:
 
 
 def test_a_stop_may_be_declared_to_take_effect_later() -> None:
+    """The end 5: with `rx.stop.after(d)` the stop tag is that of a delay of d; a rule of our own."""
+
     def program(rx: Any) -> Any:
         class Stopper(rx.Reactor):
             alarm = rx.Timer(2, 2)
@@ -235,6 +246,8 @@ def test_a_stop_may_be_declared_to_take_effect_later() -> None:
 
 
 def test_with_nothing_left_to_do_a_program_ends_a_microstep_after_its_last_tag() -> None:
+    """The end 7: a program starves when no event is pending anywhere, and (t, m + 1) is its stop tag."""
+
     def program(rx: Any) -> Any:
         class One(rx.Reactor):
             late = rx.Timer(5)
@@ -269,6 +282,8 @@ def test_with_nothing_left_to_do_a_program_ends_a_microstep_after_its_last_tag()
 
 @pytest.mark.parametrize(("keepalive", "end"), [(False, (0, 1)), (True, (7, 0))])
 def test_keepalive_waits_for_the_timeout_where_a_program_would_starve(keepalive: bool, end: tuple[int, int]) -> None:
+    """The end 8: keepalive switches starvation off."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             @rx.reaction(rx.startup)
@@ -285,7 +300,7 @@ def test_keepalive_waits_for_the_timeout_where_a_program_would_starve(keepalive:
 
 
 def test_an_event_beyond_the_end_keeps_a_program_from_starving() -> None:
-    """It is pending although it will never happen: the program ends at the stop tag, not before."""
+    """The end 7: it is pending although it will never happen: the program ends at the stop tag, not before."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -305,7 +320,10 @@ def test_an_event_beyond_the_end_keeps_a_program_from_starving() -> None:
 
 
 def test_a_program_starves_before_its_timeout() -> None:
-    """A microstep after its last tag, also where that has a microstep; messages on their way are still to come."""
+    """The end 7: a microstep after its last tag, also where that has a microstep.
+
+    Messages on their way are still to come.
+    """
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -349,7 +367,7 @@ def test_a_program_starves_before_its_timeout() -> None:
 
 
 def test_a_physical_action_keeps_a_program_alive_unless_it_is_told_otherwise() -> None:
-    """Nobody may have scheduled it yet; a physical connection alone does not wait for anything."""
+    """The end 8: nobody may have scheduled it yet; a physical connection alone does not wait for anything."""
 
     class Main(real.Reactor):
         bell = real.PhysicalAction()
@@ -386,7 +404,7 @@ def test_a_physical_action_keeps_a_program_alive_unless_it_is_told_otherwise() -
 
 
 def test_to_ask_twice_to_stop_is_to_ask_once() -> None:
-    """In one reaction, in two of one tag, and again at the stop tag: nothing moves it."""
+    """The end 6: in one reaction, in two of one tag, and again at the stop tag: nothing moves it."""
 
     def program(rx: Any) -> Any:
         class Stopper(rx.Reactor):
@@ -415,7 +433,7 @@ def test_to_ask_twice_to_stop_is_to_ask_once() -> None:
 
 
 def test_of_a_later_stop_and_one_at_once_the_earlier_counts() -> None:
-    """Whichever was asked for first; and a stop that was asked for never ends a program after its timeout."""
+    """The end 6: whichever was asked for first; and a stop never ends a program after its timeout."""
 
     def program(rx: Any) -> Any:
         class Stopper(rx.Reactor):
@@ -445,7 +463,7 @@ def test_of_a_later_stop_and_one_at_once_the_earlier_counts() -> None:
 
 
 def test_a_stop_at_a_microstep_is_one_microstep_later() -> None:
-    """At (2, 2) it is asked for, at (2, 3) the program ends; what was due at 3 never happens."""
+    """The end 5: at (2, 2) it is asked for, at (2, 3) the program ends; what was due at 3 never happens."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -468,7 +486,7 @@ def test_a_stop_at_a_microstep_is_one_microstep_later() -> None:
 
 
 def test_shutdown_reactions_are_ordered_with_the_others_of_their_tag() -> None:
-    """By declaration in one reactor, and by ports between reactors, of which some only read."""
+    """The end 3, one tag 3: by declaration in one reactor, and by ports between reactors, of which some only read."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -500,7 +518,10 @@ def test_shutdown_reactions_are_ordered_with_the_others_of_their_tag() -> None:
 
 
 def test_startup_and_shutdown_share_the_only_tag_of_a_timeout_of_zero() -> None:
-    """One reaction with both triggers runs once; values set there arrive, actions and delayed messages do not."""
+    """The end 4: one reaction with both triggers runs once.
+
+    Values set there arrive, actions and delayed messages do not.
+    """
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -532,3 +553,31 @@ def test_startup_and_shutdown_share_the_only_tag_of_a_timeout_of_zero() -> None:
         return Main()
 
     assert trace(program, timeout=0) == {"main.source": [(0, 0, "both")], "main.sink": [(0, 0, 1, None)]}
+
+
+@pytest.mark.parametrize("way", TOGETHER, ids=str)
+def test_an_exception_ends_the_program_with_its_shutdown_reactions(way: Way) -> None:
+    """The end 9: what else was to happen at its tag does not; shutdown follows a microstep later, then the error."""
+
+    class Main(real.Reactor):
+        tick = real.Timer(0, 2)
+
+        @real.reaction(tick)
+        def go(self) -> None:
+            note(self, "go")
+            if self.tag.time == 2:
+                raise ValueError("enough")
+
+        @real.reaction(tick)
+        def follow(self) -> None:
+            note(self, "follow")
+
+        @real.reaction(real.shutdown)
+        def end(self) -> None:
+            note(self, "end")
+
+    main = Main()
+    with pytest.raises(real.ReactionError, match=r"main.go at 2 ns raised ValueError: enough") as caught:
+        way.run(main, ["main"])
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert main.log == [(0, 0, "go"), (0, 0, "follow"), (2, 0, "go"), (2, 1, "end")]  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from tests.ways import TOGETHER, note, trace
 
 
 def test_reactions_of_bases_come_first_along_the_whole_chain() -> None:
-    """Whether they are triggered by what is declared here or there; each class adds ports of its own."""
+    """Classes 5: whether they are triggered by what is declared here or there; each class adds ports of its own."""
 
     def program(rx: Any) -> Any:
         class Grandparent(rx.Reactor):
@@ -74,7 +74,7 @@ def test_reactions_of_bases_come_first_along_the_whole_chain() -> None:
 
 
 def test_of_several_bases_the_left_one_comes_first() -> None:
-    """Each base with its own bases before it; then the class itself."""
+    """Classes 5: each base with its own bases before it; then the class itself."""
 
     def program() -> Any:
         rx = real
@@ -109,7 +109,7 @@ def test_of_several_bases_the_left_one_comes_first() -> None:
 
 
 def test_a_base_that_is_inherited_twice_is_there_once() -> None:
-    """A diamond: one input, one timer and one run of each reaction, deepest first and then left to right."""
+    """Classes 5: a diamond: one input, one timer and one run of each reaction, deepest first and then left to right."""
 
     def program() -> Any:
         rx = real
@@ -180,7 +180,7 @@ def test_a_base_that_is_inherited_twice_is_there_once() -> None:
 
 
 def test_a_class_may_have_another_default_for_a_parameter_of_its_base() -> None:
-    """Which the reactions of the base go by; and an instance may have yet another value."""
+    """Classes 1, 5: which the reactions of the base go by; and an instance may have yet another value."""
 
     def program(rx: Any) -> Any:
         class Base(rx.Reactor):
@@ -213,7 +213,7 @@ def test_a_class_may_have_another_default_for_a_parameter_of_its_base() -> None:
 
 
 def test_what_a_base_contains_and_connects_is_inherited() -> None:
-    """A subclass may go on from there: it reads what the contained reactor of its base sends."""
+    """Classes 5: a subclass may go on from there: it reads what the contained reactor of its base sends."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
@@ -257,7 +257,7 @@ def test_what_a_base_contains_and_connects_is_inherited() -> None:
 
 
 def test_modes_of_a_base_are_inherited() -> None:
-    """A subclass adds reactions to them, which come after those of the base."""
+    """Classes 5: a subclass adds reactions to them, which come after those of the base."""
 
     def program(rx: Any) -> Any:
         class Base(rx.Reactor):
@@ -287,7 +287,7 @@ def test_modes_of_a_base_are_inherited() -> None:
 
 
 def test_state_belongs_to_the_instance_and_may_begin_with_a_parameter() -> None:
-    """Two instances of one class share nothing, not even a list that both were given the same way."""
+    """Classes 2, 3: two instances of one class share nothing, not even a list that both were given the same way."""
 
     def program(rx: Any) -> Any:
         class Counter(rx.Reactor):
@@ -317,7 +317,7 @@ def test_state_belongs_to_the_instance_and_may_begin_with_a_parameter() -> None:
 
 
 def test_parameters_are_handed_down_the_hierarchy() -> None:
-    """Under other names, computed with, or left at their defaults."""
+    """Classes 1: under other names, computed with, or left at their defaults."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
@@ -346,7 +346,10 @@ def test_parameters_are_handed_down_the_hierarchy() -> None:
 
 
 def test_all_durations_may_be_parameters() -> None:
-    """Of timers, actions, their spacing, and connections; a subclass that changes the parameter changes them all."""
+    """Classes 4, timers 5: of timers, actions, their spacing, and connections.
+
+    A subclass that changes the parameter changes them all.
+    """
 
     def program() -> Any:
         rx = real
@@ -384,6 +387,8 @@ def test_all_durations_may_be_parameters() -> None:
 
 
 def test_methods_may_call_themselves_and_take_ports() -> None:
+    """Classes 6: methods are Python's: they may recurse, and take ports as arguments."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             out, again = rx.Output(int), rx.LogicalAction(int)

@@ -72,7 +72,10 @@ def switching(how: str) -> Any:
 
 
 def test_history_goes_on_where_the_mode_was_left() -> None:
-    """Timers, actions and messages wait with what is left of their delay; startup once; shutdown if ever entered."""
+    """Modes 6, 7, 10, 11: timers, actions and messages wait with what is left of their delay; startup once.
+
+    Shutdown if ever entered.
+    """
     assert trace(switching("history"), timeout=25) == {
         "main": [(10, 0, "to two"), (20, 0, "to one")],
         "main.first": [
@@ -101,7 +104,7 @@ def test_history_goes_on_where_the_mode_was_left() -> None:
 
 
 def test_reset_begins_anew() -> None:
-    """What was pending is gone, timers begin at their offsets, and reset reactions run, also the first time."""
+    """Modes 8, 10, one tag 4: what was pending is gone, timers begin at their offsets, reset reactions run."""
     assert trace(switching("reset"), timeout=25) == {
         "main": [(10, 0, "to two"), (20, 0, "to one")],
         "main.first": [
@@ -130,7 +133,10 @@ def test_reset_begins_anew() -> None:
 
 
 def test_a_transition_takes_effect_when_the_tag_is_over() -> None:
-    """The old mode's other reactions still run; of several modes set, the last counts; a zero timer fires at once."""
+    """Modes 3, 4, 5, one tag 7: the old mode's other reactions still run; of several modes set, the last counts.
+
+    A zero timer fires at once.
+    """
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -165,7 +171,7 @@ def test_a_transition_takes_effect_when_the_tag_is_over() -> None:
 
 
 def test_state_is_renewed_by_reset_and_kept_by_history() -> None:
-    """Of the mode, and of reactors inside of it; plain attributes keep their values."""
+    """Modes 8, 14: state of the mode, and of reactors inside of it; plain attributes keep their values."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
@@ -225,8 +231,94 @@ def test_state_is_renewed_by_reset_and_kept_by_history() -> None:
     }
 
 
+def test_a_contained_reactor_is_put_into_a_mode_by_with_or_by_an_argument() -> None:
+    """Modes 1: a mode holds instances: `with mode:` around them, or mode=..., are the same; the argument wins."""
+
+    def program(rx: Any) -> Any:
+        class Inner(rx.Reactor):
+            tick = rx.Timer(1, 2)
+
+            @rx.reaction(tick)
+            def go(self) -> None:
+                note(self)
+
+        class Outer(rx.Reactor):
+            tick = rx.Timer(0, 2)
+
+            def __init__(self, n: int = 0, *, depth: int = 1) -> None:
+                self.n = n
+                self.inner = Outer(n, depth=depth - 1) if depth else Inner()
+
+            @rx.reaction(tick)
+            def go(self) -> None:
+                note(self, self.n)
+
+        class Main(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+            turn = rx.Timer(4)
+
+            def __init__(self) -> None:
+                with self.b:
+                    self.by_with = Outer(1)
+                    self.by_argument = Outer(2, mode=self.a)  # pyright: ignore[reportCallIssue]
+                    self.bank = rx.bank(2, Inner, mode=self.a)
+                self.outside = Outer(3, depth=0, mode=None)  # pyright: ignore[reportCallIssue]
+
+            @rx.reaction(turn, effects=b)
+            def go(self) -> None:
+                self.b.set()
+
+        return Main()
+
+    in_a, in_b = [(0, 0), (2, 0), (4, 0)], [(4, 1), (6, 0)]
+    assert trace(program, timeout=6) == {
+        "main.by_with": [(*tag, 1) for tag in in_b],
+        "main.by_with.inner": [(*tag, 1) for tag in in_b],
+        "main.by_with.inner.inner": [(5, 0)],
+        "main.by_argument": [(*tag, 2) for tag in in_a],
+        "main.by_argument.inner": [(*tag, 2) for tag in in_a],
+        "main.by_argument.inner.inner": [(1, 0), (3, 0)],
+        "main.bank[0]": [(1, 0), (3, 0)],
+        "main.bank[1]": [(1, 0), (3, 0)],
+        "main.outside": [(0, 0, 3), (2, 0, 3), (4, 0, 3), (6, 0, 3)],
+        "main.outside.inner": [(1, 0), (3, 0), (5, 0)],
+    }
+
+
+def test_a_parameter_named_mode_is_the_reactors_own() -> None:
+    """Modes 1: `mode=` is taken away from the arguments of a reactor, unless its __init__ has that parameter."""
+
+    class Env(rx.Reactor):
+        def __init__(self, mode: str = "human") -> None:
+            self.how = mode
+
+    class Atari(Env):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+
+    class Plain(rx.Reactor):
+        def __init__(self, **options: Any) -> None:
+            self.options = options
+
+    class Main(rx.Reactor):
+        on = rx.Mode(initial=True)
+
+        def __init__(self) -> None:
+            self.envs = [Env(mode="rgb"), Atari(mode="depth"), *rx.bank(1, Env, mode=lambda i: f"bank {i}")]
+            self.plain = Plain(mode=self.on, other=1)
+            self.bank = rx.bank(2, Plain, mode=lambda i: [self.on, None][i])
+            self.empty = rx.Reactor(mode=self.on)
+
+    main = Main()
+    assert [env.how for env in main.envs] == ["rgb", "depth", "bank 0"]
+    assert [plain.options for plain in (main.plain, *main.bank)] == [{"other": 1}, {}, {}]
+    rx.Graph(main)
+    in_it = [main.plain, main.bank[0], main.empty]
+    assert [child._mode for child in (*in_it, main.bank[1], *main.envs)] == [main.on] * 3 + [None] * 4
+
+
 def test_modes_inside_of_modes() -> None:
-    """Inactive if any mode around is; a reset sends contained modal reactors to their initial mode."""
+    """Modes 2, 8: inactive if any mode around is; a reset sends contained modal reactors to their initial mode."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
@@ -286,7 +378,7 @@ def test_modes_inside_of_modes() -> None:
 
 
 def test_a_self_transition_renews_what_is_pending() -> None:
-    """By reset, also what the active mode itself had scheduled."""
+    """Modes 12: by reset, also what the active mode itself had scheduled."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -326,7 +418,7 @@ def test_a_self_transition_renews_what_is_pending() -> None:
 
 
 def test_connections_of_modes_share_a_port() -> None:
-    """Each carries something while its mode is active; and so may a reaction of a mode."""
+    """Modes 2, ports 9: each carries something while its mode is active; and so may a reaction of a mode."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -384,7 +476,7 @@ def test_connections_of_modes_share_a_port() -> None:
 
 
 def test_startup_of_a_mode_happens_once() -> None:
-    """At its first activation, however it is entered; shutdown only of modes that were entered."""
+    """Modes 10, 11: at its first activation, however it is entered; shutdown only of modes that were entered."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -416,7 +508,7 @@ def test_startup_of_a_mode_happens_once() -> None:
 
 
 def test_reactions_of_different_modes_are_in_no_order() -> None:
-    """So they cannot be in a causality cycle with each other."""
+    """Precedence 7: so they cannot be in a causality cycle with each other."""
 
     class Echo(rx.Reactor):
         inp, out = rx.Input(int), rx.Output(int)
@@ -444,7 +536,7 @@ def test_reactions_of_different_modes_are_in_no_order() -> None:
 
 
 def test_what_is_wrong_with_modes() -> None:
-    """Each error names the mode, and what to do."""
+    """Modes 1: exactly one is initial, and all are of one reactor; each error names it, and what to do."""
 
     class Bare(rx.Reactor):
         a, b = rx.Mode(), rx.Mode()
@@ -481,6 +573,23 @@ def test_what_is_wrong_with_modes() -> None:
 
     with pytest.raises(rx.WiringError, match=r"two sources"):
         rx.Graph(Two())
+
+    class Misled(rx.Reactor):
+        def __init__(self, given: Any) -> None:
+            self.child = Listener(mode=given)
+
+    with pytest.raises(
+        rx.ArgumentError, match=r"Listener \(.*test_modes.py:\d+\): mode is 'on', of type str; it has to be an rx.Mode"
+    ):
+        Misled("on")
+    with pytest.raises(
+        rx.ArgumentError, match=r"rx.bank \(.*test_modes.py:\d+\): mode is 3, of type int; it has to be an rx.Mode, for"
+    ):
+        rx.bank(2, Listener, mode=3)
+    with pytest.raises(
+        rx.DeclarationError, match=r"main.child \(made at .*\) is put into .*, which is no mode of main"
+    ):
+        rx.Graph(Misled(Bare().a))
 
     class Late(rx.Reactor):
         def __init__(self) -> None:
@@ -559,7 +668,7 @@ class Resetting(rx.Reactor):
 
 
 def test_reactions_run_in_textual_order_in_modes_and_outside_of_them() -> None:
-    """Those of the mode that is current, mixed with those of the reactor as they were declared."""
+    """Modes 13: those of the mode that is current, mixed with those of the reactor as they were declared."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -608,7 +717,10 @@ def test_reactions_run_in_textual_order_in_modes_and_outside_of_them() -> None:
 
 
 def test_what_is_due_at_the_tag_of_a_switch_still_happens_before_it() -> None:
-    """And what was to come a microstep later comes, by history, a microstep after the mode is entered again."""
+    """Modes 7, 9: the mode is left when the tag is over.
+
+    What was to come a microstep later comes, by history, a microstep after the mode is entered again.
+    """
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -648,7 +760,7 @@ def test_what_is_due_at_the_tag_of_a_switch_still_happens_before_it() -> None:
 
 
 def test_a_transition_at_the_last_tag_enters_nothing() -> None:
-    """The mode was never in force: neither its startup nor its shutdown happens. With a tag more, both do."""
+    """Modes 11: the mode was never in force: neither its startup nor its shutdown happens. With a tag more, both do."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -675,7 +787,7 @@ def test_a_transition_at_the_last_tag_enters_nothing() -> None:
 
 
 def test_no_tag_comes_after_a_transition_that_needs_none() -> None:
-    """The new mode has nothing to do at once: the program starves a microstep after the switch."""
+    """Modes 5: the new mode has nothing to do at once: the program starves a microstep after the switch."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -699,7 +811,10 @@ def test_no_tag_comes_after_a_transition_that_needs_none() -> None:
 
 
 def test_banks_and_multiports_in_modes() -> None:
-    """Each member counts while its mode is current; the connections of the modes share the multiport of the reactor."""
+    """Modes 16: each member counts while its mode is current.
+
+    The connections of the modes share the multiport of the reactor.
+    """
 
     def program(rx: Any) -> Any:
         class Member(rx.Reactor):
@@ -749,7 +864,7 @@ def test_banks_and_multiports_in_modes() -> None:
 
 
 def test_a_reset_forgets_the_spacing_of_actions_and_history_does_not() -> None:
-    """By history, an event has to keep its distance from one that waits with the mode."""
+    """Modes 7, 8: by history, an event has to keep its distance from one that waits with the mode."""
 
     def switching(how: str) -> Any:
         def program(rx: Any) -> Any:
@@ -785,3 +900,125 @@ def test_a_reset_forgets_the_spacing_of_actions_and_history_does_not() -> None:
 
     assert trace(switching("reset")) == {"main": [(7, 0, "second")]}
     assert trace(switching("history")) == {"main": [(10, 0, "first"), (20, 0, "second")]}
+
+
+def test_three_levels_of_modes_each_have_a_time_of_their_own() -> None:
+    """Modes 2, 6, 7, 8: a timer three modes deep stands still while any of them is not current, and goes on by history.
+
+    A reset of the outermost begins all three anew.
+    """
+
+    def program(rx: Any) -> Any:
+        class Leaf(rx.Reactor):
+            tick = rx.Timer(1, 3)
+
+            @rx.reaction(tick)
+            def go(self) -> None:
+                note(self)
+
+        class Level(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+
+            def __init__(self, *times: int) -> None:
+                self.leave, self.back = rx.Timer(times[0]), rx.Timer(times[1])
+                with self.on:
+                    self.inner = Level(*times[2:]) if times[2:] else Leaf()
+                self.add_reaction(self.leave, self.go, effects=self.off)
+                self.add_reaction(self.back, self.come, effects=self.on.history)
+
+            def go(self) -> None:
+                note(self, "off")
+                self.off.set()
+
+            def come(self) -> None:
+                note(self, "on")
+                self.on.set()
+
+        class Main(rx.Reactor):
+            only, anew = rx.Mode(initial=True), rx.Timer(25)
+
+            def __init__(self) -> None:
+                with self.only:
+                    self.levels = Level(8, 12, 6, 9, 2, 4)
+
+            @rx.reaction(anew, effects=only)
+            def restart(self) -> None:
+                self.only.set()
+
+        return Main()
+
+    found = trace(program, timeout=34)
+    assert found == {
+        "main.levels": [(8, 0, "off"), (12, 0, "on"), (33, 0, "off")],
+        "main.levels.inner": [(6, 0, "off"), (13, 0, "on"), (31, 0, "off")],
+        "main.levels.inner.inner": [(2, 0, "off"), (4, 0, "on"), (27, 0, "off"), (29, 0, "on")],
+        "main.levels.inner.inner.inner": [(t, 0) for t in (1, 6, 16, 19, 22, 25, 26, 31)],
+    }
+
+
+def test_what_comes_from_outside_waits_with_its_mode() -> None:
+    """Modes 6, 7, 8: so do pending events of physical actions and messages over physical connections.
+
+    By history they come with what was left of their delay, by reset never. What comes while it is not current, nobody
+    hears.
+    """
+
+    def switching(how: str) -> Any:
+        def program(rx: Any) -> Any:
+            class Source(rx.Reactor):
+                tick, out = rx.Timer(5, 20), rx.Output(int)
+
+                @rx.reaction(tick, effects=out)
+                def go(self) -> None:
+                    self.out.set(self.tag.time)
+
+            class Sink(rx.Reactor):
+                inp = rx.Input(int)
+
+                @rx.reaction(inp)
+                def hear(self) -> None:
+                    note(self, self.inp.value)
+
+            class Main(rx.Reactor):
+                on, off = rx.Mode(initial=True), rx.Mode()
+                leave, back = rx.Timer(10), rx.Timer(20)
+                with on:
+                    bell, slow = rx.PhysicalAction(int), rx.PhysicalAction(int, min_delay=7)
+
+                    @rx.reaction(bell, slow)
+                    def hear(self) -> None:
+                        note(self, self.bell.value, self.slow.value)
+
+                def __init__(self) -> None:
+                    self.source, self.sink = Source(), Sink()
+                    rx.connect(self.source.out, self.sink.inp, physical=True, after=7, mode=self.on)
+
+                @rx.reaction(leave, effects=off)
+                def go(self) -> None:
+                    self.off.set()
+
+                @rx.reaction(back, effects=getattr(on, how))
+                def come(self) -> None:
+                    self.on.set()
+
+            return Main()
+
+        return program
+
+    def clock(rx: Any, main: Any) -> Any:
+        made = rx.VirtualClock()
+        for when in (2, 5, 15, 25):
+            made.at(when, main.bell, when)
+            made.at(when, main.slow, when)
+        return made
+
+    before = [(2, 0, 2, None), (5, 0, 5, None), (9, 0, None, 2)]
+    after = [(25, 0, 25, None), (32, 0, None, 25)]
+    assert trace(switching("history"), clock=clock, timeout=40) == {
+        "main": [*before, (22, 0, None, 5), *after],
+        "main.sink": [(22, 0, 5), (32, 0, 25)],
+    }
+    assert trace(switching("reset"), clock=clock, timeout=40) == {
+        "main": [*before, *after],
+        "main.sink": [(32, 0, 25)],
+    }

@@ -47,7 +47,7 @@ def cells(rx: Any) -> Any:
 
 
 def test_any_channel_triggers_once_and_the_others_are_absent() -> None:
-    """`present` lists those that are there, ascending, whatever the order in which they were set."""
+    """Wiring 1, 11: `present` lists those that are there, ascending, whatever the order in which they were set."""
 
     def program(rx: Any) -> Any:
         class Row(rx.Reactor):
@@ -74,6 +74,8 @@ def test_any_channel_triggers_once_and_the_others_are_absent() -> None:
 
 
 def test_the_block_of_a_typed_multiport_holds_all_channels_and_zeros_for_the_absent() -> None:
+    """Wiring 1: all channels are one array; a rule of our own."""
+
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
             out = rx.Output(shape=(2,), dtype="i4")
@@ -109,7 +111,7 @@ def test_the_block_of_a_typed_multiport_holds_all_channels_and_zeros_for_the_abs
 
 
 def test_the_members_of_a_bank_know_their_index() -> None:
-    """And a reactor outside of banks has index 0."""
+    """Wiring 2: 0 to n - 1; and a reactor outside of banks has index 0."""
 
     def program(rx: Any) -> Any:
         class Member(rx.Reactor):
@@ -132,6 +134,8 @@ def test_the_members_of_a_bank_know_their_index() -> None:
 
 
 def test_the_ports_of_a_bank_come_member_by_member() -> None:
+    """Wiring 4: bank-major: all channels of the first member, then those of the second."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             def __init__(self) -> None:
@@ -151,7 +155,7 @@ def test_the_ports_of_a_bank_come_member_by_member() -> None:
 
 
 def test_each_side_of_a_connection_is_one_row_of_channels() -> None:
-    """The boundaries of ports on the two sides need not lie at the same places."""
+    """Wiring 5: the boundaries of ports on the two sides need not lie at the same places."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -172,7 +176,7 @@ def test_each_side_of_a_connection_is_one_row_of_channels() -> None:
 
 
 def test_a_broadcast_repeats_the_whole_left_side() -> None:
-    """a, b, a, b - not a, a, b, b; and with a delay on every channel, if there is one."""
+    """Wiring 6: a, b, a, b - not a, a, b, b; and with a delay on every channel, if there is one."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -193,6 +197,8 @@ def test_a_broadcast_repeats_the_whole_left_side() -> None:
 
 
 def test_the_members_of_a_bank_may_all_hear_each_other_and_themselves() -> None:
+    """Wiring 8: the ports of a bank may be on both sides of a connection."""
+
     def program(rx: Any) -> Any:
         class Member(rx.Reactor):
             out = rx.Output(int)
@@ -217,7 +223,10 @@ def test_the_members_of_a_bank_may_all_hear_each_other_and_themselves() -> None:
 
 
 def test_a_container_addresses_members_and_channels() -> None:
-    """Its reactions write inputs of the one and read outputs of the other; several may write channels of one port."""
+    """Wiring 9: its reactions write inputs of the one and read outputs of the other.
+
+    Several may write channels of one port.
+    """
 
     def program(rx: Any) -> Any:
         class Member(rx.Reactor):
@@ -254,7 +263,7 @@ def test_a_container_addresses_members_and_channels() -> None:
 
 
 def test_banks_in_banks_multiply() -> None:
-    """The ports of the inner ones come outer member by outer member."""
+    """Wiring 10: the ports of the inner ones come outer member by outer member."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):

@@ -1,7 +1,11 @@
 """Physical actions and connections, in virtual time (catalogue, sections 1, 5 and 6)."""
 
+import itertools
+import threading
 import time
 from typing import Any
+
+import pytest
 
 import reactors as rx
 from tests.ways import TOGETHER, note, trace
@@ -19,7 +23,7 @@ def listener(rx: Any, **action: Any) -> Any:
 
 
 def test_a_physical_action_has_the_tag_of_the_moment_plus_its_delay() -> None:
-    """In whatever order the moments are given; microstep 0."""
+    """Actions 2: in whatever order the moments are given; microstep 0."""
 
     def clock(rx: Any, main: Any) -> Any:
         made = rx.VirtualClock()
@@ -34,7 +38,7 @@ def test_a_physical_action_has_the_tag_of_the_moment_plus_its_delay() -> None:
 
 
 def test_two_events_of_one_moment_are_a_microstep_apart() -> None:
-    """The order is that in which they were given; another action is simultaneous with the first."""
+    """Actions 2, 4: the order is that in which they were given; another action is simultaneous with the first."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -57,7 +61,10 @@ def test_two_events_of_one_moment_are_a_microstep_apart() -> None:
 
 
 def test_an_event_from_outside_is_simultaneous_with_what_is_due_then() -> None:
-    """A timer of that time, on any worker; and what happens at a moment that is over, comes at the next microstep."""
+    """Actions 2: a timer of that time, on any worker.
+
+    And what happens at a moment that is over, comes at the next microstep.
+    """
 
     def program(rx: Any) -> Any:
         class Ticker(rx.Reactor):
@@ -94,7 +101,7 @@ def test_an_event_from_outside_is_simultaneous_with_what_is_due_then() -> None:
 
 
 def test_a_reaction_may_schedule_a_physical_action() -> None:
-    """At the physical time, plus a microstep where that is the current tag."""
+    """Actions 2: at the physical time, plus a microstep where that is the current tag."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -123,7 +130,7 @@ def test_a_reaction_may_schedule_a_physical_action() -> None:
 
 
 def test_a_physical_connection_arrives_later_than_it_was_sent() -> None:
-    """At the physical time plus its delay: a microstep later where no time has passed. It breaks cycles."""
+    """Ports 14: at the physical time plus its delay: a microstep later where no time has passed. It breaks cycles."""
 
     def program(rx: Any) -> Any:
         class Echo(rx.Reactor):
@@ -166,7 +173,7 @@ def test_a_physical_connection_arrives_later_than_it_was_sent() -> None:
 
 
 def test_physical_time_stands_still_while_reactions_run() -> None:
-    """And is the time of the tag, on every worker, when nobody sleeps."""
+    """Tags 5: under a virtual clock it is the time of the tag, on every worker, when nobody sleeps."""
 
     def program(rx: Any) -> Any:
         class Ticker(rx.Reactor):
@@ -192,7 +199,7 @@ def test_physical_time_stands_still_while_reactions_run() -> None:
 
 
 def test_lag_is_in_the_result() -> None:
-    """Mean and worst, per worker."""
+    """Tags 5: how late tags began, mean and worst, per worker; a rule of our own."""
 
     class Main(rx.Reactor):
         tick = rx.Timer(0, 1000)
@@ -209,7 +216,7 @@ def test_lag_is_in_the_result() -> None:
 
 
 def test_spacing_keeps_events_from_outside_apart() -> None:
-    """By each policy: the tags that they would have are 10, 12, 13, 40 and 49.
+    """Actions 12-15: by each policy: the tags that they would have are 10, 12, 13, 40 and 49.
 
     With "update", 13 takes the place of 12, which was deferred to 20, and keeps its own tag although 10 is so close.
     """
@@ -230,7 +237,7 @@ def test_spacing_keeps_events_from_outside_apart() -> None:
 
 
 def test_no_tag_begins_before_its_time_and_with_fast_nobody_waits() -> None:
-    """In real time the lag is never negative; fast, logical time runs ahead. The tags are the same."""
+    """Tags 5, 6: in real time the lag is never negative; fast, logical time runs ahead. The tags are the same."""
 
     class Main(rx.Reactor):
         tick, act = rx.Timer("1 ms", "2 ms"), rx.LogicalAction()
@@ -270,7 +277,7 @@ def test_no_tag_begins_before_its_time_and_with_fast_nobody_waits() -> None:
 
 
 def test_logical_time_stands_still_in_a_reaction_while_physical_time_moves() -> None:
-    """What it schedules after a while is counted from its tag."""
+    """Tags 7: what it schedules after a while is counted from its tag."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -292,3 +299,48 @@ def test_logical_time_stands_still_in_a_reaction_while_physical_time_moves() -> 
     assert trace(program, clock=lambda rx, _: rx.VirtualClock(sleep=True), ways=TOGETHER) == {
         "main": [(10, 0, 10), (10, 0, 40), (15, 0, 40)]
     }
+
+
+class Crowd(rx.Reactor):
+    """Hears several threads, until each has said None."""
+
+    heard = rx.PhysicalAction()
+
+    def __init__(self, threads: int) -> None:
+        self.left = threads
+        self.values: list[tuple[int, int | None]] = []
+        self.tags: list[rx.Tag] = []
+
+    @rx.reaction(heard, effects=rx.stop)
+    def hear(self) -> None:
+        self.values.append(self.heard.value)
+        self.tags.append(self.tag)
+        self.left -= self.heard.value[1] is None
+        if not self.left:
+            self.request_stop()
+
+
+@pytest.mark.parametrize("backend", ["inline", "thread", "process"])
+def test_several_threads_may_schedule_one_physical_action(backend: Any) -> None:
+    """Actions 2, 4: each event that is accepted happens, those of a thread in order, and no two at one tag."""
+    main = Crowd(4)
+    accepted: list[list[tuple[int, int | None]]] = [[] for _ in range(4)]
+
+    def talk(thread: int) -> None:
+        while not main.heard.schedule((thread, -1)):
+            time.sleep(0.001)  # the program has not begun
+        accepted[thread].append((thread, -1))
+        for k in (*range(200), None):
+            if main.heard.schedule((thread, k)):
+                accepted[thread].append((thread, k))
+
+    threads = [threading.Thread(target=talk, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    rx.run(main, workers=1, backend=backend, timeout="30 s")
+    for thread in threads:
+        thread.join()
+    for k in range(4):
+        assert [value for value in main.values if value[0] == k] == accepted[k]
+        assert len(accepted[k]) == 202
+    assert all(a < b for a, b in itertools.pairwise(main.tags))

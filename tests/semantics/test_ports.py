@@ -38,6 +38,8 @@ def sinks(rx: Any) -> Any:
 
 
 def test_a_value_crosses_any_depth_of_hierarchy_within_its_tag() -> None:
+    """Ports 1: what is set is present downstream at the same tag, through any number of reactors."""
+
     def program(rx: Any) -> Any:
         class Box(rx.Reactor):
             out = rx.Output()
@@ -65,6 +67,8 @@ def test_a_value_crosses_any_depth_of_hierarchy_within_its_tag() -> None:
 
 
 def test_one_output_feeds_any_number_of_inputs() -> None:
+    """Ports 1: a source may have many targets, and all have its value at its tag."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             def __init__(self) -> None:
@@ -78,7 +82,7 @@ def test_one_output_feeds_any_number_of_inputs() -> None:
 
 
 def test_a_port_set_more_than_once_carries_the_last_value() -> None:
-    """From one reaction or several: who reads it sees one event, here or later."""
+    """Ports 2: from one reaction or several: who reads it sees one event, here or later."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -110,6 +114,8 @@ def test_a_port_set_more_than_once_carries_the_last_value() -> None:
 
 
 def test_a_reaction_sees_what_was_set_on_its_own_output_before() -> None:
+    """Ports 3: by an earlier reaction or by itself, at this tag."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             out = rx.Output(int)
@@ -138,6 +144,8 @@ def test_a_reaction_sees_what_was_set_on_its_own_output_before() -> None:
 
 
 def test_nobody_is_triggered_by_what_is_not_set() -> None:
+    """Ports 4: an output that is not set at a tag is absent downstream."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             def __init__(self) -> None:
@@ -150,6 +158,7 @@ def test_nobody_is_triggered_by_what_is_not_set() -> None:
 
 
 def test_falsy_values_are_values() -> None:
+    """Ports 7: 0, an empty string and False are present."""
     values: list[Any] = [0, "", False, (), 0.0, {}]
 
     def program(rx: Any) -> Any:
@@ -164,6 +173,8 @@ def test_falsy_values_are_values() -> None:
 
 
 def test_none_is_a_value_that_is_present() -> None:
+    """Ports 7: None that was set is present, although the value of an absent port is None as well."""
+
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
             out = rx.Output()
@@ -184,6 +195,8 @@ def test_none_is_a_value_that_is_present() -> None:
 
 
 def test_an_input_without_a_source_is_absent_and_an_output_without_a_reader_does_no_harm() -> None:
+    """Ports 6: an unconnected port is legal."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             def __init__(self) -> None:
@@ -203,6 +216,8 @@ def test_an_input_without_a_source_is_absent_and_an_output_without_a_reader_does
 
 
 def test_an_input_may_go_to_a_contained_reactor_and_to_a_reaction() -> None:
+    """Ports 10: both see the event; and an input may lead straight to an output."""
+
     def program(rx: Any) -> Any:
         class Both(rx.Reactor):
             value = rx.Input()
@@ -233,7 +248,10 @@ def test_an_input_may_go_to_a_contained_reactor_and_to_a_reaction() -> None:
 
 
 def test_an_array_is_passed_as_it_was_when_it_was_set() -> None:
-    """Typed or not: what the writer does to its own array afterwards is not seen, and no reader can write into it."""
+    """Ports 8: typed or not.
+
+    What the writer does to its own array afterwards is not seen, and no reader can write into it.
+    """
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -273,6 +291,8 @@ def test_an_array_is_passed_as_it_was_when_it_was_set() -> None:
 
 
 def test_a_loan_counts_only_once_it_is_set() -> None:
+    """Ports 4: to write into the memory of a port is not to set it; a rule of our own."""
+
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
             out = rx.Output(shape=(2,), dtype="i4")
@@ -303,7 +323,7 @@ def test_a_loan_counts_only_once_it_is_set() -> None:
 
 
 def test_a_delayed_connection_delivers_so_much_later() -> None:
-    """Any number of messages may be on their way."""
+    """Ports 11: any number of messages may be on their way."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -319,7 +339,7 @@ def test_a_delayed_connection_delivers_so_much_later() -> None:
 
 
 def test_delays_along_the_hierarchy_add_up() -> None:
-    """10 + 30 + 15 = 55; and a delay of zero behind others is one more microstep."""
+    """Ports 12: 10 + 30 + 15 = 55; and a delay of zero behind others is one more microstep."""
 
     def program(rx: Any) -> Any:
         class Box(rx.Reactor):
@@ -348,7 +368,10 @@ def test_delays_along_the_hierarchy_add_up() -> None:
 
 
 def test_a_delay_drops_the_microsteps_and_keeps_what_was_sent_in_them() -> None:
-    """Values of one connection that would arrive at the same tag arrive a microstep apart, in the order of sending."""
+    """Ports 11, tags 2: (t, m) and a delay d make (t + d, 0).
+
+    Values of one connection that would arrive at the same tag arrive a microstep apart, in the order of sending.
+    """
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -376,7 +399,7 @@ def test_a_delay_drops_the_microsteps_and_keeps_what_was_sent_in_them() -> None:
 
 
 def test_a_delay_makes_a_cycle_legal() -> None:
-    """Also a delay of zero: a ball goes round in microsteps, and another in time."""
+    """Ports 11, precedence 6: also a delay of zero: a ball goes round in microsteps, and another in time."""
 
     def program(rx: Any) -> Any:
         class Player(rx.Reactor):
@@ -414,6 +437,8 @@ def test_a_delay_makes_a_cycle_legal() -> None:
 
 
 def test_what_would_arrive_beyond_the_end_is_lost() -> None:
+    """The end 3: a message whose tag lies behind the stop tag never comes."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             def __init__(self) -> None:
@@ -426,7 +451,10 @@ def test_what_would_arrive_beyond_the_end_is_lost() -> None:
 
 
 def test_a_reader_of_a_mutable_input_has_a_copy_of_its_own() -> None:
-    """What it does to the value, nobody else sees: the writer, another reader, a later reaction, who gets it later."""
+    """Ports 8: what it does to the value, nobody else sees.
+
+    The writer, another reader, a later reaction, who gets it later.
+    """
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -478,7 +506,7 @@ def test_a_reader_of_a_mutable_input_has_a_copy_of_its_own() -> None:
 
 
 def test_the_channels_of_a_mutable_multiport_are_copies_too() -> None:
-    """Of arrays as well, which can be written only there."""
+    """Ports 8: of arrays as well, which can be written only there."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -521,7 +549,7 @@ def test_the_channels_of_a_mutable_multiport_are_copies_too() -> None:
 
 
 def test_a_source_is_read_without_a_trigger_through_hierarchy_and_delays() -> None:
-    """It starts nothing; absent it is None, and what was there before is not kept."""
+    """Precedence 1: it starts nothing; absent it is None, and what was there before is not kept."""
 
     def program(rx: Any) -> Any:
         class Watch(rx.Reactor):
@@ -558,7 +586,7 @@ def test_a_source_is_read_without_a_trigger_through_hierarchy_and_delays() -> No
 
 
 def test_the_last_of_several_reactions_of_a_container_counts() -> None:
-    """Also where one of them sets the port and the other does not at this tag."""
+    """Ports 2: also where one of them sets the port and the other does not at this tag."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -584,7 +612,7 @@ def test_the_last_of_several_reactions_of_a_container_counts() -> None:
 
 
 def test_a_mutable_input_may_be_assigned_to() -> None:
-    """For the reaction that does it only: a later one, and another reactor, see what was sent."""
+    """Ports 8: for the reaction that does it only: a later one, and another reactor, see what was sent."""
 
     def program(rx: Any) -> Any:
         class Writer(rx.Reactor):

@@ -10,7 +10,7 @@ from tests.ways import note, trace
 
 
 def test_the_reactions_of_a_reactor_run_in_the_order_of_their_declaration() -> None:
-    """Those of a base class first, and those added by call last."""
+    """Precedence 2: those of a base class first, and those added by call last."""
 
     def program(rx: Any) -> Any:
         class Base(rx.Reactor):
@@ -44,6 +44,8 @@ def test_the_reactions_of_a_reactor_run_in_the_order_of_their_declaration() -> N
 
 
 def test_what_is_only_used_can_be_read_and_triggers_nothing() -> None:
+    """Precedence 1: sources are read where they are present, and start no reaction."""
+
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
             out = rx.Output(int)
@@ -74,7 +76,7 @@ def test_what_is_only_used_can_be_read_and_triggers_nothing() -> None:
 
 
 def test_a_reader_waits_for_the_last_of_a_diamond() -> None:
-    """All inputs that come of one event are there at once, however long the ways."""
+    """Precedence 3: all inputs that come of one event are there at once, however long the ways."""
 
     def program(rx: Any) -> Any:
         class Step(rx.Reactor):
@@ -107,7 +109,10 @@ def test_a_reader_waits_for_the_last_of_a_diamond() -> None:
 
 
 def test_a_container_may_compute_with_what_it_contains_within_a_tag() -> None:
-    """Its reactions are ordered with those inside by ports alone: one before the contained reactor, one after."""
+    """Precedence 4: its reactions are ordered with those inside by ports alone.
+
+    One before the contained reactor, one after.
+    """
 
     def program(rx: Any) -> Any:
         class Gain(rx.Reactor):
@@ -137,7 +142,7 @@ def test_a_container_may_compute_with_what_it_contains_within_a_tag() -> None:
 
 
 def test_feedback_is_legal_where_the_reader_is_declared_after_the_writer() -> None:
-    """And it arrives within the tag."""
+    """Precedence 6: and it arrives within the tag."""
 
     def program(rx: Any) -> Any:
         class Loop(rx.Reactor):
@@ -196,7 +201,7 @@ def feedback(rx: Any) -> Any:
 
 
 def test_a_cycle_without_a_delay_is_refused_even_if_nobody_would_write() -> None:
-    """Declared effects count, whatever the body does."""
+    """Precedence 3, 6: declared effects count, whatever the body does."""
     with pytest.raises(reference.CycleError):
         reference.run(feedback(reference))
     with pytest.raises(real.CausalityError, match=r"main\.loop"):
@@ -204,7 +209,7 @@ def test_a_cycle_without_a_delay_is_refused_even_if_nobody_would_write() -> None
 
 
 def test_reactors_that_do_not_depend_on_each_other_do_the_same_in_any_order() -> None:
-    """Two chains of different length, each with its own state, and one that counts both."""
+    """Precedence 5: two chains of different length, each with its own state, and one that counts both."""
 
     def program(rx: Any) -> Any:
         class Counter(rx.Reactor):
@@ -237,7 +242,10 @@ def test_reactors_that_do_not_depend_on_each_other_do_the_same_in_any_order() ->
 
 
 def test_a_reaction_waits_for_a_writer_that_may_write_and_does_not() -> None:
-    """The order is that of the declarations: A reads what B might set, on a way through others that only pass it on."""
+    """Precedence 3: the order is that of the declarations.
+
+    A reads what B might set, on a way through others that only pass it on.
+    """
 
     def program(rx: Any) -> Any:
         class Late(rx.Reactor):
@@ -283,3 +291,19 @@ def test_a_reaction_waits_for_a_writer_that_may_write_and_does_not() -> None:
         "main": [(0, 0, -1, None), (1, 0, 1, 1), (2, 0, -1, None), (3, 0, 3, 3)],
         "main.early": [(1, 0, "also", 1), (3, 0, "also", 3)],
     }
+
+
+def test_an_empty_reaction_counts() -> None:
+    """Precedence 9: it does nothing, and is ordered, triggered and counted like any other; its name is its method's."""
+
+    class Main(real.Reactor):
+        tick, out = real.Timer(), real.Output(int)
+
+        @real.reaction(tick, effects=out)
+        def idle(self) -> None: ...
+
+        def __init__(self) -> None:
+            self.add_reaction(self.tick, lambda: None)
+
+    assert real.Graph(Main()).levels == [["main.idle"], ["main.reaction2"]]
+    assert real.run(Main(), fast=True).reactions == 2

@@ -7,13 +7,28 @@ from tests.ways import note, trace
 
 
 def test_tags_are_ordered_by_time_and_then_by_microstep() -> None:
+    """Tags 1: a tag is a pair, and compares as one."""
     assert real.Tag(1, 0) > real.Tag(0, 5) > real.Tag(0, 4)
     assert real.Tag(3, 2) == (3, 2)
     assert min(real.Tag(2, 0), real.Tag(1, 9)) == real.Tag(1, 9)
 
 
+def test_a_tag_is_printed_as_people_write_times() -> None:
+    """Tags 1: its time with a unit, and the microsteps if there are any; as a value it names both."""
+    told = {
+        real.Tag(0, 0): "0 s",
+        real.Tag(1_500_000_000, 0): "1.5 s",
+        real.Tag(20_000_000, 1): "20 ms + 1 microstep",
+        real.Tag(4_000, 2): "4 us + 2 microsteps",
+        real.Tag(7, 2**40): f"7 ns + {2**40} microsteps",
+    }
+    assert {tag: str(tag) for tag in told} == told
+    assert repr(real.Tag(4_000, 2)) == "Tag(time=4000, microstep=2)"
+    assert f"{real.Tag(4_000, 0)}" == "4 us"
+
+
 def test_times_are_relative_to_the_start() -> None:
-    """The first tag is (0, 0), whatever the clock says."""
+    """Tags 4: the first tag is (0, 0), whatever the clock says."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -27,7 +42,7 @@ def test_times_are_relative_to_the_start() -> None:
 
 
 def test_a_delay_of_zero_is_a_microstep_and_any_other_drops_it() -> None:
-    """g + 0 = (t, m + 1); g + d = (t + d, 0)."""
+    """Tags 2: g + 0 = (t, m + 1); g + d = (t + d, 0)."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -45,7 +60,7 @@ def test_a_delay_of_zero_is_a_microstep_and_any_other_drops_it() -> None:
 
 
 def test_events_are_simultaneous_only_if_time_and_microstep_agree() -> None:
-    """A value one microstep later does not meet the one that came at the same time."""
+    """Tags 3: a value one microstep later does not meet the one that came at the same time."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -76,6 +91,8 @@ def test_events_are_simultaneous_only_if_time_and_microstep_agree() -> None:
 
 
 def test_a_reaction_runs_once_however_many_of_its_triggers_are_present() -> None:
+    """One tag 6: a reaction runs at most once at a tag."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             one, two = rx.Timer(0, 4), rx.Timer(0, 6)
@@ -101,6 +118,8 @@ def test_a_reaction_runs_once_however_many_of_its_triggers_are_present() -> None
 
 
 def test_presence_is_cleared_between_tags_and_between_microsteps() -> None:
+    """One tag 2, ports 5: what was present at one tag is absent at the next, if that is a microstep later."""
+
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
             out = rx.Output(int)
@@ -135,7 +154,7 @@ def test_presence_is_cleared_between_tags_and_between_microsteps() -> None:
 
 
 def test_the_first_tag_happens_even_if_nothing_does() -> None:
-    """A program without a single event starts at (0, 0) and starves there."""
+    """One tag 1, the end 7: a program without a single event starts at (0, 0) and starves there."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -149,7 +168,7 @@ def test_the_first_tag_happens_even_if_nothing_does() -> None:
 
 
 def test_an_event_out_of_reach_of_time_never_happens() -> None:
-    """Adding delays saturates; what lies there waits forever, so the timeout ends the program."""
+    """Tags 2: adding delays saturates; what lies there waits forever, so the timeout ends the program."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):

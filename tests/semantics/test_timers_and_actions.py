@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from tests.ways import note, trace
 
 
 def test_a_timer_fires_at_its_offset_and_then_every_period() -> None:
-    """Its tags have microstep 0, and none lies beyond the end."""
+    """Timers 1, 2, 6: its tags have microstep 0, and none lies beyond the end."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -33,7 +35,7 @@ def test_a_timer_fires_at_its_offset_and_then_every_period() -> None:
 
 
 def test_timers_of_one_tag_trigger_in_the_order_of_the_reactions() -> None:
-    """The order of the timers does not matter."""
+    """Timers 4, one tag 5: all events of a tag are there at once; the order of the timers does not matter."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -53,7 +55,7 @@ def test_timers_of_one_tag_trigger_in_the_order_of_the_reactions() -> None:
 
 
 def test_an_action_never_fires_at_the_tag_at_which_it_is_scheduled() -> None:
-    """Without any delay it fires at the next microstep."""
+    """Actions 1: without any delay it fires at the next microstep."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -74,6 +76,8 @@ def test_an_action_never_fires_at_the_tag_at_which_it_is_scheduled() -> None:
 
 
 def test_the_delays_of_action_and_call_add_up() -> None:
+    """Actions 1: the tag of now plus min_delay plus the delay of the call."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             act = rx.LogicalAction(int, min_delay=10)
@@ -93,7 +97,7 @@ def test_the_delays_of_action_and_call_add_up() -> None:
 
 
 def test_pending_events_of_an_action_coexist_and_fire_in_the_order_of_tags() -> None:
-    """Each keeps its own value, whatever the order of the calls."""
+    """Actions 3, 5: each keeps its own value, whatever the order of the calls."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -114,7 +118,7 @@ def test_pending_events_of_an_action_coexist_and_fire_in_the_order_of_tags() -> 
 
 
 def test_a_second_event_for_the_same_tag_moves_to_the_next_microstep() -> None:
-    """All happen, in the order of the calls, also if asked for at different tags (row 27 of the bad programs)."""
+    """Actions 4: all happen, in the order of the calls, also if asked for at different tags."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -142,7 +146,7 @@ def test_a_second_event_for_the_same_tag_moves_to_the_next_microstep() -> None:
 
 
 def test_an_action_without_a_value_is_present_all_the_same() -> None:
-    """And it does not keep the value of an earlier event."""
+    """Actions 7: and it does not keep the value of an earlier event."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -166,6 +170,8 @@ def test_an_action_without_a_value_is_present_all_the_same() -> None:
 
 
 def test_an_action_that_a_reaction_schedules_and_reads_is_present_only_where_it_fires() -> None:
+    """Actions 9, 10: also if it is a trigger of the reaction that schedules it."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             act = rx.LogicalAction(int)
@@ -183,7 +189,7 @@ def test_an_action_that_a_reaction_schedules_and_reads_is_present_only_where_it_
 
 
 def test_an_action_that_nobody_reads_is_an_event_all_the_same() -> None:
-    """Its tag comes, and the program starves only after it."""
+    """Actions 10: its tag comes, and the program starves only after it."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -203,6 +209,8 @@ def test_an_action_that_nobody_reads_is_an_event_all_the_same() -> None:
 
 
 def test_a_timer_that_nobody_reads_is_no_event() -> None:
+    """Timers 1, the end 7: it keeps no program from starving; a rule of our own."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             tick = rx.Timer(0, 1)
@@ -217,7 +225,7 @@ def test_a_timer_that_nobody_reads_is_no_event() -> None:
 
 
 def test_a_subclass_schedules_the_action_of_its_base() -> None:
-    """The reactions of the base come first."""
+    """Actions 11: the reactions of the base come first."""
 
     def program(rx: Any) -> Any:
         class Base(rx.Reactor):
@@ -240,6 +248,8 @@ def test_a_subclass_schedules_the_action_of_its_base() -> None:
 
 
 def test_what_is_scheduled_beyond_the_end_does_not_happen() -> None:
+    """Actions 6: it is dropped without a word."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             act = rx.LogicalAction(int)
@@ -283,38 +293,41 @@ def spaced(policy: str, calls: list[tuple[int, int]], spacing: int | None = 10, 
 
 
 def test_spacing_defers_what_comes_too_early() -> None:
-    """100, 99 and 101 with a spacing of 10 come at 100, 110 and 120; what comes late enough keeps its tag."""
+    """Actions 12: 100, 99 and 101 with a spacing of 10 come at 100, 110 and 120; what is late enough stays."""
     assert trace(spaced("defer", [(0, 100), (0, 99), (0, 101), (0, 130), (0, 145)])) == {
         "main": [(100, 0, 0), (110, 0, 1), (120, 0, 2), (130, 0, 3), (145, 0, 4)]
     }
 
 
 def test_spacing_counts_from_events_that_are_over_too() -> None:
-    """At 3 one wants to come at once, and has to wait for 10 to pass since 0 and a microstep; another, at 30, not."""
+    """Actions 12: at 3 one wants to come at once, and has to wait for 10 to pass since 0 and a microstep.
+
+    Another, at 30, not.
+    """
     assert trace(spaced("defer", [(0, 0), (3, 0), (10, 0), (30, 0)])) == {
         "main": [(0, 1, 0), (10, 0, 1), (20, 0, 2), (30, 1, 3)]
     }
 
 
 def test_what_is_deferred_to_now_comes_at_the_next_microstep() -> None:
-    """The earliest time that the spacing allows is that of the present tag, which has begun."""
+    """Actions 12: the earliest time that the spacing allows is that of the present tag, which has begun."""
     assert trace(spaced("defer", [(0, 1), (11, 0)])) == {"main": [(1, 0, 0), (11, 1, 1)]}
 
 
 def test_spacing_with_drop_leaves_out_what_comes_too_early() -> None:
-    """Also where the event before it is over; what is left out puts nothing off."""
+    """Actions 13: also where the event before it is over; what is left out puts nothing off."""
     assert trace(spaced("drop", [(0, 5), (0, 6), (0, 14), (8, 6), (8, 7), (16, 0)])) == {
         "main": [(5, 0, 0), (15, 0, 4)]
     }
 
 
 def test_spacing_with_replace_gives_the_value_to_the_pending_event() -> None:
-    """So it comes earlier than asked for; once that is over, an early event is deferred."""
+    """Actions 14: so it comes earlier than asked for; once that is over, an early event is deferred."""
     assert trace(spaced("replace", [(0, 20), (3, 25), (5, 1), (22, 0), (23, 5)])) == {"main": [(20, 0, 2), (30, 0, 4)]}
 
 
 def test_spacing_with_update_leaves_out_the_pending_event() -> None:
-    """The new one keeps its own tag, earlier or later; once the other is over, an early event is deferred.
+    """Actions 15: the new one keeps its own tag, earlier or later; once the other is over, an early event is deferred.
 
     Its own tag, even if that is too close to what happened before the one left out: 36 after 28, with a spacing of 10.
     """
@@ -324,7 +337,10 @@ def test_spacing_with_update_leaves_out_the_pending_event() -> None:
 
 
 def test_a_spacing_of_zero_forbids_going_back_and_not_the_same_time() -> None:
-    """A second event for a time comes a microstep later, as without; one for an earlier time, after the last."""
+    """Actions 12: a second event for a time comes a microstep later, as without.
+
+    One for an earlier time, after the last.
+    """
     calls = [(0, 10), (0, 10), (0, 4), (0, 12)]
     assert trace(spaced("defer", calls, 0)) == {"main": [(10, 0, 0), (10, 1, 1), (10, 2, 2), (12, 0, 3)]}
     assert trace(spaced("defer", calls, None)) == {"main": [(4, 0, 2), (10, 0, 0), (10, 1, 1), (12, 0, 3)]}
@@ -332,13 +348,13 @@ def test_a_spacing_of_zero_forbids_going_back_and_not_the_same_time() -> None:
 
 
 def test_the_delay_of_an_action_is_counted_before_its_spacing() -> None:
-    """min_delay 4: asked for at 0 and 5, they would come at 4 and 9."""
+    """Actions 12: min_delay 4: asked for at 0 and 5, they would come at 4 and 9."""
     assert trace(spaced("defer", [(0, 0), (5, 0), (20, 0)], 10, 4)) == {"main": [(4, 0, 0), (14, 0, 1), (24, 0, 2)]}
     assert trace(spaced("drop", [(0, 0), (5, 0), (20, 0)], 10, 4)) == {"main": [(4, 0, 0), (24, 0, 2)]}
 
 
 def test_the_spacing_of_one_action_says_nothing_about_another() -> None:
-    """Events of two actions for one tag are simultaneous, and one reaction sees both."""
+    """Actions 12: events of two actions for one tag are simultaneous, and one reaction sees both."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -362,7 +378,7 @@ def test_the_spacing_of_one_action_says_nothing_about_another() -> None:
 
 
 def test_a_periodic_timer_has_microstep_zero_though_other_things_happen_in_microsteps() -> None:
-    """It counts from its own last firing, whatever went on at that time."""
+    """Timers 1, 3: it counts from its own last firing, whatever went on at that time."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -390,7 +406,7 @@ def test_a_periodic_timer_has_microstep_zero_though_other_things_happen_in_micro
 
 
 def test_several_reactions_may_schedule_one_action() -> None:
-    """In the order in which they run: the tags that are taken go to who comes first."""
+    """Actions 4: in the order in which they run: the tags that are taken go to who comes first."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -418,3 +434,27 @@ def test_several_reactions_may_schedule_one_action() -> None:
             (4, 2, "second", False),
         ]
     }
+
+
+def test_an_action_carries_any_object() -> None:
+    """Actions 8: what is given arrives, an array as it was when it was given."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            act = rx.LogicalAction()
+
+            @rx.reaction(rx.startup, effects=act)
+            def go(self) -> None:
+                row = np.arange(3)
+                for value in (7, "seven", {"a": [1, (2, None)]}, 0, row):
+                    self.act.schedule(value)
+
+            @rx.reaction(act)
+            def see(self) -> None:
+                value = self.act.value
+                note(self, value.tolist() if isinstance(value, np.ndarray) else value)
+
+        return Main()
+
+    values = [7, "seven", {"a": [1, (2, None)]}, 0, [0, 1, 2]]
+    assert trace(program) == {"main": [(0, m, value) for m, value in enumerate(values, 1)]}

@@ -38,7 +38,7 @@ def rows(rx: Any) -> Any:
 
 
 def test_interleaved_takes_channel_by_channel_of_all_members() -> None:
-    """Port-major: the first channels of all members, then the second ones."""
+    """Wiring 4: port-major: the first channels of all members, then the second ones."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -56,6 +56,8 @@ def test_interleaved_takes_channel_by_channel_of_all_members() -> None:
 
 
 def test_interleaved_goes_on_with_those_that_have_channels_left() -> None:
+    """Wiring 4: members of different widths; a rule of our own."""
+
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
             def __init__(self) -> None:
@@ -69,7 +71,7 @@ def test_interleaved_goes_on_with_those_that_have_channels_left() -> None:
 
 
 def test_a_bank_in_a_bank_is_interleaved_on_its_own_level_only() -> None:
-    """The inner ones channel by channel, the outer ones member by member: 1 3 2 4, then 5 7 6 8."""
+    """Wiring 4, 10: the inner ones channel by channel, the outer ones member by member: 1 3 2 4, then 5 7 6 8."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
@@ -102,7 +104,7 @@ def test_a_bank_in_a_bank_is_interleaved_on_its_own_level_only() -> None:
 
 
 def test_interleaved_connects_every_member_to_every_other() -> None:
-    """Channel k of member i leads to channel i of member k: a bank whose members can address each other."""
+    """Wiring 4: channel k of member i leads to channel i of member k: a bank whose members can address each other."""
 
     def program(rx: Any) -> Any:
         class Node(rx.Reactor):
@@ -132,7 +134,7 @@ def test_interleaved_connects_every_member_to_every_other() -> None:
 
 
 def test_interleaved_on_the_right_side_and_on_both() -> None:
-    """On the right it deals channels out to the members in turn; on both, every channel stays where it was."""
+    """Wiring 4: on the right it deals channels out to the members in turn; on both, nothing moves."""
 
     def program() -> Any:
         rx = real
@@ -157,7 +159,7 @@ def test_interleaved_on_the_right_side_and_on_both() -> None:
 
 
 def test_banks_in_banks_each_have_their_own_index_and_may_share_a_broadcast() -> None:
-    """The members of inner banks come outer member by outer member, whatever the widths on the other side."""
+    """Wiring 6, 10: the members of inner banks come outer member by outer member, whatever the other side is."""
 
     def program(rx: Any) -> Any:
         class Leaf(rx.Reactor):
@@ -212,7 +214,7 @@ def test_banks_in_banks_each_have_their_own_index_and_may_share_a_broadcast() ->
 
 
 def test_a_delay_on_wide_connections_delays_every_channel_by_itself() -> None:
-    """Channels that were not set do not arrive, and two messages of one channel may be on their way."""
+    """Ports 13: channels that were not set do not arrive, and two messages of one channel may be on their way."""
 
     def program(rx: Any) -> Any:
         class Member(rx.Reactor):
@@ -239,7 +241,7 @@ def test_a_delay_on_wide_connections_delays_every_channel_by_itself() -> None:
 
 
 def test_a_broadcast_with_a_delay_repeats_all_of_the_left_side() -> None:
-    """Each source keeps its own tag; what they send together arrives together."""
+    """Ports 13, wiring 6: each source keeps its own tag; what they send together arrives together."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -266,7 +268,7 @@ def test_a_broadcast_with_a_delay_repeats_all_of_the_left_side() -> None:
 
 
 def test_a_bank_that_hears_itself_a_microstep_later() -> None:
-    """A broadcast back to the members with a delay of zero is no cycle."""
+    """Wiring 8: a broadcast back to the members with a delay of zero is no cycle."""
 
     def program(rx: Any) -> Any:
         class Member(rx.Reactor):
@@ -291,7 +293,7 @@ def test_a_bank_that_hears_itself_a_microstep_later() -> None:
 
 
 def test_the_channels_of_one_port_may_come_on_different_ways() -> None:
-    """Straight, with a delay, with a longer one, and one that is not connected at all."""
+    """Wiring 5, ports 6: straight, with a delay, with a longer one, and one that is not connected at all."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -325,7 +327,7 @@ def test_the_channels_of_one_port_may_come_on_different_ways() -> None:
 
 
 def test_a_pipeline_in_a_bank_delays_at_every_stage() -> None:
-    """The outputs of all but the last lead to the inputs of all but the first."""
+    """Wiring 5, ports 13: the outputs of all but the last lead to the inputs of all but the first."""
 
     def program(rx: Any) -> Any:
         class Stage(rx.Reactor):
@@ -358,7 +360,7 @@ def test_a_pipeline_in_a_bank_delays_at_every_stage() -> None:
 
 
 def test_channels_may_pass_straight_through_a_reactor() -> None:
-    """From input to output, crossed, with a delay on one of them, and through two such reactors in a row."""
+    """Ports 10: from input to output, crossed, with a delay on one of them, and through two such reactors in a row."""
 
     def program(rx: Any) -> Any:
         class Cross(rx.Reactor):
@@ -383,7 +385,7 @@ def test_channels_may_pass_straight_through_a_reactor() -> None:
 
 
 def test_a_container_reaction_is_triggered_by_the_channel_that_it_names() -> None:
-    """One channel of one member starts it; others it may read; a third starts nothing."""
+    """Wiring 9: one channel of one member starts it; others it may read; a third starts nothing."""
 
     def program(rx: Any) -> Any:
         class Member(rx.Reactor):
@@ -423,7 +425,7 @@ def test_a_container_reaction_is_triggered_by_the_channel_that_it_names() -> Non
 
 
 def test_container_reactions_write_channels_of_members_and_the_last_value_counts() -> None:
-    """Also where two reactions of the container write the same channel of a contained bank."""
+    """Wiring 9, ports 2: also where two reactions of the container write the same channel of a contained bank."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -452,7 +454,7 @@ def test_container_reactions_write_channels_of_members_and_the_last_value_counts
 
 
 def test_a_reaction_writes_what_leads_deeper_than_what_it_contains() -> None:
-    """The input of a contained reactor leads on to banks inside, within the tag, and back out to the container."""
+    """Wiring 9: the input of a contained reactor leads on to banks inside, within the tag, and back out."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
@@ -493,7 +495,7 @@ def test_a_reaction_writes_what_leads_deeper_than_what_it_contains() -> None:
 
 
 def test_a_reaction_reads_what_is_on_the_channels_of_its_own_output() -> None:
-    """What earlier reactions and itself have set at this tag, channel by channel."""
+    """Ports 3: what earlier reactions and itself have set at this tag, channel by channel."""
 
     def program(rx: Any) -> Any:
         class Main(rx.Reactor):
@@ -514,7 +516,7 @@ def test_a_reaction_reads_what_is_on_the_channels_of_its_own_output() -> None:
 
 
 def test_a_physical_connection_of_many_channels() -> None:
-    """Each arrives at the physical time plus the delay; those that were not set do not."""
+    """Ports 14: each arrives at the physical time plus the delay; those that were not set do not."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
@@ -541,7 +543,7 @@ def test_a_physical_connection_of_many_channels() -> None:
 
 
 def test_a_bank_takes_functions_of_the_index_and_times_by_name() -> None:
-    """Parameters of members depend on the index, and may set timers, widths and delays inside."""
+    """Wiring 3: parameters of members depend on the index, and may set timers, widths and delays inside."""
 
     def program() -> Any:
         rx = real

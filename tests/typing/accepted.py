@@ -100,5 +100,15 @@ class Main(rx.Reactor):
         self.add_reaction(self.counters.count, self.printer.on_value)
 
 
+class Modal(rx.Reactor):
+    on = rx.Mode(initial=True)
+
+    def __init__(self) -> None:
+        with self.on:
+            self.counter = Counter()
+        self.printer = Printer(mode=self.on)
+        self.counters = rx.bank(4, Counter, lambda i: 10 * i, mode=self.on)
+
+
 graph = rx.Graph(Main())
 assert_type(graph.levels, list[list[str]])

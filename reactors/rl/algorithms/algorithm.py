@@ -1,0 +1,129 @@
+"""What is an algorithm, to the dataflow that runs it?
+
+A dataclass of hyperparameters that makes two objects: a `Policy`, of which every actor has one, and a `Learning`, of
+which the learner has one. Weights go from one to the other as a flat vector, experience comes back as arrays. Neither
+knows where it runs, or what the others do meanwhile.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from reactors.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import torch
+    from numpy.typing import NDArray
+
+
+class Policy(ABC):
+    """How an actor chooses actions. `size` is the number of weights that it needs."""
+
+    size: int
+
+    @abstractmethod
+    def load(self, weights: NDArray[np.float32]) -> None:
+        """Take on new weights, of which it keeps no view."""
+
+    @abstractmethod
+    def act(
+        self, observations: NDArray[Any], rng: np.random.Generator, steps: int
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Actions for a batch of observations, and what is to be remembered of each choice.
+
+        `steps` is the number of environment steps that all actors have made, by which exploration may be scheduled.
+        """
+
+    @abstractmethod
+    def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """The actions that it thinks best."""
+
+
+class Learning(ABC):
+    """Networks, optimizers, and what one batch does to them."""
+
+    @abstractmethod
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+        """One update, or all that an on-policy algorithm makes of a batch; figures to be logged.
+
+        An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), where replay is prioritized.
+        An on-policy one has fields (steps, environments, ...).
+        """
+
+    @abstractmethod
+    def weights(self) -> NDArray[np.float32]:
+        """What policies need, as one vector."""
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """All that there is to continue from."""
+
+    @abstractmethod
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(ABC):
+    """Hyperparameters that all algorithms have."""
+
+    name: ClassVar[str]
+    on_policy: ClassVar[bool]
+    discrete: ClassVar[bool] = True
+    continuous: ClassVar[bool] = True
+
+    num_envs: int = 8
+    """Environments of all actors together."""
+    horizon: int = 32
+    """Steps of each environment in a round."""
+    gamma: float = 0.99
+    """Discount."""
+
+    def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
+        """Refuse spaces that it cannot take."""
+        if not isinstance(observation_space, gym.spaces.Box):
+            raise ParameterError(
+                f"{self.name} takes observations of a Box, and the environment's are {observation_space}; flatten them "
+                "with gymnasium.wrappers.FlattenObservation"
+            )
+        if isinstance(action_space, gym.spaces.Discrete):
+            if self.discrete:
+                return
+            raise ParameterError(f"{self.name} takes continuous actions, and the environment's are {action_space}")
+        if isinstance(action_space, gym.spaces.Box) and len(action_space.shape) == 1:
+            if self.continuous:
+                return
+            raise ParameterError(f"{self.name} takes discrete actions, and the environment's are {action_space}")
+        raise ParameterError(
+            f"{self.name} takes actions of a Discrete{' or a flat Box' if self.continuous else ''}, and the "
+            f"environment's are {action_space}"
+        )
+
+    def remembered(self) -> dict[str, Any]:
+        """Dtypes of what `Policy.act` gives beside the actions."""
+        return {}
+
+    @abstractmethod
+    def policy(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Policy:
+        """One for an actor."""
+
+    @abstractmethod
+    def learning(
+        self, observation_space: gym.Space[Any], action_space: gym.Space[Any], seed: int, device: str = "cpu"
+    ) -> Learning:
+        """One for the learner, whose networks are initialised from the seed."""
+
+
+def seeded(seed: int) -> np.random.Generator:
+    """Torch draws its numbers from this seed from now on; and a NumPy generator of the same."""
+    import torch
+
+    torch.manual_seed(seed)
+    return np.random.default_rng(seed)

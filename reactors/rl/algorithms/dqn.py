@@ -1,0 +1,182 @@
+"""Deep Q-learning: Mnih et al., Nature 2015, with what "Rainbow" (Hessel et al., 2018) found to help.
+
+Double Q-learning (van Hasselt et al., 2016), a dueling head (Wang et al., 2016), n-step returns, and prioritized replay
+(Schaul et al., 2016), each a switch.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import torch
+from torch import nn
+
+from reactors.rl.algorithms.algorithm import Learning, Policy, seeded
+from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.networks import Inference, flat, mlp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+Space = gym.Space[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DQN(OffPolicy):
+    """Hyperparameters; the defaults are those of RL Zoo for CartPole-v1.
+
+    >>> DQN(dueling=True).dueling
+    True
+    """
+
+    name: ClassVar[str] = "DQN"
+    continuous: ClassVar[bool] = False
+
+    num_envs: int = 8
+    horizon: int = 32
+    gamma: float = 0.99
+    capacity: int = 100_000
+    learning_starts: int = 1_000
+    batch_size: int = 64
+    updates_per_step: float = 0.5
+    """128 updates every 256 steps."""
+    learning_rate: float = 2.3e-3
+    target_every: int = 10
+    """Updates between copies of the network into its target."""
+    exploration_fraction: float = 0.16
+    """Of the run, in which epsilon falls from 1 to `exploration_final`."""
+    exploration_final: float = 0.04
+    double: bool = True
+    dueling: bool = False
+    max_grad_norm: float = 10.0
+    hidden: tuple[int, ...] = (256, 256)
+    total_steps: int = 50_000
+    """Over which exploration is scheduled; `rl.train` sets it."""
+
+    def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
+        """One for an actor."""
+        return EpsilonGreedy(self, q_network(self, observation_space, action_space), action_space)
+
+    def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> DQNLearning:
+        """One for the learner."""
+        return DQNLearning(self, observation_space, action_space, seed, device)
+
+
+class Dueling(nn.Module):
+    """Values and advantages apart, which is one linear layer's difference: Q = V + A - mean A."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        super().__init__()
+        self.net = mlp([*sizes[:-1], sizes[-1] + 1], nn.ReLU)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Q of every action."""
+        both = self.net(x)
+        q: torch.Tensor = both[:, :1] + both[:, 1:] - both[:, 1:].mean(1, keepdim=True)
+        return q
+
+
+def q_network(config: DQN, observation_space: Space, action_space: Space) -> nn.Module:
+    """Observations to the values of all actions."""
+    assert isinstance(action_space, gym.spaces.Discrete)
+    sizes = [math.prod(observation_space.shape or ()), *config.hidden, int(action_space.n)]
+    return Dueling(sizes) if config.dueling else mlp(sizes, nn.ReLU)
+
+
+class EpsilonGreedy(Policy):
+    """The best action, or now and then any."""
+
+    def __init__(self, config: DQN, net: nn.Module, action_space: Space) -> None:
+        assert isinstance(action_space, gym.spaces.Discrete)
+        self.config, self.infer = config, Inference(net)
+        self.size = self.infer.size
+        self.n, self.start = int(action_space.n), int(action_space.start)
+
+    def load(self, weights: NDArray[np.float32]) -> None:
+        """Take on new weights."""
+        self.infer.load(weights)
+
+    def epsilon(self, steps: int) -> float:
+        """The share of random actions after so many steps of all actors."""
+        config = self.config
+        done = min(1.0, steps / max(1.0, config.exploration_fraction * config.total_steps))
+        return 1 + done * (config.exploration_final - 1)
+
+    def act(
+        self, observations: NDArray[Any], rng: np.random.Generator, steps: int
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Epsilon-greedy actions."""
+        chosen = self.greedy(observations)
+        random = rng.random(len(chosen)) < self.epsilon(steps)
+        return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen), {}
+
+    def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """The best actions."""
+        best: NDArray[Any] = self.infer(observations.reshape(len(observations), -1)).argmax(1) + self.start
+        return best
+
+
+class DQNLearning(Learning):
+    """One gradient step on the temporal-difference error (Huber loss) at a time."""
+
+    def __init__(self, config: DQN, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
+        self.config, self.device = config, device
+        seeded(seed)
+        self.net = q_network(config, observation_space, action_space).to(device)
+        self.target = deepcopy(self.net).requires_grad_(False)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), config.learning_rate, fused=True)
+        self.start = int(getattr(action_space, "start", 0))
+        self.updates = 0
+
+    def weights(self) -> NDArray[np.float32]:
+        """The network's."""
+        return flat(self.net)
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+        """One update; `errors` are the absolute temporal-difference errors."""
+        config = self.config
+        obs, following = batch["obs"].flatten(1), batch["next_obs"].flatten(1)
+        actions = (batch["action"] - self.start)[:, None]
+        discount: Any = batch.get("discount", config.gamma)
+        with torch.no_grad():
+            values = self.target(following)
+            if config.double:
+                best = values.gather(1, self.net(following).argmax(1, keepdim=True))[:, 0]
+            else:
+                best = values.amax(1)
+            goal = batch["reward"] + discount * (~batch["terminated"]) * best
+        q = self.net(obs).gather(1, actions)[:, 0]
+        losses = nn.functional.smooth_l1_loss(q, goal, reduction="none")
+        loss = (losses * batch["weights"]).mean() if config.prioritized else losses.mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.net.parameters(), config.max_grad_norm)
+        self.optimizer.step()
+        self.updates += 1
+        if self.updates % config.target_every == 0:
+            self.target.load_state_dict(self.net.state_dict())
+        return {
+            "losses/td_loss": loss.detach(), "losses/q_values": q.detach().mean(),
+            "errors": (q.detach() - goal).abs(),
+        }  # fmt: skip
+
+    def state_dict(self) -> dict[str, Any]:
+        """Networks, optimizer, updates."""
+        return {
+            "net": self.net.state_dict(), "target": self.target.state_dict(),
+            "optimizer": self.optimizer.state_dict(), "updates": self.updates,
+        }  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.net.load_state_dict(state["net"])
+        self.target.load_state_dict(state["target"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.updates = state["updates"]

@@ -1,0 +1,31 @@
+"""What algorithms that learn from a replay buffer have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from reactors.rl.algorithms.algorithm import Algorithm
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffPolicy(Algorithm):
+    """Hyperparameters of replay."""
+
+    on_policy: ClassVar[bool] = False
+
+    capacity: int = 100_000
+    """Transitions kept."""
+    learning_starts: int = 1_000
+    """Transitions before the first update."""
+    batch_size: int = 64
+    updates_per_step: float = 1.0
+    """The ratio of updates to environment steps, kept exactly: PAL's throttle."""
+    n_step: int = 1
+    """Steps of a return."""
+    prioritized: bool = False
+    """Sample by temporal-difference error."""
+    alpha: float = 0.6
+    """How much priorities count in sampling."""
+    beta: float = 0.4
+    """How much of the bias of that is taken back."""

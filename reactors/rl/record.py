@@ -1,0 +1,131 @@
+"""What was played, kept: statistics of episodes, videos, and trajectories for others to learn from.
+
+`EpisodeStatistics` and `Trajectories` are reactors that are connected to environments; `video` is given to one in the
+place of its environment.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+import reactors as rx
+from reactors.errors import ReactorError
+from reactors.rl.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["EpisodeStatistics", "Means", "Recorded", "Trajectories", "video"]
+
+
+class Means(NamedTuple):
+    """What `EpisodeStatistics` says whenever episodes have ended."""
+
+    episodes: int  # that have ended so far
+    steps: int  # of these, all together
+    mean_return: float  # of the last ones, as many as the window is long
+    mean_length: float
+
+
+class EpisodeStatistics(rx.Reactor):
+    """Running means over the last `window` episodes of `sources` environments, and a CSV file of all, if one is given.
+
+    The input `episode` has a channel for each source, to be connected to the port `episode` of `rl.Env` and its like.
+    Whenever episodes have ended, `means` has the `Means`. The file `path` has a line for each episode, in the order of
+    tags and channels: time (ns), microstep, source, env, number, return, length, failed. After the run, `returns` and
+    `lengths` have those of all episodes, and `latest` the last `Means`.
+
+    >>> import reactors as rx, reactors.rl as rl
+    >>> statistics = rl.record.EpisodeStatistics(sources=4, window=10)
+    >>> len(statistics.episode), statistics.latest
+    (4, None)
+    """
+
+    episode = rx.Input(tuple, width="sources")
+    means = rx.Output(Means)
+    means._offered = True
+
+    def __init__(self, sources: int = 1, *, window: int = 100, path: str | Path | None = None) -> None:
+        self.sources, self.window = sources, window
+        self.path_of_file = None if path is None else str(path)
+        self.returns: list[float] = []
+        self.lengths: list[int] = []
+        self.latest: Means | None = None
+        self._file: IO[str] | None = None
+        self._rows: Any = None
+
+    @rx.reaction(rx.startup)
+    def open(self) -> None:
+        """Begin the file."""
+        if self.path_of_file is not None:
+            self._file = Path(self.path_of_file).open("w", newline="", encoding="utf-8")  # noqa: SIM115 - until shutdown
+            self._rows = csv.writer(self._file)
+            self._rows.writerow(["time", "microstep", "source", "env", "number", "return", "length", "failed"])
+
+    @rx.reaction(episode, effects=means)
+    def count(self) -> None:
+        """Add what has ended at this tag."""
+        for source in self.episode.present:
+            for each in self.episode[source].value:
+                self.returns.append(each.total)
+                self.lengths.append(each.length)
+                if self._rows is not None:
+                    self._rows.writerow(
+                        [*self.tag, source, each.env, each.number, each.total, each.length, each.failed]
+                    )
+        last_returns, last_lengths = self.returns[-self.window :], self.lengths[-self.window :]
+        self.latest = Means(
+            len(self.returns), sum(self.lengths), float(np.mean(last_returns)), float(np.mean(last_lengths))
+        )
+        self.means.set(self.latest)
+
+    @rx.reaction(rx.shutdown)
+    def close(self) -> None:
+        """End the file."""
+        if self._file is not None:
+            self._file.close()
+        self._file = self._rows = None
+
+
+class Recorded:
+    """A function that makes an environment which records its videos; made by `video`."""
+
+    def __init__(self, make: Callable[[], gym.Env[Any, Any]], folder: str, options: dict[str, Any]) -> None:
+        self.unrecorded, self.folder, self.options = make, folder, options
+
+    def __call__(self) -> gym.Env[Any, Any]:
+        """Make it; the folder is made, too."""
+        return gym.wrappers.RecordVideo(self.unrecorded(), self.folder, **self.options)
+
+
+def video(
+    env: str | Callable[[], gym.Env[Any, Any]], folder: str | Path, *, every: int | None = None, **options: Any
+) -> Recorded:
+    """What to give to `rl.Env` in the place of an environment, so that it writes videos into `folder`, on its worker.
+
+    `env` is an id, or a function that makes an environment with `render_mode="rgb_array"`. Every `every`-th episode is
+    recorded; left out, those that `gymnasium.wrappers.RecordVideo` chooses. `options` go to it. Environments that
+    record at the same time want folders of their own, or a `name_prefix`. Raises `ReactorError` where moviepy is
+    missing, with which Gymnasium writes videos.
+
+    >>> import reactors.rl as rl
+    >>> rl.Env(rl.record.video("CartPole-v1", "runs/videos", every=100))  # doctest: +SKIP
+    <reactor Env>
+    """
+    if importlib.util.find_spec("moviepy") is None:
+        raise ReactorError("rl.record.video needs moviepy, with which Gymnasium writes videos: pip install moviepy")
+    make = partial(gym.make, gym.spec(env), render_mode="rgb_array") if isinstance(env, str) else env
+    if every is not None:
+        options["episode_trigger"] = partial(_is_multiple, every)
+    return Recorded(make, str(folder), options)
+
+
+def _is_multiple(of: int, episode: int) -> bool:
+    return episode % of == 0

@@ -1,0 +1,517 @@
+"""How does experience get to learners: in any order, by any number of actors, and drawn by what it teaches?
+
+`ReplayBuffer` is a plain object, usable without any reactor: `add`, `sample`, `update_priorities`. Each is one call of
+the C core (csrc/replay), on memory that other processes may share; there is no lock. Sampling by priority follows
+Schaul et al., "Prioritized Experience Replay" (2015), with the K-ary sum tree of Zhang et al., "Parallel Actors and
+Learners" (2021); n-step returns are those of Sutton and Barto, section 7.1.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from reactors.errors import ArgumentError, ReactorError
+from reactors.rl import saving
+from reactors.rl.batch import Batch, tensor_of
+from reactors.rl.incoming import Incoming, checked_errors, refuse_error
+from reactors.rl.n_step import NStep
+from reactors.rl.storage import Block, Field, Plan, checked_fields, opened, plan
+from reactors.rl.transition import transition_dtype
+from reactors_runtime._core import ffi, lib
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import gymnasium as gym
+    from numpy.typing import ArrayLike, NDArray
+
+NOTHING, REFUSED = -12, -100  # as api.inc has them
+INDICES, STREAMS, DOUBLES, FRAMES = map(ffi.typeof, ("int64_t[]", "int32_t[]", "double[]", "uint64_t[]"))
+BESIDES = (("int64_t *", "indices"), ("float *", "weights"))  # of a batch, beside the fields
+KEPT = 8  # sizes of batches whose memory is kept for the next time
+
+
+class Config(NamedTuple):
+    """What makes a buffer what it is, beside its memory."""
+
+    fields: tuple[Field, ...]
+    share: int
+    num_envs: int
+    prioritized: bool
+    alpha: float
+    beta: float
+    eps: float
+    stratified: bool
+    n_step: int
+    gamma: float
+    frame_stack: int
+    small: int
+
+    @property
+    def slots(self) -> int:
+        return self.share * self.num_envs
+
+    def plan(self) -> Plan:
+        extra = 2 * self.frame_stack * (self.n_step + 1)
+        return plan(
+            self.fields, self.share, self.num_envs, tree=self.prioritized, stack=self.frame_stack, extra=extra,
+            small=self.small,
+        )  # fmt: skip
+
+
+class BufferStatistics(NamedTuple):
+    """What happened to a buffer, counted by all its processes together."""
+
+    rows: int
+    """There now."""
+    late_updates: int
+    """Priorities that came when their rows had been overwritten, and were dropped."""
+    drawn_again: int
+    """Rows that changed while they were being sampled, and were replaced by others."""
+    taken_over: int
+    """Slots whose writer had died in the middle of a row."""
+
+
+class _Desk:
+    """What one thread works with, so that threads need not wait for each other."""
+
+    def __init__(self, fields: tuple[Field, ...]) -> None:
+        self.incoming = Incoming(fields)
+        self.batches: dict[object, list[Batch]] = {}
+
+
+class ReplayBuffer:
+    """Keeps the latest `capacity` transitions in shared memory, and samples them uniformly or by priority.
+
+    `fields` says what a transition consists of: a record dtype (`rl.transition_dtype`), or names with shapes and
+    dtypes. The canonical names are `obs, action, reward, next_obs, terminated, truncated`; `ReplayBuffer.of` takes them
+    from spaces. Fields of other names are kept as well.
+
+    Priorities (`prioritized=True`) are absolute TD errors: a row is drawn with probability proportional to
+    `(|error| + eps)^alpha`, new rows with the greatest priority so far. `stratified` draws one row of each n-th of the
+    total priority.
+
+    With `num_envs=n` rows belong to n streams, each with its share of the capacity (rounded up to a multiple of n). Streams
+    matter for `n_step`, `frame_stack` and `sample_sequences`, which look along an episode: there, rows of a
+    stream have to be added in their order, by one thread at a time. With `n_step=k` rows are put together from up to k steps when
+    they are added: `reward` is the discounted sum, `next_obs`, `terminated`, `truncated` are those of the last step, and a
+    field `discount` is gamma^steps, so that the target is `reward + discount * (1 - terminated) * value(next_obs)`. With
+    `frame_stack=k` the observations, whose first axis is k frames, are kept as single frames.
+
+    Any number of threads and processes may add, sample and update at once: pickled to another process of this machine
+    and user, it is a buffer over the same memory. Draws come from `rng`, made of `seed` (an int, a Generator or None), so
+    the same calls give the same samples.
+
+    Raises `ArgumentError` for fields, sizes and rates that cannot be, and `MemoryTooSmall` with what is needed.
+
+    >>> buffer = ReplayBuffer(1000, {"obs": ((2,), "f4"), "reward": ((), "f4")}, prioritized=True, seed=0)
+    >>> buffer.add(obs=np.zeros((3, 2), "f4"), reward=np.arange(3, dtype="f4"))
+    array([0, 1, 2])
+    >>> batch = buffer.sample(4)
+    >>> batch.obs.shape, batch.weights
+    ((4, 2), array([1., 1., 1., 1.], dtype=float32))
+    >>> buffer.update_priorities(batch, np.abs(batch.reward))
+    4
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        fields: Mapping[str, Any] | np.dtype[Any],
+        *,
+        prioritized: bool = False,
+        alpha: float = 0.6,
+        beta: float = 0.4,
+        eps: float = 1e-6,
+        stratified: bool = True,
+        num_envs: int = 1,
+        n_step: int = 1,
+        gamma: float = 0.99,
+        frame_stack: int | None = None,
+        seed: int | np.random.Generator | np.random.SeedSequence | None = None,
+        small: int = 512,
+    ) -> None:
+        for name, number in (("capacity", capacity), ("num_envs", num_envs), ("n_step", n_step)):
+            _whole(number, name)
+        for name, rate in (("alpha", alpha), ("beta", beta), ("eps", eps), ("gamma", gamma)):
+            if not 0 <= rate < math.inf or (name != "eps" and rate > 1):
+                raise ArgumentError(f"{name} of a replay buffer is {rate!r}; it lies between 0 and 1")
+        kept = checked_fields(fields)
+        if frame_stack is not None:
+            kept = _stacked(kept, _whole(frame_stack, "frame_stack"))
+        if n_step > 1:
+            kept = NStep.fields(kept)
+        share = -(-capacity // num_envs)
+        config = Config(
+            kept, share, num_envs, bool(prioritized), alpha, beta, eps, bool(stratified), n_step, gamma,
+            frame_stack or 1, small,
+        )  # fmt: skip
+        block = Block.reserve(config.plan(), kept, config.slots)
+        self._set_up(config, block, np.random.default_rng(seed), fresh=True)
+
+    @classmethod
+    def of(cls, observation_space: gym.Space[Any], action_space: gym.Space[Any], capacity: int, **options: Any) -> Self:
+        """A buffer of transitions of an environment with these spaces; `options` are those of the class.
+
+        >>> import gymnasium as gym
+        >>> list(ReplayBuffer.of(gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2), 100, n_step=3).fields)
+        ['obs', 'action', 'reward', 'next_obs', 'terminated', 'truncated', 'discount']
+        """
+        return cls(capacity, transition_dtype(observation_space, action_space), **options)
+
+    def _set_up(self, config: Config, block: Block, rng: np.random.Generator, *, fresh: bool) -> None:
+        self.config, self.rng = config, rng
+        self.beta = config.beta
+        self._block, self._plan = block, config.plan()
+        self._core = opened(block, self._plan, config.fields, config.num_envs, config.share, fresh=fresh)
+        self._how = (2 if config.stratified else 1) if config.prioritized else 0
+        self._n_step = NStep(config) if config.n_step > 1 else None
+        given = config.fields if self._n_step is None else config.fields[:-1]
+        self._given = given
+        self._desks: dict[int, _Desk] = {}
+        self._every_env = np.arange(config.num_envs, dtype=np.int32)
+
+    # ---- what it is
+
+    @property
+    def capacity(self) -> int:
+        """How many rows it keeps at most."""
+        return self.config.slots
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of shared memory that it takes, all included."""
+        return self._plan.bytes
+
+    def __len__(self) -> int:
+        return int(lib.rx_replay_length(self._core))
+
+    def __repr__(self) -> str:
+        kind = "prioritized" if self.config.prioritized else "uniform"
+        return f"<{kind} ReplayBuffer, {len(self)} of {self.capacity} rows: {', '.join(map(str, self.config.fields))}>"
+
+    @property
+    def fields(self) -> dict[str, NDArray[Any]]:
+        """Views of all slots, by field: row k of stream s is at `s * share + k % share`. Stacked frames have no view."""
+        return {
+            field.name: self._block.view(field.dtype, (self.capacity, *field.shape), offset, stride)
+            for field, offset, stride in zip(self.config.fields, self._plan.offsets, self._plan.strides, strict=True)
+            if not field.stacked
+        }
+
+    @property
+    def tensors(self) -> dict[str, Any]:
+        """The same as torch tensors."""
+        return {name: tensor_of(array, name) for name, array in self.fields.items()}
+
+    @property
+    def late_updates(self) -> int:
+        """How many priorities came when their rows had been overwritten."""
+        return self.statistics().late_updates
+
+    def statistics(self) -> BufferStatistics:
+        """What happened so far, in all processes that share the memory."""
+        counters = [ffi.new("uint64_t *") for _ in range(3)]
+        lib.rx_replay_counters(self._core, *counters)
+        return BufferStatistics(len(self), *(int(counter[0]) for counter in counters))
+
+    def _desk(self) -> _Desk:
+        me = threading.get_ident()
+        desk = self._desks.get(me)
+        if desk is None:
+            if len(self._desks) > 64:  # of threads that may have ended
+                self._desks.clear()
+            desk = self._desks[me] = _Desk(self._given)
+        return desk
+
+    # ---- in
+
+    def add(
+        self,
+        batch: Mapping[str, ArrayLike] | NDArray[Any] | None = None,
+        /,
+        *,
+        priorities: ArrayLike | None = None,
+        envs: ArrayLike | None = None,
+        **columns: ArrayLike,
+    ) -> NDArray[np.int64]:
+        """Add rows: a mapping of arrays with a leading axis, a record array, or the fields as keywords.
+
+        Record arrays and arrays of the right dtypes are copied once, into their slots. `priorities` (absolute errors) take the
+        place of the greatest so far. `envs` says which stream each row belongs to: an int or one for each row; if left out,
+        row i belongs to stream i. Returns the indices (int64) by which the rows are known as long as they are there; with
+        `n_step` there are as many as became complete.
+
+        Raises `ArgumentError` for fields that are missing, unknown, of other shapes, or of dtypes that would lose
+        something, for more rows than the capacity, and for priorities that are negative or not finite.
+        """
+        desk = self._desk()
+        rows = desk.incoming
+        n = rows.take(columns if batch is None else batch)
+        if n > self.config.share:
+            self._refuse_too_many(n, envs)
+        config = self.config
+        if envs is None and config.num_envs == 1:
+            streams, each = ffi.NULL, None
+        else:
+            each = self._streams(n, envs)
+            streams = ffi.from_buffer(STREAMS, each)
+        errors = ffi.NULL
+        if priorities is not None:
+            errors = checked_errors(priorities, n, self._how)
+        if config.frame_stack > 1:
+            self._keep_frames(rows, n, streams)
+        if self._n_step is not None:
+            if priorities is not None:
+                raise ArgumentError("rows of n_step > 1 are put together later: add them without priorities")
+            n, each = self._n_step.fold(rows, n, streams)
+            streams = ffi.from_buffer(STREAMS, each)
+            rows = self._n_step.rows
+        indices = np.empty(n, np.int64)
+        if n:
+            done = lib.rx_replay_insert(
+                self._core, n, rows.pointers, rows.strides, streams, errors, config.eps, config.alpha,
+                ffi.from_buffer(INDICES, indices),
+            )  # fmt: skip
+            if done <= REFUSED:
+                refuse_error(priorities, REFUSED - done)
+            if done < 0:
+                raise _stuck()
+        return indices
+
+    def _refuse_too_many(self, n: int, envs: ArrayLike | None) -> None:
+        if n > self.capacity or self.config.num_envs == 1 or (envs is not None and np.ndim(envs) == 0):
+            raise ArgumentError(
+                f"{n} rows are added at once to a buffer that keeps {self.config.share} of a stream; add fewer at a time"
+            )
+
+    def _streams(self, n: int, envs: ArrayLike | None) -> NDArray[np.int32]:
+        number = self.config.num_envs
+        if envs is None:
+            if n != number:
+                raise ArgumentError(
+                    f"{n} rows are added to a buffer with num_envs={number}: say with envs=... which stream each is of"
+                )
+            return self._every_env
+        given = np.asarray(envs)
+        if given.dtype.kind not in "iu" or given.shape not in {(), (n,)}:
+            raise ArgumentError(f"envs is {envs!r}; write one number of a stream, or one for each of the {n} rows")
+        wrong = np.flatnonzero((given < 0) | (given >= number))
+        if wrong.size:
+            raise ArgumentError(
+                f"row {wrong[0]} is of stream {given.flat[wrong[0]]}, but num_envs={number} makes streams 0 to {number - 1}"
+            )
+        return np.ascontiguousarray(np.broadcast_to(given, (n,)), np.int32)
+
+    def _keep_frames(self, rows: Incoming, n: int, streams: Any) -> None:
+        """Put the observations away as frames; what goes on as `obs` and `next_obs` are their numbers."""
+        names = [field.name for field in self._given]
+        first, last = names.index("obs"), names.index("next_obs")
+        numbers = np.empty((2, n), np.uint64)
+        into = [ffi.from_buffer(FRAMES, row) for row in numbers]
+        done = lib.rx_replay_frames(
+            self._core, n, streams, rows.pointers[first], rows.strides[first], rows.pointers[last], rows.strides[last],
+            *into,
+        )  # fmt: skip
+        if done < 0:
+            raise _stuck()
+        for at, row in zip((first, last), into, strict=True):
+            rows.replace(at, row, 8)
+        rows.keep(numbers)
+
+    # ---- out
+
+    def sample(self, n: int, *, beta: float | None = None, copy: bool = False) -> Batch:
+        """Draw `n` rows, with replacement: a `Batch` of arrays.
+
+        Its memory is used again by the next call but one of this thread with the same `n`; `copy=True` gives a batch
+        of its own. `beta` says how far the weights make up for the priorities. Raises `ReactorError` when there are no
+        rows, or none has a priority.
+        """
+        batch = Batch(self.config.fields, _whole(n, "n")) if copy else self._lent(n)
+        self.rng.random(out=batch._uniforms)
+        into, uniforms, slots, indices, priorities, weights = batch._core
+        beta = self.beta if beta is None else beta
+        done = lib.rx_replay_sample(
+            self._core, n, uniforms, self._how, beta, into, slots, indices, priorities, weights
+        )  # fmt: skip
+        if done != n:
+            raise self._nothing(done)
+        return batch
+
+    def sample_into(self, record: NDArray[Any], n: int) -> NDArray[Any]:
+        """Draw `n` rows straight into the columns of a record of `replay.batch_dtype`, in whatever memory it lies."""
+        lent, names = self._lent(n), [field.name for field in self.config.fields]
+        base, offsets = record.ctypes.data, record.dtype.fields or {}
+        into = ffi.new("void *[]", [ffi.cast("void *", base + offsets[name][1]) for name in names])
+        indices, weights = (ffi.cast(kind, base + offsets[name][1]) for kind, name in BESIDES)
+        self.rng.random(out=lent._uniforms)
+        _, uniforms, slots, _, priorities, _ = lent._core
+        if not self._how:
+            record["weights"] = 1
+        done = lib.rx_replay_sample(
+            self._core, n, uniforms, self._how, self.beta, into, slots, indices, priorities, weights
+        )  # fmt: skip
+        if done != n:
+            raise self._nothing(done)
+        return record
+
+    def _lent(self, n: int) -> Batch:
+        pairs = self._desk().batches
+        pair = pairs.get(n)
+        if pair is None:
+            _whole(n, "n")
+            if len(pairs) >= KEPT:
+                del pairs[next(iter(pairs))]
+            pair = pairs[n] = [Batch(self.config.fields, n) for _ in range(2)]
+        pair.reverse()
+        return pair[0]
+
+    def sample_sequences(self, n: int, length: int) -> Batch:
+        """Draw `n` sequences of `length` rows that follow one another in one episode: arrays of shape (n, length, ...).
+
+        Uniform over all such sequences that are there, whatever the priorities. How the episode goes on is known from
+        `terminated` and `truncated`, and each row's position in its episode is kept, so nothing is searched. Memory is used again as
+        by `sample`. Raises `ReactorError` when no episode has so many rows.
+        """
+        pairs, key = self._desk().batches, (n, length)
+        pair = pairs.get(key)
+        if pair is None:
+            _whole(n, "n"), _whole(length, "length")
+            if len(pairs) >= KEPT:
+                del pairs[next(iter(pairs))]
+            pair = pairs[key] = [Batch(self.config.fields, n, n, length) for _ in range(2)]
+        pair.reverse()
+        batch = pair[0]
+        self.rng.random(out=batch._uniforms)
+        into, uniforms, slots, indices = batch._core[:4]
+        if lib.rx_replay_windows(self._core, n, length, uniforms, into, slots, indices) != n:
+            if not len(self):
+                raise self._nothing(NOTHING)
+            raise ReactorError(
+                f"no episode in {self!r} has {length} rows in succession; take shorter sequences, or add more first"
+            )
+        return batch
+
+    def take(self, indices: ArrayLike) -> Batch:
+        """The rows with these indices, in a batch of its own; `ReactorError` if one of them has been overwritten."""
+        wanted = _indices(indices)
+        batch = Batch(self.config.fields, len(wanted))
+        batch["indices"][:] = wanted
+        done = lib.rx_replay_take(self._core, len(wanted), batch._core[3], batch._core[0])
+        if done != len(wanted):
+            raise ReactorError(f"row {wanted[done]} is not in the buffer: it was overwritten, or never added")
+        return batch
+
+    def _nothing(self, code: int) -> ReactorError:
+        if not len(self):
+            return ReactorError("an empty replay buffer is sampled; add rows first, or wait for them with len(buffer)")
+        if code == NOTHING or code == -1:
+            return ReactorError(
+                f"no row can be drawn from {self!r}: all priorities are 0, or all rows are being written"
+            )
+        return ReactorError(f"no row can be drawn from {self!r}: its priorities add up to more than float32 holds")
+
+    # ---- priorities
+
+    def update_priorities(self, batch: Batch | ArrayLike, priorities: ArrayLike) -> int:
+        """Set the priorities of sampled rows to these absolute TD errors; `batch` is the batch or its indices.
+
+        Rows that were overwritten since keep the priorities of what is there now; they are counted in `late_updates`.
+        Of an index that comes twice the last counts. Returns how many were there still. Raises `ArgumentError` for
+        priorities that are negative or not finite, and for a buffer that samples uniformly.
+        """
+        if type(batch) is Batch:
+            slots, indices = batch._core[2:4]
+            n = len(slots)
+        else:
+            wanted = _indices(batch)
+            slots, indices, n = ffi.NULL, ffi.from_buffer(INDICES, wanted), len(wanted)
+        errors = checked_errors(priorities, n, self._how)
+        config = self.config
+        done = lib.rx_replay_update(self._core, n, indices, slots, errors, config.eps, config.alpha)
+        if done < 0:
+            refuse_error(priorities, -1 - done)
+        return done
+
+    def priorities(self, indices: ArrayLike) -> NDArray[np.float64]:
+        """What rows are drawn in proportion to: `(|error| + eps)^alpha`; 0 of rows that are gone."""
+        wanted = _indices(indices)
+        found = np.ones(len(wanted))
+        if self._how:
+            numbers, into = ffi.from_buffer(INDICES, wanted), ffi.from_buffer(DOUBLES, found)
+            lib.rx_replay_priorities(self._core, len(wanted), numbers, into)
+        return found
+
+    # ---- elsewhere and later
+
+    def __reduce__(self) -> Any:
+        pending = None if self._n_step is None else self._n_step.state()
+        return _attached, (type(self), self.config, self._block.address(), self.rng, pending, self.beta)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that it is: arrays of its own, and the state of `rng`. `load_state_dict` goes on from there bit for bit."""
+        return {name: array.copy() for name, array in saving.arrays(self).items()} | {"rng": saving.rng_state(self.rng)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Become what another buffer of the same fields and sizes was; `ArgumentError` if they are others."""
+        saving.restore(self, state)
+
+    def save(self, path: str | Path) -> None:
+        """Write a safetensors file with all that it is; what was at `path` is replaced at once or not at all.
+
+        Fields are tensors of their names, over all slots. Nobody may add meanwhile.
+        """
+        saving.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The buffer that `save` wrote; it continues bit for bit. `ArgumentError` for damaged and foreign files."""
+        return saving.load(cls, path)
+
+
+def _attached(
+    cls: type[ReplayBuffer], config: Config, address: Any, rng: np.random.Generator, pending: Any, beta: float
+) -> ReplayBuffer:
+    buffer = cls.__new__(cls)
+    buffer._set_up(config, Block.at(address), rng, fresh=False)
+    buffer.beta = beta
+    if buffer._n_step is not None:
+        buffer._n_step.restore(pending)
+    return buffer
+
+
+def _whole(number: Any, name: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+        raise ArgumentError(f"{name} is {number!r}; write a whole number, 1 or more")
+    return int(number)
+
+
+def _indices(given: Any) -> NDArray[np.int64]:
+    indices = np.ascontiguousarray(given)
+    if indices.dtype.kind not in "iu":
+        raise ArgumentError(f"indices are whole numbers, as add and sample give them, not {indices.dtype}")
+    return indices.astype(np.int64, copy=False).reshape(-1)
+
+
+def _stacked(fields: tuple[Field, ...], stack: int) -> tuple[Field, ...]:
+    by_name = {field.name: field for field in fields}
+    for name in ("obs", "next_obs"):
+        field = by_name.get(name)
+        if field is None or not field.shape or field.shape[0] != stack or field.shape != by_name["obs"].shape:
+            raise ArgumentError(
+                f"frame_stack={stack} takes fields 'obs' and 'next_obs' of the same shape with {stack} frames along "
+                f"the first axis, but {name!r} is {field or 'missing'}"
+            )
+    return tuple(f._replace(stacked=stack > 1) if f.name in {"obs", "next_obs"} else f for f in fields)
+
+
+def _stuck() -> ReactorError:
+    return ReactorError(
+        "a slot of the replay buffer has been in use by another writer for ten seconds; is its process stopped?"
+    )

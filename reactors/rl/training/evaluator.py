@@ -1,0 +1,77 @@
+"""How good is the policy, without exploration?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.rl.simulation import Simulation, seed_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import gymnasium as gym
+
+    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+
+
+def play(
+    policy: Policy, maker: Callable[[], Any], observation_space: Any, action_space: Any, episodes: int, seed: int
+) -> list[float]:
+    """The returns of so many greedy episodes, each in an environment with a seed of its own."""
+    seeds = [seed_of(seed, i) for i in range(episodes)]
+    sim = Simulation([maker] * episodes, observation_space, action_space, seeds, path="the evaluation")
+    try:
+        sim.reset_all()
+        shape = sim.observations.shape
+        following, rewards = np.zeros(shape, sim.observations.dtype), np.zeros(episodes)
+        terminated, truncated = np.zeros(episodes, bool), np.zeros(episodes, bool)
+        returns: list[float | None] = [None] * episodes
+        while None in returns:
+            sim.advance(policy.greedy(sim.observations), following, rewards, terminated, truncated)
+            for episode in sim.episodes:
+                if returns[episode.env] is None:
+                    returns[episode.env] = episode.total
+        return [each for each in returns if each is not None]
+    finally:
+        sim.close()
+
+
+class Evaluator(rx.Reactor):
+    """Plays greedy episodes with the weights of every `every`-th round: mean, least and greatest return."""
+
+    weights = rx.Input(shape="size", dtype=np.float32)
+    evaluation = rx.Output(dict)
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        maker: Callable[[], Any],
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        size: int,
+        *,
+        every: int,
+        episodes: int,
+    ) -> None:
+        self.algorithm, self.maker, self.size, self.every, self.episodes = algorithm, maker, size, every, episodes
+        self.spaces = observation_space, action_space
+
+    @rx.reaction(weights, effects=evaluation)
+    def evaluate(self) -> None:
+        """Now and then."""
+        number = self.tag.time // 1000
+        if number % self.every:
+            return
+        policy = self.algorithm.policy(*self.spaces)
+        policy.load(self.weights.value)
+        returns = play(policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, number))
+        self.evaluation.set(
+            {
+                "eval/mean_return": float(np.mean(returns)),
+                "eval/min_return": min(returns),
+                "eval/max_return": max(returns),
+            }
+        )

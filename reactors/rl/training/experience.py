@@ -1,0 +1,74 @@
+"""What is kept of experience, and what is drawn from it?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.rl.replay import batch_dtype
+from reactors.rl.replay_buffer import ReplayBuffer
+from reactors.rl.training.actor import experience_dtype
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+    from reactors.rl.algorithms.off_policy import OffPolicy
+
+
+class Experience(rx.Reactor):
+    """Keeps what actors send, and once a round draws as many batches as the ratio of updates to steps asks for.
+
+    The ratio is kept exactly, over all rounds in which there is enough experience (PAL's throttle). What the learner
+    found of priorities comes back as `errors`.
+    """
+
+    def __init__(
+        self, algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any], actors: int
+    ) -> None:
+        self.algorithm, self.actors = algorithm, actors
+        per_actor = algorithm.num_envs // actors
+        dtype = experience_dtype(algorithm, observation_space, action_space)
+        self.buffer = ReplayBuffer(
+            algorithm.capacity, dtype, prioritized=algorithm.prioritized, alpha=algorithm.alpha, beta=algorithm.beta,
+            n_step=algorithm.n_step, gamma=algorithm.gamma, num_envs=algorithm.num_envs,
+        )  # fmt: skip
+        self.steps = algorithm.horizon * algorithm.num_envs
+        self.updates = max(1, round(algorithm.updates_per_step * self.steps))
+        self.segments = rx.Input(shape=(algorithm.horizon, per_actor), dtype=dtype, width=actors)
+        record = batch_dtype(self.buffer.config.fields, algorithm.batch_size)
+        self.batches = rx.Output(shape=(self.updates,), dtype=record)
+        self.envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), algorithm.horizon)
+        self.sent: list[Any] = []
+        self.added = 0
+        self.add_reaction(rx.startup, self.begin)
+        if algorithm.prioritized:
+            self.errors = rx.Input(shape=(self.updates, algorithm.batch_size), dtype=np.float32)
+            self.add_reaction(self.errors, self.answer)
+        self.add_reaction(self.segments, self.keep_and_draw, effects=self.batches)
+
+    def begin(self) -> None:
+        """Draw as the seed of the run says."""
+        self.buffer.rng = np.random.default_rng(self.seed)
+
+    def answer(self) -> None:
+        """New priorities for the batches of a round."""
+        for indices, errors in zip(self.sent.pop(0), self.errors.value, strict=True):
+            self.buffer.update_priorities(indices, errors)
+
+    def keep_and_draw(self) -> None:
+        """A round."""
+        rows = np.moveaxis(self.segments.array, 0, 1)  # steps, actors, environments
+        self.buffer.add(np.ascontiguousarray(rows).reshape(-1), envs=self.envs)
+        self.added += rows.size
+        if self.added < self.algorithm.learning_starts:
+            return
+        records = self.batches.loan()
+        indices = []
+        for i in range(self.updates):
+            drawn = self.buffer.sample_into(records[i : i + 1].reshape(()), self.algorithm.batch_size)
+            indices.append(drawn["indices"].copy())
+        if self.algorithm.prioritized:
+            self.sent.append(indices)
+        self.batches.set(records)

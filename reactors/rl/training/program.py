@@ -1,0 +1,102 @@
+"""How are simulation, replay, learning and evaluation one graph?
+
+Every microsecond of logical time is a round. At its beginning all actors play, with the weights that they have; at the
+same tag the learner gets what they played, and its new weights reach them `lag` rounds later. That delay is all that
+makes the modes:
+
+- `sync`: a lag of one round. Everybody learns from, and plays with, the latest; actors and learner take turns.
+- `pipelined`: a lag of two or more. Actors play the next round while the learner learns from the last one, and the
+  result is the same, bit for bit, however fast they are.
+- `free`: weights reach the actors when they do, through a physical connection. Nobody waits for weights; no two runs
+  are alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import reactors as rx
+from reactors.errors import ArgumentError
+from reactors.rl.training.actor import Actor
+from reactors.rl.training.evaluator import Evaluator
+from reactors.rl.training.experience import Experience
+from reactors.rl.training.journal import Journal
+from reactors.rl.training.learner import ReplayLearner, RolloutLearner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from reactors.rl.algorithms.algorithm import Algorithm
+
+Mode = Literal["sync", "pipelined", "free"]
+
+
+class Training(rx.Reactor):
+    """An algorithm, trained by `actors` in environments that `maker` makes."""
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        maker: Callable[[], Any],
+        observation_space: Any,
+        action_space: Any,
+        *,
+        actors: int,
+        mode: Mode,
+        lag: int,
+        seed: int,
+        device: str = "cpu",
+        eval_every: int | None = None,
+        eval_episodes: int = 10,
+        stop_at: float | None = None,
+        journal: Path | None = None,
+        tell: Callable[[dict[str, float]], None] | None = None,
+    ) -> None:
+        if algorithm.num_envs % actors:
+            raise ArgumentError(
+                f"{algorithm.num_envs} environments for {actors} actors; let num_envs of {algorithm.name} be a multiple "
+                "of actors"
+            )
+        spaces = observation_space, action_space
+        per_actor = algorithm.num_envs // actors
+        initial = algorithm.learning(*spaces, seed, device).weights()
+        steps = algorithm.horizon * algorithm.num_envs
+        self.actors = rx.bank(
+            actors, Actor, algorithm, [maker] * per_actor, lambda i: i * per_actor, *spaces, initial, steps
+        )
+        self.journal = Journal(actors, steps, stop_at=stop_at, lag=lag, file=journal, tell=tell)
+        told = algorithm, *spaces, seed, len(initial), device
+        self.learner: RolloutLearner | ReplayLearner
+        if algorithm.on_policy:
+            self.learner = RolloutLearner(*told, actors=actors, num_envs=per_actor)
+            rx.connect(self.actors.segment, self.learner.segments)
+        else:
+            self.experience = Experience(algorithm, *spaces, actors)  # type: ignore[arg-type]
+            self.learner = ReplayLearner(*told, batches=self.experience.batches)
+            rx.connect(self.actors.segment, self.experience.segments)
+            rx.connect(self.experience.batches, self.learner.batches)
+            if self.experience.algorithm.prioritized:
+                rx.connect(self.learner.errors, self.experience.errors, after=0)
+        if mode == "free":
+            rx.connect(self.learner.weights, self.actors.weights, physical=True, broadcast=True)
+        else:
+            rx.connect(self.learner.weights, self.actors.weights, after=f"{lag} us", broadcast=True)
+        rx.connect(self.actors.episodes, self.journal.episodes)
+        rx.connect(self.learner.figures, self.journal.figures)
+        if eval_every is not None:
+            self.evaluator = Evaluator(
+                algorithm, maker, *spaces, len(initial), every=eval_every, episodes=eval_episodes
+            )
+            rx.connect(self.learner.weights, self.evaluator.weights)
+            rx.connect(self.evaluator.evaluation, self.journal.evaluation)
+
+
+def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
+    """Which worker runs what: in lock-step all of them play, else the first one learns and the others play."""
+    n = len(training.actors)
+    first = 0 if mode == "sync" or workers == 1 else 1
+    where = {f"main.actors[{i}]": first + i * (workers - first) // n for i in range(n)}
+    if hasattr(training, "evaluator"):
+        where["main.evaluator"] = workers - 1
+    return where

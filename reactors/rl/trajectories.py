@@ -1,0 +1,119 @@
+"""How does what was played get into a Minari dataset?"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.errors import ParameterError, ReactorError
+from reactors.rl.spaces import reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.env import Env
+
+
+class Trajectories(rx.Reactor):
+    """Keeps all that environments played, and writes it as a Minari dataset when the program ends.
+
+    Made for `env`, an `rl.Env` or `rl.BatchedEnv`, to whose `transition` its `transition` is connected; of an
+    `rl.BatchedEnv`, `valid` to `valid`, too. `dataset_id` is Minari's, as "cartpole/random-v0"; it is written into
+    `folder`, or where Minari keeps its datasets. Episodes that the end of the program broke off are truncated there.
+    Rewards are float32, as transitions have them. `options` go to `minari.create_dataset_from_buffers`. Raises
+    `ReactorError` where the package minari is missing.
+
+    >>> import reactors.rl as rl
+    >>> env = rl.Env("CartPole-v1", num_envs=2)
+    >>> rl.record.Trajectories(env, "cartpole/random-v0").transition.shape
+    (2,)
+    """
+
+    transition: rx.Input[Any]
+    valid: rx.Input[Any]  # only for an rl.BatchedEnv
+
+    def __init__(self, env: Env, dataset_id: str, *, folder: str | Path | None = None, **options: Any) -> None:
+        if importlib.util.find_spec("minari") is None:
+            raise ReactorError('rl.record.Trajectories needs the package minari: pip install "minari[hdf5]"')
+        if env.transition.dtype is None or env.transition.shape is None:
+            raise ParameterError(
+                f"{env.transition.where()} has no records to keep, for values of {env.observation_space} and "
+                f"{env.action_space} have no fixed size"
+            )
+        self.observation_space, self.action_space = env.observation_space, env.action_space
+        self.dataset_id, self.folder, self.options = dataset_id, None if folder is None else str(folder), options
+        self.transition = rx.Input(shape=env.transition.shape, dtype=env.transition.dtype)
+        self.masked = hasattr(env, "valid")
+        if self.masked:
+            self.valid = rx.Input(shape=env.transition.shape, dtype=bool)
+        self.episodes = 0
+        self._under_way: list[list[Any]] = [[] for _ in range(env.num_envs or 1)]
+        self._over: list[NDArray[Any]] = []
+        self.add_reaction(self.transition, self.keep, uses=self.valid if self.masked else ())
+        self.add_reaction(rx.shutdown, self.write)
+
+    def keep(self) -> None:
+        """Add a step of each environment."""
+        rows = np.atleast_1d(self.transition.value.copy())
+        valid = self.valid.value if self.masked else None
+        for i, row in enumerate(rows):
+            if valid is not None and not valid[i]:
+                continue
+            self._under_way[i].append(row)
+            if row["terminated"] or row["truncated"]:
+                self._over.append(np.array(self._under_way[i]))
+                self._under_way[i] = []
+
+    def write(self) -> None:
+        """Write the dataset."""
+        import minari
+
+        for steps in self._under_way:
+            if steps:
+                steps[-1]["truncated"] = True
+                self._over.append(np.array(steps))
+        self.episodes = len(self._over)
+        if self._over:
+            buffers = [self._buffer(number, steps) for number, steps in enumerate(self._over)]
+            spaces = {"observation_space": self.observation_space, "action_space": self.action_space}
+            with _datasets_in(self.folder):
+                minari.create_dataset_from_buffers(self.dataset_id, buffers, **{**spaces, **self.options})
+        self._over, self._under_way = [], []
+
+    def _buffer(self, number: int, steps: NDArray[Any]) -> Any:
+        from minari.data_collector.episode_buffer import EpisodeBuffer
+
+        observations = np.concatenate([steps["obs"], steps["next_obs"][-1:]])
+        observe, act = reader(self.observation_space), reader(self.action_space)
+        return EpisodeBuffer(
+            id=number,
+            observations=list(observations) if observe is None else observe(observations),
+            actions=list(steps["action"]) if act is None else act(steps["action"]),
+            rewards=steps["reward"].tolist(),
+            terminations=steps["terminated"].tolist(),
+            truncations=steps["truncated"].tolist(),
+        )
+
+
+@contextmanager
+def _datasets_in(folder: str | None) -> Iterator[None]:
+    """Have Minari write into a folder, for as long as this lasts."""
+    name = "MINARI_DATASETS_PATH"
+    before = os.environ.get(name)
+    if folder is not None:
+        os.environ[name] = folder
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.environ.pop(name)
+            if before is not None:
+                os.environ[name] = before

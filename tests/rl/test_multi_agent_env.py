@@ -1,0 +1,294 @@
+"""PettingZoo environments as reactors: agents that come and go, equal spaces or not, whatever the workers."""
+
+import re
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import pettingzoo
+import pytest
+
+import reactors as rx
+from reactors import rl
+from reactors.testing import assert_deterministic
+
+# The parallel environments of the package that need nothing but what `rl` installs.
+REGISTRY = {
+    "butterfly/cooperative_pong_v6": {},
+    "butterfly/knights_archers_zombies_v11": {"max_cycles": 60},
+    "butterfly/pistonball_v6": {"n_pistons": 3, "continuous": True},
+    "classic/rps_v2": {"max_cycles": 7},
+}
+
+
+class Player(rx.Reactor):
+    """One agent that acts at random and adds up what it sees."""
+
+    action = rx.Output(space="action_space")
+    observation = rx.Input(space="observation_space")
+    reward = rx.Input(shape=(), dtype="f8")
+    over = rx.Input(shape=(), dtype=bool)
+
+    def __init__(self, observation_space: Any, action_space: Any) -> None:
+        self.observation_space, self.action_space = observation_space, action_space
+        self.seen, self.total, self.acted, self.ended = 0.0, 0.0, 0, 0
+
+    @rx.reaction(reward, over)
+    def hear(self) -> None:
+        self.total += float(self.reward.value)
+        self.ended += bool(self.over.value)
+
+    @rx.reaction(observation, effects=action)
+    def act(self) -> None:
+        if not self.acted:
+            self.action_space.seed(self.seed % 2**32)
+        self.acted += 1
+        self.seen += float(np.sum(self.observation.value, dtype=np.float64))
+        self.action.set(self.action_space.sample())
+
+
+class Referee(rx.Reactor):
+    episode = rx.Input(tuple)
+
+    def __init__(self) -> None:
+        self.episodes: list[rl.Episode] = []
+
+    @rx.reaction(episode)
+    def note(self) -> None:
+        self.episodes += self.episode.value
+
+
+class Play(rx.Reactor):
+    def __init__(self, env: Any, **kwargs: Any) -> None:
+        self.env = rl.MultiAgentEnv(env, **kwargs)
+        self.referee = Referee()
+        self.players = [
+            Player(obs, act) for obs, act in zip(self.env.observation_spaces, self.env.action_spaces, strict=True)
+        ]
+        rx.connect(self.env.episode, self.referee.episode)
+        for player, ports in zip(self.players, self.env.agent.values(), strict=True):
+            rx.connect(ports.observation, player.observation)
+            rx.connect(ports.reward, player.reward)
+            rx.connect(ports.terminated, player.over)
+            rx.connect(player.action, ports.action, after="1 us")
+
+    def outcome(self) -> list[Any]:
+        return [[p.seen, p.total, p.acted, p.ended] for p in self.players] + [list(map(list, self.referee.episodes))]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.filterwarnings("ignore:The old environment creation API")  # PettingZoo's tests use it themselves
+@pytest.mark.filterwarnings("ignore:.*render method without")  # cooperative_pong's reset draws
+@pytest.mark.filterwarnings("ignore:Agent was given:UserWarning", "ignore:Live agent was not:UserWarning")
+def test_environments_of_the_registry_pass_their_test_and_run(name: str) -> None:
+    tests = pytest.importorskip("pettingzoo.test")
+    env = pettingzoo.make("parallel", name, **REGISTRY[name])
+    tests.parallel_api_test(env, num_cycles=20)
+    env.close()
+    steps = 300 if "rps" in name else 40
+    main = Play(name, **REGISTRY[name])
+    rx.run(main, fast=True, timeout=f"{steps} us", seed=1)
+    assert sum(player.acted for player in main.players) > steps
+    outcome = main.outcome()
+    again = Play(name, **REGISTRY[name])
+    rx.run(again, fast=True, timeout=f"{steps} us", seed=1, workers=2, backend="process")
+    assert again.outcome() == outcome
+
+
+class Relay(pettingzoo.ParallelEnv[str, Any, Any]):
+    """Agents of different spaces: a scout that leaves after 2 steps, a carrier that comes then and leaves after 5."""
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "relay"}
+    possible_agents: ClassVar[list[str]] = ["scout", "carrier"]
+    spaces: ClassVar[dict[str, Any]] = {
+        "scout": (gym.spaces.Box(-9, 9, (2,), np.float32), gym.spaces.Discrete(3, start=1)),
+        "carrier": (gym.spaces.Dict(load=gym.spaces.Discrete(9)), gym.spaces.Box(-1, 1, (1,), np.float32)),
+    }
+
+    def __init__(self, breaks: int = -1, lost: bool = False) -> None:
+        self.breaks, self.lost, self.lived = breaks, lost, 0
+        self.buffer = np.zeros(2, np.float32)  # which all observations of the scout are
+
+    def observation_space(self, agent: str) -> Any:
+        return self.spaces[agent][0]
+
+    def action_space(self, agent: str) -> Any:
+        return self.spaces[agent][1]
+
+    def observe(self) -> dict[str, Any]:
+        self.buffer[:] = self.t
+        return {"scout": self.buffer, "carrier": {"load": self.t}}
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        if seed is not None:
+            self.seed = seed
+        self.t, self.agents = 0, ["scout"]
+        return self.observe(), {"scout": {"seed": self.seed}}
+
+    def step(self, actions: Any) -> Any:
+        assert set(actions) == set(self.agents)
+        if "scout" in actions:
+            assert actions["scout"] in self.spaces["scout"][1]
+        self.t += 1
+        self.lived += 1
+        if self.lived == self.breaks:
+            raise OSError("no more fuel")
+        over = {"scout": self.t == 2, "carrier": self.t == 5}
+        self.agents = ["scout"] if self.t < 2 else ["carrier"] if self.t < 5 else []
+        observations = {} if self.lost else self.observe()
+        rewards = {"scout": 1.0, "carrier": 10.0}
+        return observations, rewards, over, dict.fromkeys(over, False), {}
+
+
+class Log(rx.Reactor):
+    """What comes out of a relay, tag by tag; acts for both agents."""
+
+    scout = rx.Input(shape=(2,), dtype="f4")
+    scout_next = rx.Input(shape=(2,), dtype="f4")
+    carrier = rx.Input(shape=(), dtype=np.dtype([("load", "i8")], align=True))
+    rewards = rx.Input(shape=(), dtype="f8", width=2)
+    terminated = rx.Input(shape=(), dtype=bool, width=2)
+    truncated = rx.Input(shape=(), dtype=bool, width=2)
+    episode = rx.Input(tuple)
+    run = rx.Output(shape=(), dtype="i8")
+    carry = rx.Output(shape=(1,), dtype="f4")
+
+    def __init__(self, silent: bool = False) -> None:
+        self.silent, self.lines, self.episodes = silent, list[Any](), list[rl.Episode]()
+
+    @rx.reaction(scout, carrier, rewards, uses=(scout_next, terminated, truncated, episode), effects=(run, carry))
+    def note(self) -> None:
+        self.lines.append((
+            None if self.scout.value is None else self.scout.value[0],
+            None if self.carrier.value is None else int(self.carrier.value["load"]),
+            [None if value is None else float(value) for value in self.rewards.value],
+            [None if value is None else bool(value) for value in self.terminated.value],
+            [None if value is None else bool(value) for value in self.truncated.value],
+            None if self.scout_next.value is None else self.scout_next.value[1],
+        ))  # fmt: skip
+        if self.episode.is_present:
+            self.episodes += self.episode.value
+        if self.scout.is_present:
+            self.run.set(3)
+        if self.carrier.is_present and not self.silent:
+            self.carry.set(np.zeros(1, np.float32))
+
+
+class Race(rx.Reactor):
+    def __init__(self, silent: bool = False, **kwargs: Any) -> None:
+        self.env, self.log = rl.MultiAgentEnv(Relay, **kwargs), Log(silent)
+        scout, carrier = self.env.agent["scout"], self.env.agent["carrier"]
+        rx.connect(scout.observation, self.log.scout)
+        rx.connect(scout.next_observation, self.log.scout_next)
+        rx.connect(carrier.observation, self.log.carrier)
+        rx.connect(self.env.reward, self.log.rewards)
+        rx.connect(self.env.terminated, self.log.terminated)
+        rx.connect(self.env.truncated, self.log.truncated)
+        rx.connect(self.env.episode, self.log.episode)
+        rx.connect(self.log.run, scout.action, after="1 us")
+        rx.connect(self.log.carry, self.env.action[1], after="1 us")
+
+
+def test_agents_of_different_spaces_come_and_go() -> None:
+    main = Race(seed=7)
+    rx.run(main, fast=True, timeout="6 us")
+    nobody = [None, None]
+    assert main.log.lines == [
+        (0, None, nobody, nobody, nobody, None),
+        (1, None, [1, None], [False, None], [False, None], 1),
+        (None, 2, [1, None], [True, None], [False, None], 2),  # the scout's terminal observation; the carrier comes
+        (None, 3, [None, 10], [None, False], [None, False], None),
+        (None, 4, [None, 10], [None, False], [None, False], None),
+        (0, None, [None, 10], [None, True], [None, False], None),  # nobody is left: the next episode
+        (1, None, [1, None], [False, None], [False, None], 1),
+    ]
+    assert main.log.episodes == [rl.Episode(0, 0, 32.0, 5, 7, returns=(2.0, 30.0))]
+
+
+def test_a_broken_environment_is_made_anew_and_all_agents_truncated() -> None:
+    main = Race(seed=7, on_error="restart", breaks=2)
+    rx.run(main, fast=True, timeout="3 us")
+    assert main.log.lines[2] == (0, None, [0, None], [False, None], [True, None], 1)
+    assert main.env.restarts == 1
+    assert main.log.episodes == [rl.Episode(0, 0, 1.0, 2, 7, failed=True, returns=(1.0, 0.0))]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"breaks": 2}, r"main\.env \(seed 7, episode 0, step 2\) failed in step: OSError: no more fuel; mend it"),
+        ({"lost": True}, r"main\.env \(seed 7, episode 0, step 1\) gave no answer for agent 'scout' in step"),
+    ],
+)
+def test_an_error_names_the_reactor_and_the_seed(kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(rx.ReactionError) as caught:
+        rx.run(Race(seed=7, **kwargs), fast=True, timeout="9 us")
+    error = caught.value.__cause__
+    assert isinstance(error, rl.SimulationError)
+    assert error.__cause__ is not None
+    assert re.match(message, str(error))
+
+
+def test_an_agent_that_does_not_act_with_the_others_is_named() -> None:
+    class Lazy(rx.Reactor):
+        def __init__(self) -> None:
+            self.env, self.source = rl.MultiAgentEnv("classic/rps_v2"), rx.Reactor()
+            self.source.out = rx.Output(shape=(), dtype="i8")
+            self.source.add_reaction(rx.startup, self.begin, effects=self.source.out)
+            rx.connect(self.source.out, self.env.action[0], after="1 us")
+
+        def begin(self) -> None:
+            self.source.out.set(1)
+
+    with pytest.raises(
+        rx.ReactionError, match=r"main\.env\.action\[1\].* is absent at 1 us, though 'player_1' is there"
+    ):
+        rx.run(Lazy(), fast=True, timeout="9 us")
+
+
+def test_agents_of_equal_spaces_are_one_block() -> None:
+    class Together(rx.Reactor):
+        observation = rx.Input(shape=(), dtype="i8", width=2)
+        action = rx.Output(shape=(), dtype="i8", width=2)
+
+        def __init__(self) -> None:
+            self.blocks: list[Any] = []
+
+        @rx.reaction(observation, effects=action)
+        def act(self) -> None:
+            self.blocks.append(self.observation.array.tolist())
+            self.action.set(np.array([0, 1]))
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.env, self.policy = rl.MultiAgentEnv("classic/rps_v2"), Together()
+            rx.connect(self.env.observation, self.policy.observation)
+            rx.connect(self.policy.action, self.env.action, after="1 us")
+
+    main = Main()
+    rx.run(main, fast=True, timeout="2 us")
+    assert main.policy.blocks == [[3, 3], [1, 0], [1, 0]]  # what the other one did; 3: nothing yet
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("no/such_v1",), "cannot be made here"),
+        ((5,), "is given 5, of type int"),
+        ((lambda: gym.make("CartPole-v1"),), "no PettingZoo parallel environment"),
+    ],
+)
+def test_what_is_no_parallel_environment_is_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(rx.ReactorError, match=message):
+        rl.MultiAgentEnv(*arguments)
+
+
+def test_programs_are_deterministic() -> None:
+    assert_deterministic(
+        lambda: Play("classic/rps_v2", max_cycles=5),
+        outcome=Play.outcome,
+        workers=(2,),
+        fast=True,
+        timeout="50 us",
+        seed=3,
+    )

@@ -1,0 +1,196 @@
+"""Does replay between actors and a learner give the same on any workers, and do processes share a buffer?"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import reactors as rx
+from reactors import rl
+from reactors.testing import assert_deterministic
+
+ROW = rl.transition_dtype(gym.spaces.Box(-1, 1, (3,)), gym.spaces.Discrete(4))
+
+
+@pytest.fixture(autouse=True)
+def no_program_is_left() -> Iterator[None]:
+    """A program is made of cycles, so the memory of its buffers goes when the garbage is collected."""
+    yield
+    gc.collect()
+
+
+class Actor(rx.Reactor):
+    """Makes rows that tell who made them, and in which order."""
+
+    def __init__(self, number: int, rounds: int = 30, rows: int | None = 5) -> None:
+        self.number, self.rounds, self.rows, self.k = number, rounds, rows, 0
+        self.out = rx.Output(shape=() if rows is None else (rows,), dtype=ROW)
+        self.tick = rx.Timer(0, "1 ms")
+        self.add_reaction(self.tick, self.act, effects=self.out)
+
+    def act(self) -> None:
+        if self.k == self.rounds or self.rng.random() < 0.2:  # not all send at every tag
+            return
+        rows = self.out.loan()
+        rows["obs"] = self.number
+        rows["action"] = self.k
+        rows["reward"] = self.rng.random(rows.shape)
+        rows["next_obs"] = rows["obs"] + 1
+        rows["terminated"], rows["truncated"] = False, self.k % 3 == 2
+        self.k += 1
+        self.out.set(rows)
+
+
+class Learner(rx.Reactor):
+    """Keeps what it is given, and answers with errors that depend on it."""
+
+    batch = rx.Input()
+
+    def __init__(self, n: int) -> None:
+        self.errors = rx.Output(shape=(n,), dtype="f4")
+        self.seen: list[list[float]] = []
+        self.add_reaction(self.batch, self.learn, effects=self.errors)
+
+    def learn(self) -> None:
+        batch = self.batch.value
+        assert batch["obs"].flags.c_contiguous
+        tensors = rl.batch_tensors(batch)
+        assert tensors["obs"].data_ptr() == batch["obs"].ctypes.data
+        np.testing.assert_array_equal(batch["next_obs"], batch["obs"] + 1)
+        self.seen.append([*batch["reward"].tolist(), *batch["weights"].tolist(), *batch["indices"].tolist()])
+        self.errors.set(np.abs(batch["reward"]) * self.rng.random())
+
+
+class Program(rx.Reactor):
+    def __init__(self, *, actors: int = 3, rows: int | None = 5, prioritized: bool = True, **options: object) -> None:
+        self.actors = rx.bank(actors, Actor, lambda i: i, rows=rows)
+        self.replay = rl.Replay(200, ROW, batch_size=16, actors=actors, rows=rows, prioritized=prioritized, **options)
+        self.learner = Learner(16)
+        rx.connect(self.actors.out, self.replay.transitions)
+        rx.connect(self.replay.batch, self.learner.batch)
+        if prioritized:
+            rx.connect(self.learner.errors, self.replay.priorities, after=0)
+
+
+@pytest.mark.parametrize("options", [
+    {"learning_starts": 40, "train_every": 4}, {"n_step": 3, "prioritized": False}, {"rows": None}, {"row_streams": True},
+], ids=str)  # fmt: skip
+def test_the_same_seed_gives_the_same_batches_on_any_workers(options: dict[str, object]) -> None:
+    outcomes = []
+
+    def outcome(program: Program) -> object:
+        outcomes.append(len(program.learner.seen))
+        return program.learner.seen
+
+    assert_deterministic(lambda: Program(**options), workers=(1, 3), backends=("thread", "process"), outcome=outcome,
+                         fast=True, timeout="25 ms", seed=4)  # fmt: skip
+    assert min(outcomes) > 20
+
+
+def test_batches_follow_the_rows_by_their_ratio() -> None:
+    program = Program(actors=1, learning_starts=20, train_every=2)
+    rx.run(program, fast=True, timeout="50 ms", seed=1)
+    rows = program.actors[0].k * 5
+    assert abs(len(program.learner.seen) - (rows - 15) / 2) <= 1
+    assert len(program.replay.buffer) == min(rows, 200)
+    assert not program.replay._sent
+
+
+def test_a_run_that_is_continued_draws_what_one_run_draws() -> None:
+    program = Program(actors=1)
+    rx.run(program, fast=True, timeout="10 ms", seed=1)
+    state = program.replay.state_dict()
+    other = Program(actors=1)
+    other.replay.load_state_dict(state)
+    a, b = (p.replay.buffer.sample(50, copy=True) for p in (program, other))
+    np.testing.assert_array_equal(a.indices, b.indices)
+    np.testing.assert_array_equal(a.weights, b.weights)
+    assert other.replay.state_dict()["added"] == state["added"] == program.actors[0].k * 5
+
+
+# ---- free running ----
+
+
+class Inserter(rx.Reactor):
+    """Adds straight into the shared buffer, as fast as it goes."""
+
+    out = rx.Output(int)
+
+    def __init__(self, number: int, buffer: rl.ReplayBuffer) -> None:
+        self.number, self.buffer = number, buffer
+
+    @rx.reaction(rx.startup, effects=out)
+    def insert(self) -> None:
+        for k in range(400):
+            value = self.number * 1000 + k
+            wide = np.repeat(np.arange(value, value + 8)[:, None], 40, 1)
+            self.buffer.add(obs=wide.astype("f4"), action=np.arange(value, value + 8))
+        self.out.set(self.number)
+
+
+class Sampler(rx.Reactor):
+    """Samples beside them, and checks that rows are whole."""
+
+    def __init__(self, buffer: rl.ReplayBuffer, inserters: int) -> None:
+        self.buffer, self.inserters, self.sampled = buffer, inserters, 0
+        self.done = rx.Input(int, width=inserters)
+        self.add_reaction(rx.startup, self.look)
+
+    def look(self) -> None:
+        while not len(self.buffer):
+            pass
+        for _ in range(300):
+            batch = self.buffer.sample(64)
+            assert (batch.obs == batch.action[:, None]).all()
+            self.sampled += 64
+            self.buffer.update_priorities(batch, np.ones(64, "f4"))
+
+
+class Free(rx.Reactor):
+    def __init__(self) -> None:
+        self.buffer = rl.ReplayBuffer(500, {"obs": ((40,), "f4"), "action": "i8"}, prioritized=True, seed=0)
+        self.inserters = rx.bank(2, Inserter, lambda i: i, self.buffer)
+        self.sampler = Sampler(self.buffer, 2)
+        rx.connect(self.inserters.out, self.sampler.done)
+
+
+@pytest.mark.parametrize("backend", ["thread", "process"])
+def test_actors_insert_straight_into_a_buffer_that_a_learner_samples(backend: str) -> None:
+    program = Free()
+    rx.run(program, workers=3, backend=backend, fast=True)  # type: ignore[arg-type]  # one of them
+    assert program.sampler.sampled == 300 * 64
+    buffer = program.buffer
+    assert len(buffer) == 500
+    assert buffer.add(obs=np.zeros((1, 40), "f4"), action=[0])[0] == 2 * 400 * 8
+    batch = buffer.sample(500)
+    assert (batch.obs == batch.action[:, None]).all()
+
+
+# ---- what does not fit ----
+
+
+def test_an_answer_too_many_is_refused() -> None:
+    class Wrong(rx.Reactor):
+        def __init__(self) -> None:
+            self.replay, self.actor = rl.Replay(10, ROW, batch_size=2, prioritized=True), Actor(0, rows=None)
+            rx.connect([self.actor.out], self.replay.transitions)
+            self.errors = rx.Timer(0)
+            self.add_reaction(self.errors, self.send, effects=self.replay.priorities)
+
+        def send(self) -> None:
+            self.replay.priorities.set(np.ones(2, "f4"))
+
+    with pytest.raises(rx.ReactionError) as error:
+        rx.run(Wrong(), fast=True)
+    assert "main.replay: priorities came, but every batch" in str(error.value.__cause__)
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(rx.ArgumentError, match="batch_size is 0"):
+        rl.Replay(10, ROW, batch_size=0)
+    with pytest.raises(rx.ArgumentError, match="train_every is 0"):
+        rl.Replay(10, ROW, batch_size=1, train_every=0)

@@ -1,0 +1,266 @@
+"""Does a replay buffer keep what it is given, draw it as it should, and refuse what does not fit?"""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+
+import reactors as rx
+from reactors import rl
+
+FIELDS = {"obs": ((3,), "f4"), "action": ((), "i8"), "reward": ((), "f4"), "done": ((), "?")}
+
+
+def rows(n: int, first: int = 0) -> dict[str, np.ndarray]:
+    """Rows whose fields all tell which one it is."""
+    k = np.arange(first, first + n)
+    return {"obs": np.stack([k, k + 0.25, k + 0.5], 1).astype("f4"), "action": k, "reward": k.astype("f4") / 2,
+            "done": k % 5 == 4}  # fmt: skip
+
+
+def assert_whole(batch: dict[str, np.ndarray]) -> np.ndarray:
+    k = batch["action"]
+    for name, column in rows(1).items():
+        expected = np.stack([rows(1, int(i))[name][0] for i in k.flat]).reshape(*k.shape, *column.shape[1:])
+        np.testing.assert_array_equal(batch[name], expected)
+    return k
+
+
+@pytest.mark.parametrize("small", [0, 512])
+@pytest.mark.parametrize("prioritized", [False, True])
+def test_what_is_sampled_is_what_was_added(*, prioritized: bool, small: int) -> None:
+    buffer = rl.ReplayBuffer(100, FIELDS, prioritized=prioritized, seed=1, small=small)
+    np.testing.assert_array_equal(buffer.add(rows(70)), np.arange(70))
+    assert len(buffer) == 70
+    np.testing.assert_array_equal(buffer.add(**rows(90, 70)), np.arange(70, 160))
+    assert len(buffer) == buffer.capacity == 100
+    k = assert_whole(buffer.sample(500))
+    np.testing.assert_array_equal(k, buffer.sample(1).indices if len(k) == 1 else k)
+    assert set(k) <= set(range(60, 160))
+    assert len(set(k)) > 60
+    np.testing.assert_array_equal(np.sort(buffer.fields["action"]), np.arange(60, 160))
+
+
+def test_indices_are_those_that_add_gave() -> None:
+    buffer = rl.ReplayBuffer(10, FIELDS, seed=0)
+    buffer.add(rows(7))
+    buffer.add(rows(8, 7))
+    batch = buffer.sample(64)
+    np.testing.assert_array_equal(batch.indices, batch.action)
+    np.testing.assert_array_equal(buffer.take([14, 5]).action, [14, 5])
+    with pytest.raises(rx.ReactorError, match="row 4 is not in the buffer"):
+        buffer.take([4])
+
+
+def test_records_are_taken_as_they_lie() -> None:
+    dtype = np.dtype([("done", "?"), ("obs", "f4", 3), ("reward", "f4"), ("action", "i8")], align=True)
+    given = np.zeros((2, 6), dtype)
+    for name, column in rows(12).items():
+        given[name] = column.reshape(2, 6, *column.shape[1:])
+    buffer = rl.ReplayBuffer(20, FIELDS, seed=0)
+    assert len(buffer.add(given)) == 12
+    assert len(buffer.add(given[0, ::2])) == 3
+    assert len(buffer.add(given[1, ::-1])) == 6
+    buffer.add({name: column[:5] for name, column in rows(9).items()})  # columns again
+    np.testing.assert_array_equal(
+        buffer.fields["action"], [4, 5, 6, 7, 8, 9, 10, 11, 0, 2, 4, 11, 10, 9, 8, 7, 6, 0, 1, 2][-20:]
+    ) if len(buffer) < 20 else None
+    assert_whole(buffer.sample(200))
+
+
+def test_other_arrays_are_converted_if_nothing_gets_lost() -> None:
+    buffer = rl.ReplayBuffer(20, FIELDS, seed=0)
+    given = rows(4)
+    buffer.add(obs=given["obs"].astype("f8").tolist(), action=given["action"].astype("i4"),
+               reward=torch.from_numpy(given["reward"]), done=given["done"].tolist())  # fmt: skip
+    buffer.add(obs=np.asfortranarray(given["obs"]), action=rows(8)["action"][::2] // 2, reward=given["reward"],
+               done=given["done"])  # fmt: skip
+    assert_whole(buffer.sample(50))
+
+
+def test_uniform_draws_are_uniform() -> None:
+    buffer = rl.ReplayBuffer(16, {"x": "i8"}, seed=3)
+    buffer.add(x=np.arange(16))
+    counts = np.bincount(buffer.sample(16_000).x, minlength=16)
+    assert (abs(counts - 1000) < 5 * np.sqrt(1000)).all()
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_draws_follow_the_priorities_and_weights_make_up_for_them(*, stratified: bool) -> None:
+    buffer = rl.ReplayBuffer(8, {"x": "i8"}, prioritized=True, alpha=0.5, eps=0, stratified=stratified, seed=3)
+    errors = np.array([0, 1, 4, 9, 16, 25, 0, 1], "f4")
+    indices = buffer.add(x=np.arange(8), priorities=errors)
+    p = np.sqrt(errors)
+    np.testing.assert_allclose(buffer.priorities(indices), p, rtol=1e-5)
+    batch = buffer.sample(16_000, beta=0.7)
+    expected = 16_000 * p / p.sum()
+    assert (abs(np.bincount(batch.x, minlength=8) - expected) <= 5 * np.sqrt(expected)).all()
+    chances = 8 * p[batch.x] / p.sum()
+    np.testing.assert_allclose(batch.weights, chances**-0.7 / (chances**-0.7).max(), rtol=1e-4)
+    assert (buffer.sample(10, beta=0).weights == 1).all()
+
+
+def test_new_rows_get_the_greatest_priority() -> None:
+    buffer = rl.ReplayBuffer(8, {"x": "i8"}, prioritized=True, alpha=1, eps=0, seed=0)
+    assert buffer.priorities(buffer.add(x=[0])) == 1
+    buffer.update_priorities([0], [7.0])
+    buffer.update_priorities([0], [2.0])
+    np.testing.assert_allclose(buffer.priorities(buffer.add(x=[1, 2])), 7, rtol=1e-6)
+
+
+def test_an_update_of_a_row_that_is_gone_changes_nothing() -> None:
+    buffer = rl.ReplayBuffer(4, {"x": "i8"}, prioritized=True, alpha=1, eps=0, seed=0)
+    buffer.add(x=np.arange(4))
+    batch = buffer.sample(50)
+    new = buffer.add(x=[4, 5], priorities=[0.25, 0.5])
+    there = buffer.update_priorities(batch, np.full(50, 9, "f4"))
+    assert there == (batch.indices >= 2).sum() < 50
+    assert buffer.late_updates == 50 - there
+    np.testing.assert_allclose(buffer.priorities(new), [0.25, 0.5], rtol=1e-6)
+    assert (buffer.priorities([0, 1]) == 0).all()
+    np.testing.assert_allclose(buffer.priorities([2, 3]), 9, rtol=1e-6)
+
+
+def test_of_an_index_that_comes_twice_the_last_priority_counts() -> None:
+    buffer = rl.ReplayBuffer(4, {"x": "i8"}, prioritized=True, alpha=1, eps=0, seed=0)
+    buffer.add(x=[0])
+    buffer.update_priorities(np.zeros(1000, int), np.arange(1, 1001))
+    np.testing.assert_allclose(buffer.priorities([0]), 1000, rtol=1e-6)
+
+
+@pytest.mark.parametrize("prioritized", [False, True])
+def test_the_same_seed_gives_the_same_samples(*, prioritized: bool) -> None:
+    def run() -> list[list[int]]:
+        buffer, seen = rl.ReplayBuffer(50, FIELDS, prioritized=prioritized, seed=7), []
+        for i in range(20):
+            buffer.add(rows(4, 4 * i))
+            batch = buffer.sample(8)
+            seen.append(batch.action.tolist())
+            if prioritized:
+                buffer.update_priorities(batch, batch.reward)
+        return seen
+
+    assert run() == run()
+
+
+def test_the_memory_of_a_batch_is_used_again_by_the_next_but_one() -> None:
+    buffer = rl.ReplayBuffer(50, FIELDS, seed=7)
+    buffer.add(rows(50))
+    first, second, kept = buffer.sample(8), buffer.sample(8), buffer.sample(8, copy=True)
+    before = first.action.copy(), second.action.copy(), kept.action.copy()
+    third = buffer.sample(8)
+    assert third is first
+    assert not np.array_equal(first.action, before[0])
+    np.testing.assert_array_equal(second.action, before[1])
+    np.testing.assert_array_equal(kept.action, before[2])
+    tensors = third.tensors()
+    assert tensors["obs"].data_ptr() == third.obs.ctypes.data
+    assert buffer.tensors["obs"].shape == (50, 3)
+    with pytest.raises(AttributeError, match="has no 'act'"):
+        third.act  # noqa: B018
+
+
+def test_spaces_of_records_and_their_tensors() -> None:
+    space = gym.spaces.Dict(at=gym.spaces.Box(-1, 1, (2,)), grid=gym.spaces.Box(0, 255, (30, 30), np.uint8))
+    buffer = rl.ReplayBuffer.of(space, gym.spaces.Discrete(4), 64, seed=0)
+    k = np.arange(5)
+    obs = {"at": np.stack([k, -k], 1), "grid": np.broadcast_to(k[:, None, None], (5, 30, 30))}
+    buffer.add(obs=obs, action=k, reward=k, next_obs=obs, terminated=k > 3, truncated=k > 9)
+    batch = buffer.sample(10)
+    assert (batch.obs["at"][:, 0] == batch.action).all()
+    assert (batch.next_obs["grid"] == batch.action[:, None, None]).all()
+    assert batch.tensors()["obs"]["at"].shape == (10, 2)
+
+
+def test_streams_share_the_capacity() -> None:
+    buffer = rl.ReplayBuffer(12, {"x": "i8"}, num_envs=3, seed=0, prioritized=True)
+    for i in range(7):
+        buffer.add(x=np.array([i, 100 + i, 200 + i]))
+    buffer.add(x=[107], envs=1)
+    assert len(buffer) == 12
+    seen = set(buffer.sample(500).x)
+    assert seen == {3, 4, 5, 6, 104, 105, 106, 107, 203, 204, 205, 206}
+    assert set(rl.ReplayBuffer(12, {"x": "i8"}, num_envs=3).add(x=[1, 2], envs=[2, 2]) % 3) == {2}
+
+
+def test_uniform_draws_from_streams_of_different_lengths_are_uniform() -> None:
+    buffer = rl.ReplayBuffer(64, {"x": "i8"}, num_envs=4, seed=0)
+    buffer.add(x=np.arange(10), envs=2)
+    buffer.add(x=np.arange(10, 12), envs=0)
+    counts = np.bincount(buffer.sample(12_000).x)
+    assert (abs(counts - 1000) < 5 * np.sqrt(1000)).all()
+
+
+# ---- what does not fit ----
+
+
+def prioritized() -> rl.ReplayBuffer:
+    buffer = rl.ReplayBuffer(10, FIELDS, prioritized=True, seed=0)
+    buffer.add(rows(3))
+    return buffer
+
+
+def less(name: str) -> dict[str, np.ndarray]:
+    return {other: column for other, column in rows(3).items() if other != name}
+
+
+WRONG = {
+    "the rows lack 'reward'": lambda b: b.add(less("reward")),
+    "the rows have 'extra'": lambda b: b.add(rows(3), **{}) if False else b.add({**rows(3), "extra": np.zeros(3)}),
+    r"'obs' has shape \(3, 4\), but rows of it have shape \(n, 3\)": lambda b: b.add(
+        {**rows(3), "obs": np.zeros((3, 4))}
+    ),
+    "one row needs a leading axis": lambda b: b.add({**rows(3), "obs": np.zeros(3)}),
+    "'reward' has 2 rows, but 'obs' has 3": lambda b: b.add({**rows(3), "reward": np.zeros(2)}),
+    "'action' is given as float64, but kept as int64": lambda b: b.add({**rows(3), "action": np.zeros(3)}),
+    "row 1 of 'done' has 2": lambda b: b.add({**rows(3), "done": np.array([0, 2, 1])}),
+    "11 rows are added at once": lambda b: b.add(rows(11)),
+    r"priority of row 1 is -1\.0": lambda b: b.add(rows(3), priorities=[1, -1, 1]),
+    "priority of row 2 is nan": lambda b: b.update_priorities([0, 1, 2], [1, 1, np.nan]),
+    "priority of row 0 is inf": lambda b: b.update_priorities([0], [np.inf]),
+    "2 priorities for 3 rows": lambda b: b.update_priorities([0, 1, 2], [1, 1]),
+    "indices are whole numbers": lambda b: b.update_priorities([0.5], [1]),
+    "n is 0": lambda b: b.sample(0),
+    r"n is 2\.0": lambda b: b.sample(2.0),
+    "envs is 'x'": lambda b: b.add(rows(3), envs="x"),
+    "row 0 is of stream 1": lambda b: b.add(rows(3), envs=1),
+    "rows are given as list": lambda b: b.add([1, 2]),
+    r"field 'obs' of the records is float64\[3\]": lambda b: b.add(
+        np.zeros(2, [("obs", "f8", 3), ("action", "i8"), ("reward", "f4"), ("done", "?")])
+    ),
+    "alpha of a replay buffer is 2": lambda _: rl.ReplayBuffer(5, FIELDS, alpha=2),
+    "capacity is 0": lambda _: rl.ReplayBuffer(0, FIELDS),
+    "field 'x' is described by 'nonsense'": lambda _: rl.ReplayBuffer(5, {"x": "nonsense"}),
+    "field 'x' is of object": lambda _: rl.ReplayBuffer(5, {"x": "O"}),
+    "a field is named 'indices'": lambda _: rl.ReplayBuffer(5, {"indices": "f4"}),
+    "the fields of a replay buffer are given as 5": lambda _: rl.ReplayBuffer(5, 5),  # type: ignore[arg-type]
+    "n_step > 1 takes a field 'reward'": lambda _: rl.ReplayBuffer(5, {"x": "f4"}, n_step=2),
+    "frame_stack=4 takes fields 'obs' and 'next_obs'": lambda _: rl.ReplayBuffer(5, FIELDS, frame_stack=4),
+}
+
+
+@pytest.mark.parametrize("words", WRONG, ids=lambda words: words[:40])
+def test_what_does_not_fit_is_refused_in_words(words: str) -> None:
+    buffer = prioritized()
+    with pytest.raises(rx.ArgumentError, match=words):
+        WRONG[words](buffer)
+    assert len(buffer) == 3
+    assert_whole(buffer.sample(20))
+
+
+def test_an_empty_buffer_and_one_without_priorities_give_no_samples() -> None:
+    with pytest.raises(rx.ReactorError, match="an empty replay buffer is sampled"):
+        rl.ReplayBuffer(5, FIELDS).sample(1)
+    buffer = rl.ReplayBuffer(5, FIELDS, prioritized=True, eps=0)
+    with pytest.raises(rx.ReactorError, match="an empty replay buffer is sampled"):
+        buffer.sample(1)
+    buffer.add(rows(2), priorities=[0, 0])
+    with pytest.raises(rx.ReactorError, match="all priorities are 0"):
+        buffer.sample(1)
+    with pytest.raises(rx.ArgumentError, match="prioritized=True"):
+        rl.ReplayBuffer(5, FIELDS).update_priorities([0], [1])
+
+
+def test_too_little_memory_is_an_error_that_says_what_would_fit() -> None:
+    with pytest.raises(rx.MemoryTooSmall, match=r"needs .* TiB, but .* are free; .*'obs' uint8\[84, 84\].*would fit"):
+        rl.ReplayBuffer(10**9, {"obs": ((84, 84), "u1")})

@@ -1,0 +1,198 @@
+"""Are rows that look along an episode right: n-step returns, sequences, stacked frames?"""
+
+import numpy as np
+import pytest
+
+import reactors as rx
+from reactors import rl
+
+GAMMA = 0.9
+
+
+def episodes(rng: np.random.Generator, streams: int, steps: int, mean: float) -> list[dict[str, np.ndarray]]:
+    """Steps of all streams at once; obs is (stream, episode, step), and episodes end in either way."""
+    at, out = np.zeros((streams, 3), "f4"), []
+    at[:, 0] = np.arange(streams)
+    for _ in range(steps):
+        ends = rng.random(streams)
+        nxt = at + np.array([0, 0, 1], "f4")
+        terminated, truncated = ends < 0.5 / mean, ends > 1 - 0.5 / mean
+        out.append({"obs": at.copy(), "action": rng.integers(5, size=streams), "reward": rng.normal(size=streams).astype("f4"),
+                    "next_obs": nxt, "terminated": terminated, "truncated": truncated})  # fmt: skip
+        over = terminated | truncated
+        at = np.where(over[:, None], at * [1, 0, 0] + (at[:, 1:2] + 1) * [0, 1, 0], nxt).astype("f4")
+    return out
+
+
+FIELDS = {"obs": ((3,), "f4"), "action": ((), "i8"), "reward": ((), "f4"), "next_obs": ((3,), "f4"), "terminated": ((), "?"),
+          "truncated": ((), "?")}  # fmt: skip
+
+
+def reference(steps: list[dict[str, np.ndarray]], stream: int, n: int) -> dict[tuple[float, ...], tuple[object, ...]]:
+    """What a row of n steps is, by its first observation, straight from the definition."""
+    rows = [{name: column[stream] for name, column in step.items()} for step in steps]
+    found = {}
+    for i, first in enumerate(rows):
+        total, k = 0.0, 0
+        while True:
+            step = rows[i + k]
+            total += GAMMA**k * float(step["reward"])
+            k += 1
+            over = step["terminated"] or step["truncated"]
+            if over or k == n or i + k == len(rows):
+                break
+        if over or k == n:
+            found[tuple(first["obs"])] = (int(first["action"]), total, tuple(step["next_obs"]), bool(step["terminated"]),
+                                          bool(step["truncated"]), GAMMA**k)  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("way", ["together", "one by one", "segments"])
+def test_rows_of_n_steps_are_those_of_the_definition(n: int, way: str) -> None:
+    steps = episodes(np.random.default_rng(n), 3, 60, 6)
+    buffer = rl.ReplayBuffer(600, FIELDS, num_envs=3, n_step=n, gamma=GAMMA, seed=0)
+    if way == "together":
+        for step in steps:
+            buffer.add(step)
+    elif way == "one by one":
+        for step in steps:
+            for env in range(3):
+                buffer.add({name: column[env : env + 1] for name, column in step.items()}, envs=env)
+    else:
+        for env in range(3):
+            for at in range(0, 60, 15):
+                segment = {name: np.stack([s[name][env] for s in steps[at : at + 15]]) for name in FIELDS}
+                buffer.add(segment, envs=env)
+    expected = reference(steps, 0, n) | reference(steps, 1, n) | reference(steps, 2, n)
+    assert len(buffer) == len(expected)
+    batch = buffer.sample(4000)
+    assert len({tuple(obs) for obs in batch.obs}) == len(expected)
+    for i in range(4000):
+        action, total, nxt, terminated, truncated, discount = expected[tuple(batch.obs[i])]
+        assert (batch.action[i], tuple(batch.next_obs[i]), batch.terminated[i], batch.truncated[i]) == (
+            action, nxt, terminated, truncated,
+        )  # fmt: skip
+        assert batch.reward[i] == pytest.approx(total, abs=1e-5)
+        assert batch.discount[i] == pytest.approx(discount, rel=1e-6)
+
+
+def test_rows_of_n_steps_take_no_priorities() -> None:
+    buffer = rl.ReplayBuffer(60, FIELDS, n_step=2, prioritized=True)
+    with pytest.raises(rx.ArgumentError, match="without priorities"):
+        buffer.add(episodes(np.random.default_rng(0), 1, 1, 5)[0], priorities=[1])
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_sequences_stay_within_one_episode_and_all_are_drawn(*, wrap: bool) -> None:
+    steps = episodes(np.random.default_rng(1), 2, 100, 12)
+    kept = 30 if wrap else 100
+    buffer = rl.ReplayBuffer(2 * kept, FIELDS, num_envs=2, seed=0)
+    for step in steps:
+        buffer.add(step)
+    batch = buffer.sample_sequences(3000, 4)
+    assert batch.obs.shape == (3000, 4, 3)
+    assert batch.indices.shape == (3000, 4)
+    first = batch.obs[:, :1]
+    np.testing.assert_array_equal(
+        batch.obs - first, np.broadcast_to(np.arange(4)[:, None] * [0, 0, 1], batch.obs.shape)
+    )
+    assert not (batch.terminated | batch.truncated)[:, :-1].any()
+    there = [tuple(s["obs"][env]) for env in range(2) for s in steps[-kept:]]
+    possible = {k for k in there if (k[0], k[1], k[2] + 3) in set(there)}
+    assert {tuple(obs) for obs in batch.obs[:, 0]} == possible
+    with pytest.raises(rx.ReactorError, match="no episode in .* has 90 rows"):
+        buffer.sample_sequences(1, 90)
+
+
+STACKED = {"obs": ((4, 6, 6), "u1"), "action": ((), "i8"), "reward": ((), "f4"), "next_obs": ((4, 6, 6), "u1"),
+           "terminated": ((), "?"), "truncated": ((), "?")}  # fmt: skip
+
+
+class Frames:
+    """A game whose frames all differ; the first one of an episode is repeated or preceded by zeros."""
+
+    def __init__(self, stream: int, *, zeros: bool) -> None:
+        self.rng, self.zeros, self.k = np.random.default_rng(stream), zeros, 0
+        self.reset()
+
+    def frame(self) -> np.ndarray:
+        return self.rng.integers(256, size=(6, 6), dtype=np.uint8)
+
+    def reset(self) -> None:
+        first = self.frame()
+        before = np.zeros_like(first) if self.zeros else first
+        self.obs = np.stack([before, before, before, first])
+
+    def step(self) -> dict[str, object]:
+        nxt = np.concatenate([self.obs[1:], self.frame()[None]])
+        end = self.rng.random()
+        row = {
+            "obs": self.obs,
+            "action": self.k,
+            "reward": 1.0,
+            "next_obs": nxt,
+            "terminated": end < 0.05,
+            "truncated": end > 0.95,
+        }
+        self.k, self.obs = self.k + 1, nxt
+        if row["terminated"] or row["truncated"]:
+            self.reset()
+        return row
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("n_step", [1, 3])
+@pytest.mark.parametrize("prioritized", [False, True])
+def test_frames_are_put_together_as_they_were(*, zeros: bool, n_step: int, prioritized: bool) -> None:
+    games = [Frames(i, zeros=zeros) for i in range(2)]
+    buffer = rl.ReplayBuffer(80, STACKED, num_envs=2, frame_stack=4, n_step=n_step, prioritized=prioritized, seed=0)
+    plain = rl.ReplayBuffer(80, STACKED, num_envs=2, n_step=n_step, prioritized=prioritized, seed=0)
+    for i in range(150):
+        steps = [game.step() for game in games]
+        rows = {
+            name: np.stack([np.asarray(step[name], dtype) for step in steps]) for name, (_, dtype) in STACKED.items()
+        }
+        buffer.add(rows)
+        plain.add(rows)
+        if i in {10, 40, 149}:
+            batch = buffer.sample(100)
+            np.testing.assert_array_equal(batch.obs, plain.take(batch.indices).obs)
+            np.testing.assert_array_equal(batch.next_obs, plain.take(batch.indices).next_obs)
+    assert 40 < len(buffer) <= 80
+    assert len(set(buffer.sample(2000).indices)) == len(buffer)
+
+
+def test_rows_whose_frames_are_overwritten_are_gone() -> None:
+    buffer = rl.ReplayBuffer(64, STACKED, frame_stack=4, prioritized=True, seed=0)
+    rng = np.random.default_rng(0)
+    for i in range(200):  # every step an episode of its own: five frames each
+        obs = rng.integers(256, size=(1, 4, 6, 6), dtype=np.uint8)
+        nxt = np.concatenate([obs[:, 1:], rng.integers(256, size=(1, 1, 6, 6), dtype=np.uint8)], 1)
+        buffer.add(obs=obs, action=[i], reward=[0.0], next_obs=nxt, terminated=[True], truncated=[False])
+    n = len(buffer)
+    assert 10 < n < 30
+    batch = buffer.sample(500)
+    assert set(batch.action) == set(range(200 - n, 200))
+    with pytest.raises(rx.ReactorError, match="row 150 is not in the buffer"):
+        buffer.take([150])
+
+
+def test_a_million_atari_transitions_cost_little() -> None:
+    atari = {**STACKED, "obs": ((4, 84, 84), "u1"), "next_obs": ((4, 84, 84), "u1")}
+    buffer = rl.ReplayBuffer(2000, atari, frame_stack=4, prioritized=True)
+    assert buffer.nbytes <= 0.27 * 2000 * 2 * 4 * 84 * 84
+
+
+def test_frames_that_do_not_continue_are_kept_as_they_are() -> None:
+    buffer = rl.ReplayBuffer(64, STACKED, frame_stack=4, seed=0)
+    plain = rl.ReplayBuffer(64, STACKED, seed=0)
+    rng = np.random.default_rng(0)
+    rows = {"obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8), "action": np.arange(12), "reward": np.zeros(12),
+            "next_obs": rng.integers(256, size=(12, 4, 6, 6), dtype=np.uint8), "terminated": np.zeros(12, bool),
+            "truncated": np.zeros(12, bool)}  # fmt: skip
+    buffer.add(rows), plain.add(rows)  # twelve times eight frames; there is room for 88
+    batch = buffer.sample(500)
+    assert set(batch.action) == set(range(1, 12))
+    np.testing.assert_array_equal(batch.next_obs, plain.take(batch.indices).next_obs)
+    np.testing.assert_array_equal(batch.obs, rows["obs"][batch.action])
