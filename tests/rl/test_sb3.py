@@ -161,11 +161,8 @@ def one_thread() -> Any:
 
 def trained(cls: Any, algorithm: Any, **settings: Any) -> list[Any]:
     envs = make_vec_env("CartPole-v1", n_envs=4, seed=1, vec_env_cls=cls, vec_env_kwargs=settings)
-    how = (
-        {"n_steps": 128, "batch_size": 256, "n_epochs": 4}
-        if algorithm is PPO
-        else {"learning_starts": 100, "train_freq": 32}
-    )
+    ppo, dqn = {"n_steps": 128, "batch_size": 256, "n_epochs": 4}, {"learning_starts": 100, "train_freq": 32}
+    how: Any = ppo if algorithm is PPO else dqn
     model = algorithm("MlpPolicy", envs, seed=1, device="cpu", **how).learn(2048)
     parameters = [each.detach().numpy().copy() for each in model.policy.parameters()]
     episodes = [(each["r"], each["l"]) for each in model.ep_info_buffer or ()]
