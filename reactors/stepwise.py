@@ -77,9 +77,9 @@ class Stepwise:
         except OutOfMemory as error:
             raise MemoryTooSmall(f"{graph.main.path}: {error}") from None
         self._memory, self._seed = memory, seed
-        self._others: threading.Thread | None = None
+        self._others: list[threading.Thread] = []  # one, which sees all other workers through, or none
         self._outcome: list[Report] = []
-        self._end = weakref.finalize(self, engines.abort, memory, image)
+        self._end = weakref.finalize(self, _let_go, memory, image, self._others)
         try:
             image.write(memory)
             for reactor in graph.reactors:
@@ -97,9 +97,6 @@ class Stepwise:
             note_states(self._engine, self._mine)
         except BaseException:
             self._end()
-            if self._others is not None:
-                self._others.join()
-            memory.close()
             raise
         mine = self._engine.reactions
         bodies, late = [graph.bodies[n] for n in mine], [graph.late[n] for n in mine]
@@ -125,8 +122,9 @@ class Stepwise:
                 outcome.append(workers.Report(0, error=error))
                 engines.abort(memory, image)
 
-        self._others = threading.Thread(target=see_through, name="reactors workers", daemon=True)
-        self._others.start()
+        thread = threading.Thread(target=see_through, name="reactors workers", daemon=True)
+        self._others.append(thread)
+        thread.start()
 
     def pause(self) -> None:
         """Come out of `advance` when this tag is over; for reactions on worker 0."""
@@ -142,6 +140,8 @@ class Stepwise:
 
         A reaction that runs in this thread is not interrupted by the timeout.
         """
+        if self.over:
+            return False
         due = None if timeout is None else time.monotonic() + timeout
         before, executing.program = executing.program, True
         try:
@@ -165,7 +165,8 @@ class Stepwise:
         """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing."""
         if self.over:
             return
-        self._end()
+        self._end.detach()
+        engines.abort(self._memory, self._image)
         executing.program = True
         try:
             for _ in self._steps:
@@ -182,10 +183,10 @@ class Stepwise:
     def _rest(self) -> None:
         """Wait for the others, and let everything go but what the reactors have become."""
         self._end.detach()
-        if self._others is not None:
+        if self._others:
             from reactors import shipping
 
-            self._others.join()
+            self._others[0].join()
             shipping.unpack(self._graph, self._image, self._outcome)
         for reactor in self._mine:
             reactor._engine = None
@@ -208,3 +209,12 @@ class Stepwise:
         if isinstance(what, ReactionFailed):
             raise failure(self._graph, what) from what.exception
         raise what
+
+
+def _let_go(memory: Memory, image: Image, others: list[threading.Thread]) -> None:
+    """End the run of a `Stepwise` that nobody has any more."""
+    engines.abort(memory, image)
+    for thread in others:
+        if thread is not threading.current_thread():  # garbage is collected in any
+            thread.join()
+    memory.close()

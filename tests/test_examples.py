@@ -201,6 +201,13 @@ def test_pipeline_learns_to_balance(example: Load) -> None:
     assert program.evaluator.best >= 150  # by chance: 22
 
 
+def test_vector_env_trains_the_same_on_any_number_of_workers(call: Callable[..., str]) -> None:
+    small = ("--envs", "4", "--steps", "1024")
+    alone, together = (call("vector_env", *small, "--workers", workers) for workers in ("1", "2"))
+    assert "1,024 steps" in alone
+    assert line(alone, "mean return") == line(together, "mean return")
+
+
 # ---- many agents ----
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
+import cloudpickle
+
 from reactors.errors import ReactorError
 
 
 class SimulationError(ReactorError):
     """An environment that raised, or gave a wrong answer: which one of its reactor, with which seed.
 
-    What it raised itself is the `__cause__`.
+    What it raised itself is the `__cause__`, also where it comes from another process, unless it cannot be pickled.
 
     Attributes:
         index: which environment of the reactor, from 0; -1 where all are meant.
@@ -20,5 +25,21 @@ class SimulationError(ReactorError):
         self.index = index
         self.seed = seed
 
-    def __reduce__(self) -> tuple[type, tuple[str, int, int | None]]:
-        return type(self), (str(self), self.index, self.seed)
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            cause = cloudpickle.dumps(self.__cause__)
+            pickle.loads(cause)  # many an exception can be written and not read
+        except Exception:  # noqa: BLE001 - whatever its own code raises
+            cause = None
+        return _made_again, (type(self), str(self), self.index, self.seed, cause)
+
+
+def _made_again(
+    cls: type[SimulationError], message: str, index: int, seed: int | None, cause: bytes | None
+) -> SimulationError:
+    error = cls(message, index, seed)
+    try:
+        error.__cause__ = None if cause is None else pickle.loads(cause)
+    except Exception:  # noqa: BLE001 - likewise, where a module is missing here; a note has the whole traceback
+        error.__cause__ = None
+    return error

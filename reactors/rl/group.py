@@ -7,6 +7,7 @@ infos, what may be called by name. A `Group` knows nothing of reactors; those of
 from __future__ import annotations
 
 import contextlib
+from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -106,7 +107,7 @@ class Group:
     def end(self, i: int, obs: Any, info: Any, infos: Infos) -> tuple[Any, Any]:
         """An episode is over: what to answer, and how the next one begins."""
         if self.mode is AutoresetMode.SAME_STEP:
-            kept = obs.copy() if isinstance(obs, ndarray) else obs  # the reset may write over it
+            kept = obs.copy() if isinstance(obs, ndarray) else deepcopy(obs)  # the reset may write over it
             infos.append((self.first + i, {"final_obs": kept, "final_info": info}))
             return self.envs[i].reset()  # type: ignore[no-any-return]
         if self.mode is AutoresetMode.NEXT_STEP:
@@ -168,6 +169,12 @@ class Group:
         """Set an attribute of each."""
         for i, env in enumerate(self.envs):
             env.set_wrapper_attr(name, values[self.first + i])
+
+    def each(self, which: list[int], function: Callable[..., Any], args: tuple[Any, ...]) -> list[tuple[int, Any]]:
+        """What a function says of some of the environments, wherever those are."""
+        return [
+            (i, function(self.envs[i - self.first], *args)) for i in which if i in range(self.own.start, self.own.stop)
+        ]
 
     def compare(self, observation_space: Space, action_space: Space, alike: bool) -> list[tuple[bool, bool]]:
         """Whether their spaces are these, or at least of the same form."""

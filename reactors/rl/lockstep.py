@@ -115,9 +115,9 @@ class Rows(rx.Reactor):
 class Beat(rx.Reactor):
     """Sends out what the caller puts into `next_actions` or `next_order`, and keeps what comes back.
 
-    `batch` is one array for all time, or a list where observations are objects; the rest is new at every step. Actions
-    for single environments come in `next_ones`; their answers wait in `ready`. Where there can be such, `turn` is the
-    caller's to schedule, and otherwise each call is the next microstep.
+    `batch` is an array, with `copy` a new one every time, or a list where observations are objects; the rest is new at
+    every step. Actions for single environments come in `next_ones`; their answers wait in `ready`. Where there can be
+    such, `turn` is the caller's to schedule, and otherwise each call is the next microstep.
     """
 
     order = rx.Output()
@@ -133,13 +133,23 @@ class Beat(rx.Reactor):
     at_once = False  # whether the caller waits for the answer, and has nothing to do before
 
     def __init__(
-        self, groups: int, room: int, num_envs: int, observation_space: Space, actions: Form, *, asynchronous: bool
+        self,
+        groups: int,
+        room: int,
+        num_envs: int,
+        observation_space: Space,
+        actions: Form,
+        *,
+        copy: bool,
+        asynchronous: bool,
     ) -> None:
-        self.groups, self.room, self.num_envs, self.asynchronous = groups, room, num_envs, asynchronous
+        self.groups, self.room, self.num_envs = groups, room, num_envs
+        self.copy, self.asynchronous = copy, asynchronous
         self.next_ones: dict[int, Any] = {}
         self.ready: list[Answer] = []
-        self.spans = [slice(first, min(first + room, num_envs)) for first in range(0, num_envs, room)]
-        self.batch: Any = rows(memory(observation_space), num_envs)
+        # The last group may have fewer environments than room; its rows beyond them are cut off with one view of all.
+        self.whole: Any = rows(memory(observation_space), groups * room)
+        self.batch = self.whole[:num_envs]
         self.turn: Any = rx.PhysicalAction() if asynchronous else rx.LogicalAction()
         self.actions = rx.Output(**actions)
         self.observations = rx.Input(**rows_form(observation_space, room), width=groups)
@@ -158,6 +168,8 @@ class Beat(rx.Reactor):
 
     def begin(self) -> None:
         """Wait for the first call."""
+        # To look a multiport's channels up takes longer than to read them.
+        self.all_observations, self.all_rewards, self.all_ended = [*self.observations], [*self.rewards], [*self.ended]
         self.rest()
 
     def send_ones(self) -> None:
@@ -191,24 +203,29 @@ class Beat(rx.Reactor):
     def gather(self) -> None:
         """The answers to a step."""
         n = self.num_envs
-        returns, ended = np.empty(n), np.empty((2, n), bool)
-        for span, rewards, both in zip(self.spans, self.rewards, self.ended, strict=True):
-            returns[span] = rewards.value[: span.stop - span.start]
-            ended[:, span] = both.value[:, : span.stop - span.start]
-        self.latest = returns, *ended
+        returns = np.concatenate([each.value for each in self.all_rewards])
+        ended = np.concatenate([each.value for each in self.all_ended], 1)
+        self.latest = returns[:n], *ended[:, :n]
         self.look()
 
     def listen(self) -> None:
         """The answers to anything else."""
         self.replies = [answer.value for answer in self.reply]
-        self.look()
+        if all(each.is_present for each in self.all_observations):
+            self.look()
+        else:
+            self.rest()
 
     def look(self) -> None:
-        """The observations, if there are new ones."""
-        for span, channel in zip(self.spans, self.observations, strict=True):
-            found = channel.value
-            if found is not None:
-                self.batch[span] = found[: span.stop - span.start]
+        """The observations."""
+        found = [each.value for each in self.all_observations]
+        if found[0].__class__ is ndarray:
+            if self.copy:
+                self.whole = np.empty_like(self.whole)
+            np.concatenate(found, out=self.whole)
+            self.batch = self.whole[: self.num_envs]
+        else:
+            self.batch = [each for group in found for each in group]
         self.rest()
 
     def rest(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.async_vector_env import AsyncState
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     from gymnasium.envs.registration import EnvSpec
     from numpy.typing import NDArray
+
+    from reactors.rl.group import Infos
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 
@@ -55,6 +58,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     `on_error="restart"` an environment that raises in `step` is made anew and its episode truncated
     (`infos["restarted"]` says why, `restarts` how often). `isolate` keeps environments out of this process. With
     `asynchronous=True` environments can also be stepped one by one, by `send` and `recv`.
+
+    `max_concurrency` is an upper bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
+    mean nothing here, and a `worker` function is refused.
 
     `envs` is a list of functions, or an id, a spec or a function and `num_envs`; what else is named goes to the
     function. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
@@ -86,24 +92,30 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         asynchronous: bool = False,
         context: str | None = None,
         daemon: bool = True,
+        worker: Any = None,
+        max_concurrency: int | None = None,
         **kwargs: Any,
     ) -> None:
         del shared_memory, context, daemon  # of processes and pipes, which are none of ours
+        if worker is not None:
+            raise rx.ArgumentError(
+                "rl.VectorEnv was given worker=, a function for the processes of AsyncVectorEnv, of which it has none; "
+                "write what that does as a wrapper of the environments"
+            )
         self.env_fns = makers(envs, num_envs, kwargs, "rl.VectorEnv")
         n = self.num_envs = len(self.env_fns)
         self.copy, self.observation_mode, self.autoreset_mode = copy, observation_mode, AutoresetMode(autoreset_mode)
         if on_error not in {"raise", "restart"}:
             raise rx.ArgumentError(f'on_error of rl.VectorEnv is {on_error!r}; write "raise" or "restart"')
         self._find_spaces()
-        self.workers = self._number_of_workers(workers, n)
+        self.workers = self._number_of_workers(workers, n, max_concurrency)
         room = -(-n // self.workers)
         firsts = range(0, n, room)
         actions = _actions_form(self.action_space)
-        self._plain = actions.get("dtype")
-        beat = self._beat = Beat(
-            len(firsts), room, n, self.single_observation_space, actions, asynchronous=asynchronous
-        )
-        space, mode = self.single_observation_space, self.autoreset_mode
+        self._plain, self._actions_shape = actions.get("dtype"), self.action_space.shape
+        space = self.single_observation_space
+        beat = self._beat = Beat(len(firsts), room, n, space, actions, copy=copy, asynchronous=asynchronous)
+        mode = self.autoreset_mode
         restarting = on_error == "restart"
         groups = [Group(self.env_fns[i : i + room], i, room, space, mode, restarting=restarting) for i in firsts]
         rows = [Rows(group, actions, asynchronous=asynchronous) for group in groups]
@@ -125,11 +137,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     # ---- how it is made ----
 
     @staticmethod
-    def _number_of_workers(workers: int | None, n: int) -> int:
-        given: object = len(os.sched_getaffinity(0)) if workers is None else workers
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise rx.ArgumentError(f"workers of rl.VectorEnv is {given!r}; write a whole number, 1 or more")
-        return min(given, n, 63)
+    def _number_of_workers(workers: Any, n: int, most: Any) -> int:
+        if workers is None:
+            workers = len(os.sched_getaffinity(0))
+        for name, given in {"workers": workers, "max_concurrency": n if most is None else most}.items():
+            if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+                raise rx.ArgumentError(f"{name} of rl.VectorEnv is {given!r}; write a whole number, 1 or more")
+        return int(min(workers, n, 63, most or n))
 
     def _find_spaces(self) -> None:
         """From an environment that is made for this alone, and from all where they may differ."""
@@ -269,7 +283,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """Send out a reset."""
         self._begin(AsyncState.WAITING_RESET, "reset_async")
         n = self.num_envs
-        seeds = [seed + i for i in range(n)] if isinstance(seed, int | np.integer) else [*(seed or [None] * n)]
+        seeds = [int(seed) + i for i in range(n)] if isinstance(seed, int | np.integer) else [*(seed or [None] * n)]
         if len(seeds) != n:
             raise ValueError(f"seed has {len(seeds)} entries; there are {n} environments, and each needs one")
         mask = None
@@ -282,11 +296,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
         """What the reset gave: observations and infos. Raises `multiprocessing.TimeoutError`."""
         self._wait(AsyncState.WAITING_RESET, "reset", timeout)
-        infos: dict[str, Any] = {}
-        for reply in self._replies():
-            for i, info in reply:
-                infos = self._add_info(infos, info, i)
-        return self._observations(), infos
+        told = [each for reply in self._replies() for each in reply]
+        return self._observations(), self._infos(told)
 
     def step(self, actions: Any) -> Step:
         """One step of all environments: observations, rewards, terminations, truncations, infos."""
@@ -309,11 +320,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _stepped(self) -> Step:
         beat = self._beat
-        infos: dict[str, Any] = {}
-        for i, info in beat.told:
-            infos = self._add_info(infos, info, i)
         rewards, terminated, truncated = beat.latest
-        return self._observations(), rewards, terminated, truncated, infos
+        return self._observations(), rewards, terminated, truncated, self._infos(beat.told) if beat.told else {}
 
     def send(self, actions: Any, env_ids: Sequence[int] | NDArray[np.integer[Any]] | None = None) -> None:
         """Send an action to each of some environments, or to all, which then step at their own pace.
@@ -364,7 +372,6 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._pending -= {answer.env_id for answer in answers}
         infos: dict[str, Any] = {}
         for at, answer in enumerate(answers):
-            beat.batch[answer.env_id] = answer.observations[0]
             for _, info in answer.infos:
                 infos = self._add_info(infos, info, at)
         infos["env_id"] = np.array([answer.env_id for answer in answers])
@@ -410,6 +417,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._order("assign", name, list(values))
         self._replies()
 
+    def _each(self, which: list[int], function: Callable[..., Any], args: tuple[Any, ...]) -> dict[int, Any]:
+        """What a function says of the environments with these indices."""
+        self._begin(AsyncState.DEFAULT, "each")
+        self._order("each", which, function, args)
+        return dict(pair for reply in self._replies() for pair in reply)
+
     def render(self) -> tuple[Any, ...]:
         """A picture of every environment, as its render mode has it."""
         return self.call("render")
@@ -434,7 +447,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return sum(self._replies())
 
     def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:  # noqa: ARG002
-        """Close the environments and end the workers."""
+        """Close the environments and end the workers; with a warning if a call is pending."""
+        if self._state is not AsyncState.DEFAULT:
+            gym.logger.warn(f"Calling `close` while waiting for a pending call to `{self._state.value}` to complete.")
         self._run.close()
 
     # ---- values ----
@@ -447,18 +462,17 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 raise ValueError(f"{len(actions)} actions for {self.num_envs} environments; give one to each")
             return actions
         block = np.asarray(actions)
-        if block.shape != self.action_space.shape:
+        if block.shape != self._actions_shape:
             raise ValueError(
                 f"actions of shape {block.shape} for {self.num_envs} environments; they have to be of shape "
-                f"{self.action_space.shape}"
+                f"{self._actions_shape}"
             )
-        if block.dtype != self._plain and not np.can_cast(block.dtype, self._plain, "same_kind"):
+        if block.dtype is not self._plain and not np.can_cast(block.dtype, self._plain, "same_kind"):
             raise ValueError(f"actions of dtype {block.dtype}; they have to be {self._plain}, or of the same kind")
         return block
 
     def _observations(self) -> Any:
-        batch = self._beat.batch
-        return self._batched(batch.copy() if self.copy and not isinstance(batch, list) else batch)
+        return self._batched(self._beat.batch)
 
     def _batched(self, batch: Any) -> Any:
         space = self.single_observation_space
@@ -466,6 +480,23 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             room: Any = create_empty_array(space, n=len(batch), fn=np.zeros)
             return concatenate(space, batch, room)
         return batch if batch.dtype.names is None else _unpacked(space, batch)
+
+    def _infos(self, told: Infos) -> dict[str, Any]:
+        """All infos as one, as `_add_info` has it; what episodes end with is many, and goes in at once."""
+        n = self.num_envs
+        infos: dict[str, Any] = {}
+        within: dict[str, Any] = {}
+        finals, which = np.empty(n, object), np.zeros(n, bool)
+        for i, info in told:
+            if "final_obs" not in info or len(info) != 2:
+                infos = self._add_info(infos, info, i)
+                continue
+            finals[i], which[i] = info["final_obs"], True
+            if info["final_info"]:
+                within = self._add_info(within, info["final_info"], i)
+        if which.any():
+            infos |= {"final_obs": finals, "_final_obs": which, "final_info": within, "_final_info": which.copy()}
+        return infos
 
 
 def _actions_form(space: gym.Space[Any]) -> Form:

@@ -1,0 +1,161 @@
+"""How do the algorithms of Stable-Baselines3 train on environments that are reactors?
+
+This module, and no other, imports Stable-Baselines3; `import reactors.rl.sb3` asks for it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.env_util import is_wrapped
+from stable_baselines3.common.vec_env import VecEnv as Base
+from stable_baselines3.common.vec_env.patch_gym import _patch_env
+
+from reactors.rl.vector_env import VectorEnv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import gymnasium as gym
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
+
+    from reactors.rl.group import Infos
+    from reactors.rl.vector_env import Step
+
+TOLD = "told"  # under which infos come as they were: which environment, what it said
+
+
+class VecEnv(Base):
+    """A `VecEnv` of Stable-Baselines3 over an `rl.VectorEnv`, which is its `envs`.
+
+    Give it where `DummyVecEnv` or `SubprocVecEnv` would stand. `settings` are those of `rl.VectorEnv`, `workers` and
+    `on_error` among them. Results are those of `DummyVecEnv`, bit for bit. Raises what `rl.VectorEnv` raises.
+
+    >>> from stable_baselines3.common.env_util import make_vec_env
+    >>> envs = make_vec_env("CartPole-v1", n_envs=2, seed=0, vec_env_cls=VecEnv, vec_env_kwargs={"workers": 1})
+    >>> envs.reset().shape
+    (2, 4)
+    >>> obs, rewards, dones, infos = envs.step([0, 1])
+    >>> rewards, infos[0]
+    (array([1., 1.], dtype=float32), {'TimeLimit.truncated': False})
+    >>> envs.close()
+    """
+
+    def __init__(self, env_fns: Sequence[Callable[[], Any]], **settings: Any) -> None:
+        makers = [partial(_patched, make) for make in env_fns]
+        self.envs = _Apart(makers, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
+        super().__init__(len(makers), self.envs.single_observation_space, self.envs.single_action_space)
+        self.metadata = {key: value for key, value in self.envs.metadata.items() if key != "autoreset_mode"}
+
+    def reset(self) -> VecEnvObs:
+        """The first observations of all; seeds and options that were given before are used up."""
+        seeds, options = self._seeds, self._options
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = [{} for _ in seeds]
+        if all(each == options[0] for each in options):
+            obs, infos = self.envs.reset(seed=seeds, options=options[0] or None)
+            told = infos.get(TOLD, [])
+        else:
+            told = []
+            for i, option in enumerate(options):
+                alone = {**option, "reset_mask": np.arange(self.num_envs) == i}
+                obs, infos = self.envs.reset(seed=seeds, options=alone)
+                told += infos.get(TOLD, [])
+        for i, info in told:
+            self.reset_infos[i] = info
+        return obs  # type: ignore[no-any-return]
+
+    def step_async(self, actions: Any) -> None:
+        """Send out the actions; what other workers have begins at once."""
+        self.envs.step_async(np.asarray(actions))
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """What the step gave."""
+        return self._answer(self.envs.step_wait())
+
+    def step(self, actions: Any) -> VecEnvStepReturn:
+        """One step of all environments: observations, rewards, dones, and a dictionary of each."""
+        return self._answer(self.envs.step(np.asarray(actions)))
+
+    def _answer(self, stepped: Step) -> VecEnvStepReturn:
+        obs, rewards, terminated, truncated, told = stepped
+        dones = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for i in dones.nonzero()[0]:
+            self.reset_infos[i] = {}
+        for i, info in told.get(TOLD, ()):
+            if not dones[i]:
+                infos[i] = info
+            elif "final_obs" in info and not infos[i]:
+                infos[i] = {**info["final_info"], "terminal_observation": info["final_obs"]}
+            else:
+                self.reset_infos[i] = info
+        for info, cut in zip(infos, (truncated & ~terminated).tolist(), strict=True):
+            info["TimeLimit.truncated"] = cut
+        return obs, rewards.astype(np.float32), dones, infos
+
+    def close(self) -> None:
+        """Close the environments and end the workers."""
+        self.envs.close()
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute of all environments, or of those with these indices."""
+        return self._each(indices, _attribute, attr_name)
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Set an attribute where an environment or one of its wrappers has it."""
+        self._each(indices, _assign, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the environments."""
+        return self._each(indices, _call, method_name, method_args, method_kwargs)
+
+    def env_is_wrapped(
+        self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
+    ) -> list[bool]:
+        """Whether the environments are wrapped by a class."""
+        return self._each(indices, is_wrapped, wrapper_class)
+
+    def get_images(self) -> Sequence[Any]:
+        """A picture of every environment; None of each if their render mode gives none."""
+        if self.render_mode != "rgb_array":
+            warnings.warn(
+                f"the render mode is {self.render_mode}, which gives no pictures; make it rgb_array", stacklevel=2
+            )
+            return [None] * self.num_envs
+        return self.env_method("render")
+
+    def _each(self, indices: VecEnvIndices, function: Callable[..., Any], *args: Any) -> list[Any]:
+        which = [int(i) for i in self._get_indices(indices)]
+        found = self.envs._each(which, function, args)
+        return [found[i] for i in which]
+
+
+class _Apart(VectorEnv):
+    """Leaves the infos of the environments as they are."""
+
+    def _infos(self, told: Infos) -> dict[str, Any]:
+        return {TOLD: told}
+
+
+def _patched(make: Callable[[], Any]) -> Any:
+    return _patch_env(make())
+
+
+def _attribute(env: Any, name: str) -> Any:
+    return env.get_wrapper_attr(name)
+
+
+def _assign(env: Any, name: str, value: Any) -> None:
+    env.set_wrapper_attr(name, value)
+
+
+def _call(env: Any, name: str, args: Any, kwargs: Any) -> Any:
+    return env.get_wrapper_attr(name)(*args, **kwargs)
