@@ -1,12 +1,13 @@
 """What do policies and critics compute, in torch where they learn and in NumPy where they act?
 
 For one observation, or a few, NumPy evaluates a small network several times faster than torch does, whose calls cost
-more than the arithmetic. So a network that is a chain of linear layers acts in NumPy, from a flat vector of weights that
-travels over a port; any other acts in torch.
+more than the arithmetic. So a network that is a chain of linear layers acts in NumPy, from a flat vector of weights
+that travels over a port; any other acts in torch.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -28,8 +29,8 @@ _NUMPY: dict[type[nn.Module], Callable[[Array], Array]] = {
 def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: float | None = None) -> nn.Sequential:
     """Linear layers of these sizes with an activation between them.
 
-    With `gain`, weights are orthogonal with gain sqrt(2), the last layer's with `gain`, and biases zero, as is usual for
-    policy gradients (Engstrom et al., "Implementation Matters in Deep RL", 2020).
+    With `gain`, weights are orthogonal with gain sqrt(2), the last layer's with `gain`, and biases zero, as is usual
+    for policy gradients (Engstrom et al., "Implementation Matters in Deep RL", 2020).
 
     >>> mlp([4, 8, 2])
     Sequential(
@@ -39,7 +40,7 @@ def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: fl
     )
     """
     layers: list[nn.Module] = []
-    for i, (before, after) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (before, after) in enumerate(pairwise(sizes)):
         linear = nn.Linear(before, after)
         if gain is not None:
             nn.init.orthogonal_(linear.weight, 2**0.5 if i < len(sizes) - 2 else gain)
@@ -62,7 +63,7 @@ class NipsTorso(nn.Sequential):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """Bytes are made numbers from 0 to 1."""
-        result: torch.Tensor = super().forward(input.float() / 255 if input.dtype == torch.uint8 else input)
+        result: torch.Tensor = super().forward(input.float() / 255 if input.dtype == torch.uint8 else input)  # type: ignore[no-untyped-call]
         return result
 
 
@@ -81,7 +82,7 @@ class NatureTorso(nn.Sequential):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """Bytes are made numbers from 0 to 1."""
-        result: torch.Tensor = super().forward(input.float() / 255 if input.dtype == torch.uint8 else input)
+        result: torch.Tensor = super().forward(input.float() / 255 if input.dtype == torch.uint8 else input)  # type: ignore[no-untyped-call]
         return result
 
 
@@ -90,6 +91,10 @@ def flat(net: nn.Module) -> NDArray[np.float32]:
     with torch.no_grad():
         vector: NDArray[np.float32] = nn.utils.parameters_to_vector(net.parameters()).cpu().numpy()
     return vector
+
+
+def _has_bias(layer: nn.Module) -> bool:
+    return type(layer) is nn.Linear and isinstance(layer.bias, nn.Parameter)
 
 
 class Inference:
@@ -107,7 +112,7 @@ class Inference:
         self.net = net
         self.size = sum(p.numel() for p in net.parameters())
         chain = [*net] if isinstance(net, nn.Sequential) else []
-        self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, *_NUMPY} for layer in chain)
+        self.in_numpy = bool(chain) and all(type(layer) in _NUMPY or _has_bias(layer) for layer in chain)
         self._steps: list[Any] = []
 
     def load(self, weights: NDArray[np.float32]) -> None:
@@ -123,8 +128,8 @@ class Inference:
                 n, m = layer.out_features, layer.in_features
                 kernel = weights[at : at + n * m].reshape(n, m).T.copy()
                 at += n * m
-                bias = weights[at : at + n].copy() if layer.bias is not None else np.float32(0)
-                at += n if layer.bias is not None else 0
+                bias = weights[at : at + n].copy()
+                at += n
                 self._steps.append((kernel, bias))
             else:
                 self._steps.append(_NUMPY[type(layer)])

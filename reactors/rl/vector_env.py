@@ -59,7 +59,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     (`infos["restarted"]` says why, `restarts` how often). `isolate` keeps environments out of this process. With
     `asynchronous=True` environments can also be stepped one by one, by `send` and `recv`.
 
-    `max_concurrency` is an upper bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
+    There are never more workers than cores unless `oversubscribe` asks for it: lock-step gains nothing from them, and
+    each costs every step a change of process; only environments that wait, for a device or a server, want them.
+    `max_concurrency` is another bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
     mean nothing here, and a `worker` function is refused.
 
     `envs` is a list of functions, or an id, a spec or a function and `num_envs`; what else is named goes to the
@@ -88,6 +90,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         observation_mode: str | tuple[gym.Space[Any], gym.Space[Any]] = "same",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         on_error: Literal["raise", "restart"] = "raise",
+        oversubscribe: bool = False,
         isolate: bool = False,
         asynchronous: bool = False,
         context: str | None = None,
@@ -108,7 +111,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         if on_error not in {"raise", "restart"}:
             raise rx.ArgumentError(f'on_error of rl.VectorEnv is {on_error!r}; write "raise" or "restart"')
         self._find_spaces()
-        self.workers = self._number_of_workers(workers, n, max_concurrency)
+        self.workers = self._number_of_workers(workers, n, max_concurrency, oversubscribe=oversubscribe)
         room = -(-n // self.workers)
         firsts = range(0, n, room)
         actions = _actions_form(self.action_space)
@@ -137,13 +140,14 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     # ---- how it is made ----
 
     @staticmethod
-    def _number_of_workers(workers: Any, n: int, most: Any) -> int:
+    def _number_of_workers(workers: Any, n: int, most: Any, *, oversubscribe: bool) -> int:
+        cores = len(os.sched_getaffinity(0))
         if workers is None:
-            workers = len(os.sched_getaffinity(0))
+            workers = cores
         for name, given in {"workers": workers, "max_concurrency": n if most is None else most}.items():
             if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
                 raise rx.ArgumentError(f"{name} of rl.VectorEnv is {given!r}; write a whole number, 1 or more")
-        return int(min(workers, n, 63, most or n))
+        return int(min(workers, n, 63 if oversubscribe else cores, most or n))
 
     def _find_spaces(self) -> None:
         """From an environment that is made for this alone, and from all where they may differ."""

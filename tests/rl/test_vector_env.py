@@ -127,7 +127,10 @@ def equal(a: Any, b: Any) -> bool:
 @contextmanager
 def both(makers: list[Any], **settings: Any) -> Iterator[tuple[rl.VectorEnv, SyncVectorEnv]]:
     workers = settings.pop("workers", 1)
-    ours, theirs = rl.VectorEnv(makers, workers=workers, **settings), SyncVectorEnv(makers, **settings)
+    ours, theirs = (
+        rl.VectorEnv(makers, workers=workers, oversubscribe=True, **settings),
+        SyncVectorEnv(makers, **settings),
+    )
     try:
         yield ours, theirs
     finally:
@@ -438,7 +441,7 @@ def test_timeouts(isolate: bool) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_closing(workers: int) -> None:
-    envs = rl.VectorEnv(lines(), workers=workers)
+    envs = rl.VectorEnv(lines(), workers=workers, oversubscribe=True)
     envs.reset()
     envs.close()
     envs.close()
@@ -477,7 +480,7 @@ def places(wrong: Any) -> list[Any]:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_environment_that_raises_in_reset(workers: int) -> None:
-    envs = rl.VectorEnv(places("reset"), workers=workers)
+    envs = rl.VectorEnv(places("reset"), workers=workers, oversubscribe=True)
     with pytest.raises(
         rl.SimulationError, match=r"environment 2 \(seed 8\) raised in reset: KeyError: 'no start'"
     ) as caught:
@@ -491,7 +494,7 @@ def test_an_environment_that_raises_in_reset(workers: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_environment_that_raises_in_step(workers: int) -> None:
-    envs = rl.VectorEnv(places(2), workers=workers)
+    envs = rl.VectorEnv(places(2), workers=workers, oversubscribe=True)
     envs.reset(seed=6)
     envs.step([0] * 4)
     with pytest.raises(
@@ -512,7 +515,7 @@ def traceback_of(error: BaseException) -> list[str]:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_environment_that_observes_what_it_must_not(workers: int) -> None:
-    envs = rl.VectorEnv(places(("wrong", 1)), workers=workers)
+    envs = rl.VectorEnv(places(("wrong", 1)), workers=workers, oversubscribe=True)
     envs.reset(seed=6)
     with pytest.raises(rl.SimulationError, match=r"environment 2 \(seed 8\) gave a wrong observation: .*\(7,\)"):
         envs.step([0] * 4)
@@ -556,7 +559,7 @@ def test_causes_travel_if_they_can(cause: Exception | None, comes: bool) -> None
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_restarting_goes_on_and_says_so(mode: AutoresetMode, workers: int) -> None:
-    envs = rl.VectorEnv(places(2), workers=workers, autoreset_mode=mode, on_error="restart")
+    envs = rl.VectorEnv(places(2), workers=workers, oversubscribe=True, autoreset_mode=mode, on_error="restart")
     envs.reset(seed=6)
     envs.step([0] * 4)
     obs, rewards, terminated, truncated, infos = envs.step([0] * 4)
@@ -608,3 +611,11 @@ def test_a_script_needs_no_guard(tmp_path: Any) -> None:
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout.strip(), done.stderr) == ("4.0", "")
+
+
+def test_more_workers_than_cores_have_to_be_asked_for() -> None:
+    cores = len(os.sched_getaffinity(0))
+    for oversubscribe, expected in ((False, cores), (True, cores + 1)):
+        envs = rl.VectorEnv("CartPole-v1", cores + 1, workers=cores + 1, oversubscribe=oversubscribe)
+        assert envs.workers == expected
+        envs.close()

@@ -25,8 +25,8 @@ LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 class ActorCritic(nn.Module):
     """Two networks for vectors, or heads on one convolutional torso for frames.
 
-    `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard deviation
-    is a parameter of its own.
+    `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard
+    deviation is a parameter of its own.
     """
 
     def __init__(self, observation_space: Space, action_space: Space, hidden: Sequence[int]) -> None:

@@ -53,8 +53,8 @@ class Learning(ABC):
     def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
         """One update, or all that an on-policy algorithm makes of a batch; figures to be logged.
 
-        An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), where replay is prioritized.
-        An on-policy one has fields (steps, environments, ...).
+        An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), of each row. An on-policy
+        one has fields (steps, environments, ...).
         """
 
     @abstractmethod

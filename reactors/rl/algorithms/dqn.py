@@ -156,7 +156,7 @@ class DQNLearning(Learning):
         losses = nn.functional.smooth_l1_loss(q, goal, reduction="none")
         loss = (losses * batch["weights"]).mean() if config.prioritized else losses.mean()
         self.optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.net.parameters(), config.max_grad_norm)
         self.optimizer.step()
         self.updates += 1

@@ -28,8 +28,8 @@ def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], ac
 class Actor(rx.Reactor):
     """Plays a round in its environments, numbered from `first`: every microsecond of logical time is a round.
 
-    `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever their
-    age.
+    `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever
+    their age.
     """
 
     rounds = rx.Timer(0, "1 us")
@@ -60,7 +60,7 @@ class Actor(rx.Reactor):
 
     def open(self) -> None:
         """Make the environments."""
-        seeds = [seed_of(self._run_seed, self.first + i) for i in range(self.num_envs)]
+        seeds = [seed_of(self._run_seed or 0, self.first + i) for i in range(self.num_envs)]
         self.simulation = Simulation(
             self.makers, self.observation_space, self.action_space, seeds, path=self.path
         )  # fmt: skip

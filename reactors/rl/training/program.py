@@ -55,8 +55,8 @@ class Training(rx.Reactor):
     ) -> None:
         if algorithm.num_envs % actors:
             raise ArgumentError(
-                f"{algorithm.num_envs} environments for {actors} actors; let num_envs of {algorithm.name} be a multiple "
-                "of actors"
+                f"{algorithm.num_envs} environments for {actors} actors; let num_envs of {algorithm.name} be a "
+                "multiple of actors"
             )
         spaces = observation_space, action_space
         per_actor = algorithm.num_envs // actors

@@ -114,7 +114,8 @@ def _worker(where: Mapping[str, int], path: str) -> int:
 def _checked_lag(mode: str, lag: int | None) -> int:
     if lag is None:
         return 2 if mode == "pipelined" else 1
-    if isinstance(lag, bool) or not isinstance(lag, int) or lag < 1:
+    given: object = lag
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise ArgumentError(f"lag of rl.train is {lag!r}; write a whole number of rounds, 1 or more")
     if mode == "sync" and lag != 1:
         raise ArgumentError(f'lag of rl.train is {lag}, but mode="sync" is a lag of 1; write mode="pipelined"')
