@@ -6,7 +6,9 @@ called `pause`. All other workers are processes, which meanwhile go on by themse
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import threading
 import time
 import weakref
@@ -79,6 +81,7 @@ class Stepwise:
         self._memory, self._seed = memory, seed
         self._others: list[threading.Thread] = []  # one, which sees all other workers through, or none
         self._outcome: list[Report] = []
+        self._reports: dict[int, Report] = {}  # the same as they come
         self._end = weakref.finalize(self, _let_go, memory, image, self._others)
         try:
             image.write(memory)
@@ -108,6 +111,7 @@ class Stepwise:
         from reactors_runtime import workers
 
         graph, image, memory, outcome = self._graph, self._image, self._memory, self._outcome
+        reports = self._reports
         parts: dict[int, bytes] = {}
         modules: list[str] = []
         for worker in range(1, image.workers):
@@ -117,7 +121,7 @@ class Stepwise:
 
         def see_through() -> None:
             try:
-                outcome.extend(workers.run(image, memory, parts, modules=dict.fromkeys(modules)))
+                outcome.extend(workers.run(image, memory, parts, modules=dict.fromkeys(modules), reports=reports))
             except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
                 outcome.append(workers.Report(0, error=error))
                 engines.abort(memory, image)
@@ -161,8 +165,11 @@ class Stepwise:
         finally:
             executing.program = before
 
-    def close(self) -> None:
-        """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing."""
+    def close(self, timeout: float | None = None) -> None:
+        """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing.
+
+        Processes that have not ended after so many seconds are killed.
+        """
         if self.over:
             return
         self._end.detach()
@@ -176,17 +183,23 @@ class Stepwise:
         finally:
             executing.program = False
             try:
-                self._rest()
+                self._rest(timeout)
             finally:
                 self._memory.close()
 
-    def _rest(self) -> None:
+    def _rest(self, timeout: float | None = None) -> None:
         """Wait for the others, and let everything go but what the reactors have become."""
         self._end.detach()
         if self._others:
             from reactors import shipping
 
-            self._others[0].join()
+            self._others[0].join(timeout)
+            if self._others[0].is_alive():
+                for report in self._reports.values():
+                    if report.pid:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(report.pid, signal.SIGKILL)
+                self._others[0].join()
             shipping.unpack(self._graph, self._image, self._outcome)
         for reactor in self._mine:
             reactor._engine = None
@@ -195,6 +208,8 @@ class Stepwise:
 
     def _finish(self, error: BaseException | None) -> None:
         failures: list[BaseException] = []
+        if error is not None:  # Ctrl-C comes anywhere, also where the engine could not tell the others
+            engines.abort(self._memory, self._image)
         try:
             self._rest()
             failures = [report.error for report in self._outcome if report.error is not None]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from reactors.rl.spaces import Space
+    from reactors.rl.whereabouts import Whereabouts
 
 RESERVED = ("reset", "step", "close")  # not to be called behind the vector environment's back
 Infos = list[tuple[int, Any]]  # which environment, what it said
@@ -37,12 +38,14 @@ class Group:
         room: int,
         observation_space: Space,
         mode: AutoresetMode,
+        where: Whereabouts,
         *,
         restarting: bool,
     ) -> None:
         self.makers, self.first, self.room, self.mode = list(makers), first, room, mode
         self.observation_space, self.restarting = observation_space, restarting
         self.own = slice(first, first + len(self.makers))
+        self.number, self.where = first // room, where
         self.restarts = 0
 
     def make(self) -> None:
@@ -57,6 +60,7 @@ class Group:
         self.seeds: list[int | None] = [None] * n
         self.envs: list[Any] = [None] * n
         self.steps: list[Callable[[Any], Any]] = [partial(self.begin, i) for i in range(n)]
+        self.at = self.where.at
         for i in range(n):
             try:
                 self.envs[i] = self.makers[i]()
@@ -65,10 +69,11 @@ class Group:
 
     def step(self, actions: Any, rows: Any, rewards: Any, ended: Any) -> Infos:
         """Step them all into rows; `ended` is (2, rows): terminated, truncated. What infos there are."""
-        fast, form = self.fast, self.form
+        fast, form, at, number = self.fast, self.form, self.at, self.number
         ended.fill(False)
         infos: Infos = []
         for i, (step, action) in enumerate(zip(self.steps, actions, strict=True)):
+            at[number] = i + 1
             try:
                 obs, rewards[i], terminated, truncated, info = step(action)
                 if terminated or truncated:
@@ -83,12 +88,14 @@ class Group:
                 self.put(rows, i, obs)
             if info:
                 infos.append((self.first + i, info))
+        at[number] = 0
         self.latest = rows
         return infos
 
     def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
         """Step one of them: its index, its observation as the only row, reward, terminated, truncated, infos."""
         infos: Infos = []
+        self.at[self.number] = i + 1
         try:
             obs, reward, terminated, truncated, info = self.steps[i](action)
             if terminated or truncated:
@@ -101,6 +108,7 @@ class Group:
         self.put(self.latest, i, obs)
         if info:
             infos.append((self.first + i, info))
+        self.at[self.number] = 0
         row = self.latest[i : i + 1]
         return self.first + i, row.copy(), float(reward), bool(terminated), bool(truncated), infos
 
@@ -149,12 +157,14 @@ class Group:
             if seed is not None:
                 self.seeds[i] = seed
             self.steps[i] = self.envs[i].step
+            self.at[self.number] = i + 1
             try:
                 obs, info = self.envs[i].reset(seed=seed, options=options)
             except Exception as error:
                 raise self.failed(i, "reset", error) from error
             self.put(rows, i, obs)
             infos.append((self.first + i, info))
+        self.at[self.number] = 0
         self.latest = rows
         return rows, infos
 

@@ -21,6 +21,7 @@ from reactors.rl.group import Group
 from reactors.rl.lockstep import Beat, Form, Rows
 from reactors.rl.sources import makers
 from reactors.rl.spaces import memory
+from reactors.rl.whereabouts import Whereabouts
 from reactors.stepwise import Stepwise
 
 if TYPE_CHECKING:
@@ -120,7 +121,10 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         beat = self._beat = Beat(len(firsts), room, n, space, actions, copy=copy, asynchronous=asynchronous)
         mode = self.autoreset_mode
         restarting = on_error == "restart"
-        groups = [Group(self.env_fns[i : i + room], i, room, space, mode, restarting=restarting) for i in firsts]
+        self._whereabouts = Whereabouts(len(firsts))
+        self._seeds: list[int | None] = [None] * n
+        common = room, space, mode, self._whereabouts
+        groups = [Group(self.env_fns[i : i + room], i, *common, restarting=restarting) for i in firsts]
         rows = [Rows(group, actions, asynchronous=asynchronous) for group in groups]
         self._place = [i // room * room + i % room for i in range(n)]
         self._rows = rows
@@ -130,9 +134,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
         first = 1 if isolate else 0
         where = {f"main.rows[{i}]": first + i for i in range(len(rows))}
-        self._run = Stepwise(
-            Lockstep(beat, rows, asynchronous=asynchronous), workers=first + len(rows), placement=where
-        )
+        try:
+            self._run = Stepwise(
+                Lockstep(beat, rows, asynchronous=asynchronous), workers=first + len(rows), placement=where
+            )
+        except BaseException:
+            self._gone()
+            raise
         beat.pause = self._run.pause
         self._go_on()  # makes the environments
         self._check_spaces()
@@ -201,15 +209,20 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         try:
             return self._run.advance(timeout)
         except rx.ReactionError as error:
-            self.closed = True
+            self._gone()
             cause = error.__cause__
             if isinstance(cause, SimulationError):
                 raise cause from cause.__cause__
             raise
         except rx.WorkerDied as error:
-            self.closed = True
-            error.add_note(self._where(error))
+            named = [rows.group for rows in self._rows if rows.path in str(error)]
+            error.add_note(self._told(named or [rows.group for rows in self._rows]))
+            self._gone()
             raise
+
+    def _gone(self) -> None:
+        self.closed = True
+        self._whereabouts.close()
 
     def _call(self) -> None:
         """Send out what the beat has been given."""
@@ -217,10 +230,15 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             self._beat.turn.schedule()
         self._go_on()
 
-    def _where(self, error: rx.WorkerDied) -> str:
-        named = [rows for rows in self._rows if f"{rows.path}" in str(error)] or self._rows
-        ranges = ", ".join(f"{rows.group.first} to {rows.group.own.stop - 1}" for rows in named)
-        return f"the environments on it: {ranges}"
+    def _told(self, groups: list[Group]) -> str:
+        """Groups of environments by number, and which of them they are at."""
+        told = []
+        for group in groups:
+            text, at = f"environments {group.first} to {group.own.stop - 1}", self._whereabouts.of(group.number)
+            if at is not None:
+                text += f", in environment {group.first + at} (seed {self._seeds[group.first + at]})"
+            told.append(text)
+        return "; ".join(told)
 
     def _begin(self, state: AsyncState, name: str) -> None:
         """Refuse a call while another one is pending, or after the end."""
@@ -254,7 +272,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._state = AsyncState.DEFAULT
         if not done or (late is not None and time.monotonic() > late):
             self._overdue = not done
-            raise multiprocessing.TimeoutError(f"The call to `{name}_wait` has timed out after {timeout} second(s).")
+            raise self._timed_out(f"{name}_wait", timeout)
+
+    def _timed_out(self, name: str, timeout: float | None) -> multiprocessing.TimeoutError:
+        late = [rows.group for rows in self._rows if self._whereabouts.of(rows.group.number) is not None]
+        still = f" Still at work: {self._told(late)}." if late else ""
+        return multiprocessing.TimeoutError(f"The call to `{name}` has timed out after {timeout} second(s).{still}")
 
     def _order(self, *order: Any) -> None:
         self._beat.next_order = order
@@ -295,6 +318,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             options = dict(options)
             mask = _checked_mask(options.pop("reset_mask"), n)
         self._beat.next_order = ("reset", seeds, options, mask)
+        self._seeds = [old if new is None else new for old, new in zip(self._seeds, seeds, strict=True)]
         self._sent()
 
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
@@ -371,7 +395,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         beat.wanted = n
         while len(beat.ready) < n:
             if not self._go_on(timeout):
-                raise multiprocessing.TimeoutError(f"The call to `recv` has timed out after {timeout} second(s).")
+                raise self._timed_out("recv", timeout)
         answers, beat.ready = beat.ready[:n], beat.ready[n:]
         self._pending -= {answer.env_id for answer in answers}
         infos: dict[str, Any] = {}
@@ -450,11 +474,16 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._order("restarted")
         return sum(self._replies())
 
-    def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:  # noqa: ARG002
-        """Close the environments and end the workers; with a warning if a call is pending."""
+    def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
+        """Close the environments and end the workers; with a warning if a call is pending.
+
+        Processes that have not ended after `timeout` seconds are killed, with `terminate` at once, and a second after
+        a call that timed out.
+        """
         if self._state is not AsyncState.DEFAULT:
             gym.logger.warn(f"Calling `close` while waiting for a pending call to `{self._state.value}` to complete.")
-        self._run.close()
+        self._run.close(0.0 if terminate else 1.0 if timeout is None and self._overdue else timeout)
+        self._whereabouts.close()
 
     # ---- values ----
 

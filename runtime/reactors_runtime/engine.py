@@ -204,11 +204,14 @@ class Engine:
 
     def _steps(self, calls: list[Any], *, watched: bool = False) -> Generator[bool]:
         failure: BaseException | None = None
-        code = lib.rx_start(self.core)
-        if watched:
-            lib.rx_watch(self.core)
+        code, begun = 0, False
         while True:
             try:
+                if not begun:
+                    begun = True
+                    code = lib.rx_start(self.core)
+                    if watched:
+                        lib.rx_watch(self.core)
                 if code < 0 and code not in _LOOK:
                     if failure is None and code == lib.RX_NOT_RECORDED:
                         failure = OSError(

@@ -62,12 +62,13 @@ def run(
     modules: Iterable[str] = (),
     environment: Mapping[str, str] | None = None,
     on_wait: Callable[[], None] | None = None,
+    reports: dict[int, Report] | None = None,
 ) -> list[Report]:
     """Run a process for each of the workers that have a part, to the end of the program, and return a report of each.
 
     `modules` are imported before the workers are forked, where that is possible. `environment` is set on top of the
-    caller's. `on_wait` is called ten times a second. What goes wrong is in the reports; after Ctrl-C, all of them hold
-    KeyboardInterrupt. `first_error` picks the one to raise.
+    caller's. `on_wait` is called ten times a second. `reports` is filled as they come. What goes wrong is in them;
+    after Ctrl-C, all of them hold KeyboardInterrupt. `first_error` picks the one to raise.
     """
     with Interrupts() as interrupts, Output() as output:
         try:
@@ -75,7 +76,9 @@ def run(
             servers.warm_up(modules, environment)  # it gets ready while we pickle
             plan = _pickled(image)
             with servers.lent(modules, environment, interrupts) as server:
-                return _Run(image, memory, server, interrupts, output, on_wait).through(plan, parts, environment)
+                return _Run(image, memory, server, interrupts, output, on_wait, reports).through(
+                    plan, parts, environment
+                )
         except servers.ServerDied as error:  # while it started
             return [Report(worker, error=WorkerNotStarted(str(error))) for worker in parts]
         except WorkerDied as error:  # all of them, with the server
@@ -115,10 +118,11 @@ class _Run:
         interrupts: Interrupts,
         output: Output,
         on_wait: Callable[[], None] | None,
+        reports: dict[int, Report] | None,
     ) -> None:
         self.image, self.memory, self.server = image, memory, server
         self.interrupts, self.output, self.on_wait = interrupts, output, on_wait
-        self.reports: dict[int, Report] = {}
+        self.reports = {} if reports is None else reports
         self.forking = False  # the server has not answered yet
         self.alive: dict[int, float] = {}  # forked and not yet ended: when it is to be killed
         self.crashes: dict[int, int] = {}  # where a worker's faulthandler writes

@@ -535,9 +535,34 @@ def test_a_process_that_dies() -> None:
     envs.reset(seed=6)
     with pytest.raises(rx.WorkerDied) as caught:
         envs.step([0] * 4)
-    assert "the environments on it: 2 to 3" in caught.value.__notes__
+    assert "environments 2 to 3, in environment 2 (seed 8)" in caught.value.__notes__
     with pytest.raises(ClosedEnvironmentError):
         envs.step([0] * 4)
+
+
+class Hanging(gym.Env[Any, Any]):
+    observation_space = gym.spaces.Box(0, 1, (1,), np.float32)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        time.sleep(1000)
+
+
+class Still(Hanging):
+    def step(self, action: Any) -> Any:
+        return np.zeros(1, np.float32), 0.0, False, False, {}
+
+
+def test_a_process_that_hangs_is_named_and_killed() -> None:
+    envs = rl.VectorEnv([Still, Still, Still, Hanging], workers=2)
+    envs.reset(seed=6)
+    envs.step_async([0] * 4)
+    with pytest.raises(multiprocessing.TimeoutError, match=r"environments 2 to 3, in environment 3 \(seed 9\)"):
+        envs.step_wait(timeout=0.2)
+    envs.close(terminate=True)
 
 
 class Unpicklable(Exception):  # noqa: N818
