@@ -11,6 +11,7 @@ from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from gymnasium.error import ResetNeeded
 from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector import AutoresetMode
 from numpy import ndarray
@@ -59,7 +60,7 @@ class Group:
         self.latest = rows(where, self.room if where.dtype is not None else n)
         self.seeds: list[int | None] = [None] * n
         self.envs: list[Any] = [None] * n
-        self.steps: list[Callable[[Any], Any]] = [partial(self.begin, i) for i in range(n)]
+        self.steps: list[Callable[[Any], Any]] = [self.not_reset] * n
         self.at = self.where.at
         for i in range(n):
             try:
@@ -129,6 +130,10 @@ class Group:
         obs, info = self.envs[i].reset()
         self.steps[i] = self.envs[i].step
         return obs, 0.0, False, False, info
+
+    def not_reset(self, _action: Any) -> NoReturn:
+        """In place of a step before the first reset."""
+        raise ResetNeeded("Cannot call env.step() before calling env.reset()")
 
     def refuse(self, i: int, _action: Any) -> NoReturn:
         """In place of a step that must not be."""

@@ -97,13 +97,23 @@ class Replay(rx.Reactor):
         batch_size: int,
         actors: int = 1,
         rows: int | None = None,
-        row_streams: bool = False,
+        row_streams: bool | None = None,
         train_every: float = 1.0,
         learning_starts: int = 1,
         **options: Any,
     ) -> None:
         given = checked_fields(fields)
         self.actors, self.batch_size = _whole(actors, "actors"), _whole(batch_size, "batch_size")
+        if row_streams is None:
+            plain = {"n_step": 1, "frame_stack": None}
+            along = [name for name in plain if options.get(name, plain[name]) != plain[name]]
+            if along and rows is not None and rows > 1:
+                raise ArgumentError(
+                    f"{along[0]} looks along episodes, and {rows} rows come at a time; say row_streams=True if they "
+                    f"are steps of {rows} environments, as from rl.Env with num_envs={rows}, or row_streams=False if they "
+                    "follow one another in a single one"
+                )
+            row_streams = False
         self.row_streams = row_streams
         if not train_every > 0:
             raise ArgumentError(f"train_every is {train_every!r}; write how many rows there are to a batch, above 0")

@@ -52,7 +52,7 @@ class Lockstep(rx.Reactor):
 class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     """Environments stepped in lock-step by `workers`, of which the caller is the first.
 
-    A drop-in for `gymnasium.vector.AsyncVectorEnv`: the same arguments, results, errors and infos, all three modes of
+    A drop-in for `gymnasium.vector.AsyncVectorEnv`: the same arguments, results and infos, all three modes of
     automatic resets, seeding, `call`, `get_attr`, `set_attr`, `render`, and the halves of each call (`step_async`,
     `step_wait`). What differs is that consecutive environments share a worker, of which there are as many as cores if
     nothing else is said; worker 0 is this thread, which steps its share in `step_wait`; and that with
@@ -67,7 +67,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     `envs` is a list of functions, or an id, a spec or a function and `num_envs`; what else is named goes to the
     function. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
-    environment raises or answers wrongly, with its index and seed, and `rx.WorkerDied` where its process dies.
+    environment raises or answers wrongly, with its index and seed and the exception as its cause, and `rx.WorkerDied`
+    where its process dies.
 
     >>> from reactors import rl
     >>> envs = rl.VectorEnv("CartPole-v1", 4, workers=1)
@@ -216,9 +217,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             raise
         except rx.WorkerDied as error:
             named = [rows.group for rows in self._rows if rows.path in str(error)]
-            error.add_note(self._told(named or [rows.group for rows in self._rows]))
+            what = self._told(named or [rows.group for rows in self._rows])
             self._gone()
-            raise
+            raise rx.WorkerDied(f"the process of {what} died: {error}") from None
 
     def _gone(self) -> None:
         self.closed = True

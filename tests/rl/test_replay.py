@@ -71,7 +71,9 @@ class Learner(rx.Reactor):
 class Program(rx.Reactor):
     def __init__(self, *, actors: int = 3, rows: int | None = 5, prioritized: bool = True, **options: Any) -> None:
         self.actors = rx.bank(actors, Actor, lambda i: i, rows=rows)
-        self.replay = rl.Replay(200, ROW, batch_size=16, actors=actors, rows=rows, prioritized=prioritized, **options)
+        self.replay = rl.Replay(
+            200, ROW, batch_size=16, actors=actors, rows=rows, prioritized=prioritized, row_streams=False, **options
+        )
         self.learner = Learner(16)
         rx.connect(self.actors.out, self.replay.transitions)
         rx.connect(self.replay.batch, self.learner.batch)
@@ -198,3 +200,8 @@ def test_bad_arguments_are_refused() -> None:
         rl.Replay(10, ROW, batch_size=0)
     with pytest.raises(rx.ArgumentError, match="train_every is 0"):
         rl.Replay(10, ROW, batch_size=1, train_every=0)
+
+
+def test_rows_of_several_environments_are_told_from_rows_of_one() -> None:
+    with pytest.raises(rx.ArgumentError, match="row_streams=True if they are steps of 3 environments"):
+        rl.Replay(100, ROW, batch_size=4, rows=3, n_step=3)

@@ -535,7 +535,7 @@ def test_a_process_that_dies() -> None:
     envs.reset(seed=6)
     with pytest.raises(rx.WorkerDied) as caught:
         envs.step([0] * 4)
-    assert "environments 2 to 3, in environment 2 (seed 8)" in caught.value.__notes__
+    assert "the process of environments 2 to 3, in environment 2 (seed 8) died" in str(caught.value)
     with pytest.raises(ClosedEnvironmentError):
         envs.step([0] * 4)
 
@@ -644,3 +644,9 @@ def test_more_workers_than_cores_have_to_be_asked_for() -> None:
         envs = rl.VectorEnv("CartPole-v1", cores + 1, workers=cores + 1, oversubscribe=oversubscribe)
         assert envs.workers == expected
         envs.close()
+
+
+def test_a_step_before_the_first_reset_is_refused() -> None:
+    envs = rl.VectorEnv("CartPole-v1", 2, workers=1)
+    with pytest.raises(rl.SimulationError, match="ResetNeeded"):
+        envs.step([0, 1])
