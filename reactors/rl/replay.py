@@ -110,8 +110,8 @@ class Replay(rx.Reactor):
             if along and rows is not None and rows > 1:
                 raise ArgumentError(
                     f"{along[0]} looks along episodes, and {rows} rows come at a time; say row_streams=True if they "
-                    f"are steps of {rows} environments, as from rl.Env with num_envs={rows}, or row_streams=False if they "
-                    "follow one another in a single one"
+                    f"are steps of {rows} environments, as from rl.Env with num_envs={rows}, or row_streams=False if "
+                    "they follow one another in a single one"
                 )
             row_streams = False
         self.row_streams = row_streams

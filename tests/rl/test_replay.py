@@ -72,7 +72,13 @@ class Program(rx.Reactor):
     def __init__(self, *, actors: int = 3, rows: int | None = 5, prioritized: bool = True, **options: Any) -> None:
         self.actors = rx.bank(actors, Actor, lambda i: i, rows=rows)
         self.replay = rl.Replay(
-            200, ROW, batch_size=16, actors=actors, rows=rows, prioritized=prioritized, row_streams=False, **options
+            200,
+            ROW,
+            batch_size=16,
+            actors=actors,
+            rows=rows,
+            prioritized=prioritized,
+            **{"row_streams": False, **options},
         )
         self.learner = Learner(16)
         rx.connect(self.actors.out, self.replay.transitions)
