@@ -112,7 +112,8 @@ void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap)
 /* ---- sending and taking --------------------------------------------------------------------------------- */
 
 /* When a value arrives whose sender's tag does not count: now. In virtual time that is now where it was sent, for a
- * receiver may look at its ring sooner or later. */
+ * receiver may look at its ring sooner or later. Nothing overtakes what was sent before it, nor arrives at the same tag:
+ * so the tag that is recorded is the one at which it will be present. */
 static rx_tag physical_arrival(rx_worker *w, rx_tap *tap, rx_tag sent, int64_t clock)
 {
     rx_tag arrival;
@@ -120,8 +121,37 @@ static rx_tag physical_arrival(rx_worker *w, rx_tap *tap, rx_tag sent, int64_t c
         return tap->arrived < tap->n_arrivals ? RX_AT(rx_tag, w->base, tap->arrivals)[tap->arrived++] : rx__forever();
     if (w->image->virtual_time) arrival = rx__plus(rx__greatest(rx__tag(clock, 0), sent), tap->offset);
     else arrival = rx__greatest(rx__tag(rx__add_ns(rx__now(w), tap->offset.time), 0), rx__next_microstep(w->tag));
+    arrival = tap->last = rx__greatest(arrival, rx__next_microstep(tap->last));
     if (w->record >= 0) rx__log_arrival(w, tap, arrival);
     return arrival;
+}
+
+/* The clocks of what is under way to a tap wait beside the queue of events, so that these need not carry them: what goes to
+ * one tap is present in the order in which it was sent. */
+static void note_clock(rx_worker *w, uint32_t tap, int64_t clock)
+{
+    rx__clocks *c = &w->clocks[tap];
+    if (c->first + c->n == c->capacity) {
+        uint32_t more = c->n < c->capacity / 2 ? c->capacity : c->capacity ? c->capacity * 2 : 16;
+        if (c->first) memmove(c->items, c->items + c->first, c->n * sizeof *c->items);
+        c->first = 0;
+        int64_t *moved = more > c->capacity ? realloc(c->items, more * sizeof *moved) : c->items;
+        if (!moved) {
+            w->error = RX_NO_MEMORY;
+            return;
+        }
+        c->items = moved;
+        c->capacity = more;
+    }
+    c->items[c->first + c->n++] = clock;
+}
+
+void rx__show_clock(rx_worker *w, uint32_t tap)
+{
+    rx__clocks *c = &w->clocks[tap];
+    if (!c->n) return;                               /* there was no memory */
+    c->shown = c->items[c->first++];
+    c->n--;
 }
 
 /* A value that left at [sent] reaches this worker: to every place it goes to here. */
@@ -148,6 +178,7 @@ static void arrive(rx_worker *w, uint32_t number, rx_tag sent, int64_t clock, ui
             if (value) rx__add32(refs_of(w, sub->refs, payload), UINT32_MAX);
             else value = payload;
         }
+        if (w->clocks) note_clock(w, i, clock);
         rx__deliver(w, tap->cell, arrival, value);
     }
 }
@@ -160,7 +191,7 @@ static int has_room(rx_worker *w)
     return 0;
 }
 
-static void send(rx_worker *w, uint32_t number, uint64_t payload)
+static void send(rx_worker *w, uint32_t number, int64_t clock, uint64_t payload)
 {
     const rx_sub *sub = &w->subs[number];
     rx__ring *ring = w->out[sub->consumer];
@@ -172,7 +203,7 @@ static void send(rx_worker *w, uint32_t number, uint64_t payload)
     }
     message *m = &ring->messages[ring->tail & (ring->capacity - 1)];
     rx__put_tag(&m->sent, w->tag);
-    m->clock = w->image->virtual_time ? rx__now(w) : 0;
+    m->clock = clock;
     m->payload = payload;
     m->sub = number;
     rx__put(&ring->tail, ring->tail + 1);
@@ -180,7 +211,7 @@ static void send(rx_worker *w, uint32_t number, uint64_t payload)
     if (w->image->virtual_time) rx__changed(w);
 }
 
-void rx__commit(rx_worker *w, uint32_t number)
+void rx__commit(rx_worker *w, uint32_t number, int64_t clock)
 {
     rx_source *s = &w->sources[number];
     uint64_t payload = s->mode == RX_SLOTS ? s->slot : s->mode == RX_SEQUENCE ? s->sent : 0;
@@ -188,15 +219,15 @@ void rx__commit(rx_worker *w, uint32_t number)
     s->sent++;
     for (uint32_t i = s->subs; i < s->subs + s->n_subs; i++) {
         uint32_t sub = w->lists[i];
-        if (w->subs[sub].consumer == w->index) arrive(w, sub, w->tag, w->image->virtual_time ? rx__now(w) : 0, payload);
-        else send(w, sub, payload);
+        if (w->subs[sub].consumer == w->index) arrive(w, sub, w->tag, clock, payload);
+        else send(w, sub, clock, payload);
     }
 }
 
 int rx__drain(rx_worker *w)
 {
     int taken = w->t->inbox ? rx__inbox_drain(w) : 0;
-    if (w->coming) taken += rx__inject(w);
+    if (w->coming && !w->in_tag) taken += rx__inject(w);         /* not before the modes of the next tag are known */
     w->looked = 0;
     for (uint32_t i = 0; i < w->workers; i++) {
         rx__ring *ring = w->in[i];

@@ -54,6 +54,7 @@ static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
     rx__trigger(w, cell);
     if (w->record >= 0 && cell->action != RX_NONE && w->actions[cell->action].physical) rx__log_action(w, cell);
     if (given_back(w, cell, payload)) hold(w, cell->tap, payload);
+    if (w->clocks && cell->tap != RX_NONE) rx__show_clock(w, cell->tap);
     if (cell->period) rx__queue(w, rx__tag(rx__add_ns(w->tag.time, cell->period), 0), (uint32_t)(cell - w->cells), 0);
 }
 
@@ -139,13 +140,16 @@ void rx__start_tag(rx_worker *w, rx_tag g)
 
 void rx__end_tag(rx_worker *w)
 {
-    for (uint32_t i = 0; i < w->n_unsent; i++) rx__commit(w, w->unsent[i]);
+    for (uint32_t i = 0; i < w->n_unsent; i++) rx__commit(w, w->unsent[i], w->sources[w->unsent[i]].clock);
     w->n_unsent = 0;
     for (uint32_t i = 0; i < w->n_holds; i++) rx__release(w, w->holds[i].tap, w->holds[i].payload);
     w->n_holds = 0;
     w->in_tag = 0;
     if (rx__equal(w->tag, w->stop)) w->finished = 1;
-    else if (w->switching) rx__switch_modes(w);
+    else if (w->switching) {
+        rx__inbox_drain(w);                          /* what was scheduled in the old modes belongs to them */
+        rx__switch_modes(w);
+    }
 }
 
 /* ---- actions --------------------------------------------------------------------------------------------- */

@@ -89,6 +89,7 @@ static void resume(rx_worker *w)
         }
         rx_tag tag = rx__plus(w->tag, e.tag);
         if (w->cells[cell].action != RX_NONE) w->actions[w->cells[cell].action].last = tag;
+        if (w->cells[cell].tap != RX_NONE) w->taps[w->cells[cell].tap].last = tag;
         rx__queue(w, tag, cell, e.payload);
     }
     w->aside.n = kept;
@@ -113,6 +114,12 @@ static void renew(rx_worker *w, uint32_t around)
         if (lies_in(w, w->cells[timers[i].cell].mode, around)) timers[i].started = 0;
     for (uint32_t i = 0; i < w->t->n_actions; i++)
         if (lies_in(w, w->cells[w->actions[i].cell].mode, around)) w->actions[i].last = rx__tag(-1, 0);
+    for (uint32_t i = 0; i < w->t->n_cells; i++) {
+        uint32_t tap = w->cells[i].tap;
+        if (tap == RX_NONE || !lies_in(w, w->cells[i].mode, around)) continue;
+        w->taps[tap].last = rx__tag(0, 0);
+        if (w->clocks) w->clocks[tap].n = 0;
+    }
     w->modes[around].renewed = 1;
     for (uint32_t m = around + 1; m < w->t->n_modes; m++) {
         rx_machine *machine = &w->machines[w->modes[m].machine];

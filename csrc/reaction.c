@@ -47,15 +47,23 @@ int rx__room_now(rx_worker *w)
 /* A port that the reaction has set is present from now on; if nobody else may write it, its value is sent. */
 static inline void appear(rx_worker *w, rx_cell *cell, uint32_t index)
 {
-    if (cell->stamp == w->stamp) return;
+    if (cell->stamp == w->stamp) {                   /* of several writers the last counts, in virtual time too */
+        if (w->clocks && cell->source != RX_NONE) w->sources[cell->source].clock = rx__now(w);
+        return;
+    }
     cell->stamp = w->stamp;
     rx__trigger(w, cell);
     if (cell->source == RX_NONE) return;
     rx_source *s = &w->sources[cell->source];
     cell->payload = s->mode == RX_SLOTS ? s->slot : s->mode == RX_SEQUENCE ? s->sent : 0;
     if (!s->n_subs) return;
-    if (s->writer == index) rx__commit(w, cell->source);
-    else w->unsent[w->n_unsent++] = cell->source;
+    int64_t clock = w->clocks ? rx__now(w) : 0;
+    if (s->writer == index) {
+        rx__commit(w, cell->source, clock);
+    } else {
+        s->clock = clock;
+        w->unsent[w->n_unsent++] = cell->source;
+    }
 }
 
 /* ---- run by the caller: through doors --------------------------------------------------------------------- */
@@ -122,6 +130,19 @@ static inline void close_doors(rx_worker *w, const rx_reaction *r, uint32_t inde
     record(w, r, p, late);
 }
 
+/* Workers that sleep in virtual time have clocks of their own. Nobody reads what was not yet sent by the reader's clock. */
+static void hear(rx_worker *w, const rx_reaction *r)
+{
+    int64_t latest = 0;
+    for (uint32_t k = 0; k < r->n_reads; k++) {
+        const rx_cell *cell = w->cell_of[w->lists[r->reads + k]];
+        if (cell->stamp != w->stamp || cell->tap == RX_NONE) continue;
+        int64_t sent = w->clocks[cell->tap].shown;
+        if (sent > latest) latest = sent;
+    }
+    if (latest > rx__now(w)) rx__put((uint64_t *)&w->bell->slept, (uint64_t)latest);
+}
+
 static int missed(rx_worker *w, const rx_reaction *r, uint32_t index)
 {
     if (w->image->replaying) return rx__was_late(w, index);
@@ -133,6 +154,7 @@ int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
     const rx_reaction *r = &w->reactions[index];
     uint32_t body = index;
     w->partial[0] = open_doors(w, r);
+    if (w->clocks) hear(w, r);
     if (r->deadline != INT64_MAX && missed(w, r, index)) {
         body += w->t->n_reactions;
         if (w->record >= 0) rx__log_late(w, index);
@@ -191,6 +213,7 @@ void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
     unsigned char *present = call->present;
     uint32_t n_reads = r->n_reads, ports = n_reads + r->n_ports, all = n_reads + r->n_writes;
     uint64_t p = 0, stamp = w->stamp;
+    if (w->clocks) hear(w, r);
     for (uint32_t k = 0; k < n_reads; k++) {
         const rx_cell *cell = cells[k];
         present[k] = cell->stamp == stamp;
@@ -236,7 +259,7 @@ static void measured(rx_worker *w, uint32_t index, int late)
     rx_stats *s = &w->stats[index];
     s->sampled++;
     s->ns += (uint64_t)ns;
-    w->heavy[index] = ns > HEAVY_NS;
+    w->heavy[index] = ns > HEAVY_NS || w->clocks;    /* in a batch, nobody knows who slept */
     if (w->t->trace) trace(w, &w->reactions[index], w->dispatched, now, late);
     w->dispatched = 0;
 }

@@ -12,7 +12,7 @@ void rx__progress(rx_worker *w, uint64_t position)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < w->n_unsent; i++)
-        if (w->sources[w->unsent[i]].writer < position) rx__commit(w, w->unsent[i]);
+        if (w->sources[w->unsent[i]].writer < position) rx__commit(w, w->unsent[i], w->sources[w->unsent[i]].clock);
         else w->unsent[kept++] = w->unsent[i];
     w->n_unsent = kept;
     if (w->line->rank < position) rx__publish(w, w->head, w->tag, position);

@@ -98,6 +98,15 @@ rx_worker *rx_open(void *base, uint32_t index)
         w->n_mates += w->mate[i];
         w->may[i] = w->passed[i] = rx__tag(-1, 0);
     }
+    if (image->virtual_time) {
+        for (uint32_t i = 0; i < t->n_cells; i++)
+            if (w->cells[i].tap != RX_NONE && w->cells[i].tap >= w->n_clocks) w->n_clocks = w->cells[i].tap + 1;
+        w->clocks = zeroed(w->n_clocks, sizeof(rx__clocks));
+        if (!w->clocks) {
+            rx_close(w);
+            return NULL;
+        }
+    }
     const uint32_t *door_cells = RX_AT(uint32_t, base, t->door_cells);
     for (uint32_t i = 0; i < t->n_doors; i++) w->cell_of[i] = &w->cells[door_cells[i]];
     for (uint32_t i = 0; i < t->n_reactions; i++) {
@@ -124,6 +133,8 @@ void rx_close(rx_worker *w)
         if (w->soon.items[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->soon.items[i].payload & ~RX_OUTSIDE));
     for (uint32_t i = 0; i < w->aside.n; i++)
         if (w->aside.items[i].payload & RX_OUTSIDE) free((void *)(uintptr_t)(w->aside.items[i].payload & ~RX_OUTSIDE));
+    for (uint32_t i = 0; w->clocks && i < w->n_clocks; i++) free(w->clocks[i].items);
+    free(w->clocks);
     if (w->calls)
         for (uint32_t i = 0; i < w->t->n_reactions; i++) rx__end_call(&w->calls[i]);
     free(w->ready.words);

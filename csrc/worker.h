@@ -24,6 +24,12 @@ typedef struct {              /* a native reaction: what it is called with, trig
     uint8_t *moves;           /* the value is not always at the same place */
 } rx__call;
 
+typedef struct {              /* virtual time: when what is under way to a tap was sent, in that order */
+    int64_t *items;
+    uint32_t first, n, capacity, pad;
+    int64_t shown;            /* of what was present last */
+} rx__clocks;
+
 typedef struct { uint64_t payload; uint32_t tap, pad; } rx__hold;   /* tap RX_NONE: a value of an action */
 
 struct rx_worker {
@@ -116,6 +122,8 @@ struct rx_worker {
 
     /* time */
     int64_t clock;            /* last reading, since the start */
+    rx__clocks *clocks;       /* by tap; NULL: all workers have the same clock */
+    uint32_t n_clocks;
     uint32_t injected;        /* so many of what is known to come from outside has come, */
     uint32_t replayed;        /* so many of what was recorded, */
     uint32_t coming;          /* and so many of both are yet to come */
@@ -228,8 +236,9 @@ void rx__shut_doors(rx_worker *w, const rx_reaction *r);
 int rx__finish(rx_worker *w);                                 /* 1: something was written that others wait for */
 
 /* channel.c */
+void rx__show_clock(rx_worker *w, uint32_t tap);              /* of the next thing that was sent there */
 uint64_t rx__copy(const void *from, uint64_t bytes);          /* payload of a copy outside the ring; 0: no memory */
-void rx__commit(rx_worker *w, uint32_t source);
+void rx__commit(rx_worker *w, uint32_t source, int64_t clock); /* written when the clock showed that; virtual time only */
 int rx__drain(rx_worker *w);                                  /* messages taken */
 void rx__release(rx_worker *w, uint32_t tap, uint64_t payload);
 int rx__room(rx_worker *w, rx_source *s);                     /* 1: the next value has a slot */

@@ -78,7 +78,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
         if isinstance(obj, ModuleType):
             self._note(obj.__name__)
         elif isinstance(obj, type | FunctionType):
-            self._note(obj.__module__)
+            self._note(_module_of(obj))
             if (obj.__module__ == "__main__" or obj.__module__ in self._by_value) and obj.__qualname__.isidentifier():
                 self.definitions[obj.__module__, obj.__qualname__] = obj
             by_reference = obj.__module__ not in self._by_value
@@ -117,7 +117,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
 
     def _by_reference(self, kind: type) -> bool:
         """Whether a class is found by its name where this will be unpickled."""
-        self._note(kind.__module__)
+        self._note(_module_of(kind))
         found: Any = None
         if kind.__module__ != "__main__" and kind.__module__ not in self._by_value:
             found = sys.modules.get(kind.__module__)
@@ -290,6 +290,13 @@ def _in_reaction(function: FunctionType) -> tuple[type, str, str] | None:
             if getattr(found, part) is function:
                 return found._class, found.name, part
     return None
+
+
+def _module_of(obj: type | FunctionType) -> str:
+    if not hasattr(obj, "__module__"):
+        # Made by a call of `type` where globals have no name: a class statement there takes the one of the builtins.
+        obj.__module__ = "builtins"
+    return obj.__module__
 
 
 def _function_of(kind: type, reaction: str, part: str) -> Any:

@@ -2,11 +2,12 @@
 
 A log holds what the program itself does not determine: events of physical actions with their values, arrivals over
 physical connections, deadlines that were missed, and the seed. Its first line says, as JSON, of which program and which
-versions it is; then follow the records that the workers append (csrc/record.c).
+versions it is, with a checksum; then follow the records that the workers append (csrc/record.c).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -24,7 +25,7 @@ from reactors_runtime.program import Kind
 if TYPE_CHECKING:
     from reactors.graph import Graph
 
-FORMAT = "reactors log 1"
+FORMAT = "reactors log 2"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"  # a patch changes nothing that a program may go by
 
 
@@ -44,12 +45,17 @@ def begin(file: str | os.PathLike[str], graph: Graph, seed: int, *, fast: bool) 
     }
     path = Path(file).absolute()
     try:
-        path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+        path.write_text(json.dumps({**head, "check": _check(head)}) + "\n", encoding="utf-8")
     except OSError as error:
         raise ArgumentError(
             f"record of rx.run is {os.fspath(file)!r}, which cannot be written: {error.strerror}"
         ) from None
     return str(path)
+
+
+def _check(head: dict[str, Any]) -> str:
+    """A checksum of what the first line says, however it is spelled."""
+    return hashlib.blake2b(json.dumps(head, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def finish(file: str, final: tuple[int, int]) -> None:
@@ -107,6 +113,7 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
     line, _, records = data.partition(b"\n")
     try:
         head: dict[str, Any] = json.loads(line)
+        check = head.pop("check")
         kinds = type(head["reactors"]), type(head["python"]), type(head["seed"]), type(head["program"])
         assert (head["format"], *kinds) == (FORMAT, str, str, int, list)
         assert head["seed"] >= 0
@@ -114,6 +121,11 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
         raise ReplayError(
             f"{os.fspath(file)!r} is no log of this version; write one with rx.run(..., record=...)"
         ) from None
+    if check != _check(head):
+        raise ReplayError(
+            f"the first line of the log {os.fspath(file)!r} is not as it was written, for its checksum differs: it was "
+            "damaged or changed; take the file as it was recorded, or record the run again"
+        )
     for name, then, now in (
         ("reactors", head["reactors"], version("reactors")),
         ("Python", ".".join(head["python"].split(".")[:2]), PYTHON),

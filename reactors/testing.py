@@ -13,13 +13,15 @@ import os
 import threading
 import time
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from reactors.clock import VirtualClock
+from reactors.errors import ArgumentError
 from reactors.graph import Graph
 from reactors.native import Native
 from reactors.ports import Port
@@ -54,7 +56,8 @@ def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: 
     """Run a program and return what it did, in the order in which one worker does it; `options` are those of `rx.run`.
 
     It is the same list whatever `workers` and `backend` are. `clock` may also be a function that makes a `VirtualClock`
-    for the program that it is given. If the run fails, what it did until then is in `steps`, a list that was given, and
+    for the program that it is given. Values are as they were when the reaction ended: of what can be copied, a deep copy is
+    kept, of anything else itself. If the run fails, what it did until then is in `steps`, a list that was given, and
     the end of it in the error's notes.
 
     >>> import reactors as rx
@@ -140,7 +143,10 @@ class _Traced:
 
 
 def _kept(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value
+    try:
+        return deepcopy(value)
+    except Exception:  # noqa: BLE001 - a class may refuse in any way
+        return value
 
 
 def assert_deterministic(
@@ -154,8 +160,8 @@ def assert_deterministic(
     """Run a program in this thread and on each number of workers, and compare digests, and outcomes.
 
     `program` makes a new one for each run; `outcome` is given the reactor when the run is over, and what it returns (a
-    learned table, a log) has to be equal. `options` are those of `rx.run`; `clock` may be a function that makes one for
-    the program that it is given. Raises `AssertionError`.
+    learned table, a log) has to be equal; NaN is equal to NaN, also in arrays, lists, tuples, dicts and dataclasses. `options` are those of `rx.run`; `clock` may be a function that makes one for
+    the program that it is given. Raises `AssertionError`, and `ArgumentError` for outcomes that cannot be compared.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -181,14 +187,35 @@ def assert_deterministic(
             raise AssertionError(f"the outcome is {first[2]!r} with {first[0]} and {found[2]!r} with {found[0]}")
 
 
+NUMBERS = float, complex, np.generic  # which may be NaN
+
+
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f")
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype.kind == b.dtype.kind == "O":
+            return a.shape == b.shape and all(map(_equal, a.flat, b.flat))
+        return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc" and b.dtype.kind in "fc")
     if isinstance(a, list | tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(_equal, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(_equal(a[key], b[key]) for key in a)
-    return bool(a == b)
+    if isinstance(a, NUMBERS) and isinstance(b, NUMBERS) and a != a and b != b:
+        return True
+    unclear: Exception | None = None
+    try:
+        if a == b:
+            return True
+    except Exception as error:  # noqa: BLE001 - of two arrays inside, say, somebody asks whether they are true
+        unclear = error
+    if is_dataclass(a) and type(a) is type(b) and type(a).__dataclass_params__.eq:  # type: ignore[attr-defined]
+        return all(_equal(getattr(a, each.name), getattr(b, each.name)) for each in fields(a) if each.compare)
+    if unclear is not None:
+        raise ArgumentError(
+            f"outcome of assert_deterministic: two of type {type(a).__name__} cannot be compared ({unclear}); return numbers, "
+            "strings, arrays, and lists, tuples, dicts or dataclasses of them"
+        ) from unclear
+    return False
 
 
 # ---- what is left behind ----

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -321,7 +322,7 @@ class Program:
         """A new instance of the whole, made of the reactors of `rx`."""
         text = str(self)
         linecache.cache["<program>"] = (len(text), None, text.splitlines(keepends=True), "<program>")
-        names = {"rx": rx, "saw": traced.saw, "stacked": traced.stacked, "scribble": traced.scribble}
+        names = {"rx": rx, "saw": traced.saw, "stacked": traced.stacked, "scribble": traced.scribble, "time": time}
         names["__name__"] = "__main__"
         exec(compile(text, "<program>", "exec"), names)
         return names[self.classes[-1].name]()
@@ -331,11 +332,17 @@ class Program:
         """Whether the clock matters to it."""
         wires, actions = [w for c in self.classes for w in c.wires], [a for c in self.classes for a in c.actions]
         deadlines = [r.deadline for c in self.classes for r in c.reactions if r.deadline is not None]
-        return bool(deadlines) or any(w.physical for w in wires) or any(a.moments is not None for a in actions)
+        timely = any(w.physical for w in wires) or any(a.moments is not None for a in actions)
+        return bool(deadlines) or timely or self.sleeps
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether the clocks of its workers differ, and the order of the reactions of a tag shows."""
+        return "time.sleep(" in str(self)
 
     def clock(self, rx: Any, main: Any) -> Any:
         """A virtual clock with what comes from outside into `main`, which was made of the reactors of `rx`."""
-        clock = rx.VirtualClock()
+        clock = rx.VirtualClock(sleep=self.sleeps)
         for owner, cls in instances(main, self.classes[-1]):
             for action in cls.actions:
                 for k, moment in enumerate(action.moments or []):

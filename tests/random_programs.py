@@ -54,11 +54,19 @@ class Choice:
 
 
 def make_class(
-    choose: Choice, name: str, known: list[Class], kinds: list[Values], *, main: bool, periodic: bool, physical: bool
+    choose: Choice,
+    name: str,
+    known: list[Class],
+    kinds: list[Values],
+    *,
+    main: bool,
+    periodic: bool,
+    physical: bool,
+    sleeps: bool,
 ) -> Class:
     """One class, which may contain those that are known."""
     cls = Class(name, in_init=choose.yes(20))
-    modal = choose.one([0, 0, 0, 0, 2, 3]) if not choose.yes(50) else 0
+    modal = choose.one([0, 0, 0, 2, 2, 3] if physical else [0, 0, 0, 0, 2, 3]) if not choose.yes(50) else 0
     cls.modes = [Mode(f"m{k}", k == 0) for k in range(modal)]
     for direction, most in (("Input", 2), ("Output", 3)):
         cls.ports.extend(
@@ -74,19 +82,22 @@ def make_class(
     for k in range(choose.one([0, 1, 1, 2])):
         period = choose.one([None, 3, 1, 2, 7]) if periodic else None
         cls.timers.append(Timer(f"t{k}", choose.one([0, 0, 1, 2, 5]), period, some_mode(choose, cls)))
-    for k in range(choose.one([0, 1, 1, 2])):
+    for k in range(choose.one([1, 1, 2] if physical and modal else [0, 1, 1, 2])):
         spacing = choose.one([0, 1, 2, 4]) if choose.yes(30) else None
         policy = "defer" if spacing is None else choose.one(["defer", "drop", "replace", "update"])
-        moments = choose.some([0, 1, 3, 3, 4, 5, 8, 12], 0, 4) if physical and choose.yes(50) else None
+        moments = choose.some([0, 1, 3, 3, 4, 5, 8, 12], 0, 4) if physical and choose.yes(50 if not cls.modes else 80) else None
         cls.actions.append(Action(f"a{k}", choose.one([0, 0, 1, 3]), spacing, policy, some_mode(choose, cls), moments))
     for k in range(choose.one([1, 2, 3, 3, 4, 5] if main else [0, 0, 1, 2, 2]) if known else 0):
         child = Child(f"c{k}", choose.one(known[::-1]), choose.one([None, None, 2, 3, 4]), some_mode(choose, cls))
         if cls.reactors + (child.count or 1) * child.cls.reactors <= (24 if main else 8):
             cls.children.append(child)
-    make_wires(choose, cls, physical=physical)
+    make_wires(choose, cls, physical=50 if sleeps else 25 if physical else 0)
     for _ in range(choose.one([0, 1, 2, 3] if cls.children else [1, 2, 2, 3, 3, 4])):
         reaction = make_reaction(choose, cls)
         reaction.deadline = choose.one([0, 2]) if physical and choose.yes(20) else None
+        if sleeps and choose.yes(40):
+            nap = [f"if dice({choose.one([100, 40])}):", f"    time.sleep({choose.one([1, 2, 7])}e-9)"]
+            reaction.body.insert(choose.number(0, len(reaction.body)), nap)
         if reaction.triggers:
             cls.reactions.append(reaction)
     return cls
@@ -109,7 +120,7 @@ def singled(choose: Choice, ref: Ref) -> Ref:
     return Ref(ref.port, ref.child, member, channel)
 
 
-def make_wires(choose: Choice, cls: Class, *, physical: bool) -> None:
+def make_wires(choose: Choice, cls: Class, *, physical: int) -> None:
     """Connect most of what can be connected; a wire's sides have the same width, or the source is broadcast."""
     sources = of(cls, "Input", "Output")
     for target in of(cls, "Output", "Input"):
@@ -142,7 +153,7 @@ def make_wires(choose: Choice, cls: Class, *, physical: bool) -> None:
                     break
             first = wire.sources[0]
             wire.mode = some_mode(choose, cls)
-            wire.physical = physical and choose.yes(25)
+            wire.physical = choose.yes(physical)
             wire.interleaved = len(wire.sources) == 1 and first.many and first.several and choose.yes(40)
             cls.wires.append(wire)
 
@@ -159,11 +170,14 @@ def make_reaction(choose: Choice, cls: Class) -> Reaction:
     free = [ref for ref in of(cls, "Output", "Input") if (ref.port, ref.child) not in wired]
     effects: list[Ref | Action] = choose.some([*(singled(choose, ref) for ref in free), *cls.actions], 0, 4)
     peeks = [x for x in effects if isinstance(x, Ref) and choose.yes(20)]
+    enters = choose.some(cls.modes, 0, 2) if choose.yes(60) else []
+    if enters:  # what is scheduled with a transition is worth more than chance would give it
+        physical = [x for x in cls.actions if x.moments is not None and x not in effects]
+        effects += choose.some(physical, 0, len(physical))
     stop = choose.one([0, 2, 5]) if choose.yes(8) else None
     body = [make_effect(choose, effect) for effect in effects for _ in range(choose.one([1, 1, 1, 2]))]
     if stop is not None:
         body.append([f"if dice({choose.one([100, 10, 30])}):", "    self.request_stop()"])
-    enters = choose.some(cls.modes, 0, 2) if choose.yes(60) else []
     transitions = [Transition(each, choose.one(["reset", "history"])) for each in enters]
     return Reaction(triggers, uses, effects, peeks, stop, body, mode, transitions)
 
@@ -207,12 +221,16 @@ def make_program(number: Callable[[int, int], int], *, tangled: bool = False) ->
     ending = choose.one(["timeout", "starvation", "stop"])
     timeout = choose.one([8, 0, 1, 3, 15, 30]) if ending == "timeout" or choose.yes(20) else None
     kinds = choose.some(VALUES, 1, 2)
-    physical = choose.yes(25)
+    physical = choose.yes(35)
+    sleeps = physical and choose.yes(40)
     periodic = ending != "starvation"
     classes: list[Class] = []
     for k in range(choose.one([1, 2, 3, 3, 4])):
-        classes.append(make_class(choose, f"C{k}", classes, kinds, main=False, periodic=periodic, physical=physical))
-    main = make_class(choose, "Main", classes, kinds, main=True, periodic=periodic, physical=physical)
+        cls = make_class(
+            choose, f"C{k}", classes, kinds, main=False, periodic=periodic, physical=physical, sleeps=sleeps
+        )
+        classes.append(cls)
+    main = make_class(choose, "Main", classes, kinds, main=True, periodic=periodic, physical=physical, sleeps=sleeps)
     if ending == "stop":
         main.timers.append(Timer("end", choose.one([5, 0, 12, 25]), None))
         end = Reaction([main.timers[-1]], [], [], [], choose.one([0, 1, 7]), [["self.request_stop()"]])

@@ -144,6 +144,7 @@ class Link:
     physical: bool
     inside: Mode | None  # the mode that it was drawn in
     mode: Mode | None = None  # the same, if it is one of the reactor around; one further out shuts off its ends
+    last: Tag = START  # physical: the last arrival; there is none at the start itself
 
     @property
     def delayed(self) -> bool:
@@ -161,6 +162,7 @@ class Port(Element):
             self.channels = [self.__class__(type, shape=shape, dtype=dtype, mutable=mutable) for _ in range(width)]
         self.incoming: list[Link] = []
         self.outgoing: list[Link] = []
+        self.clock = 0  # the time when it was set, or what drives it
 
     def __len__(self) -> int:
         assert self.width is not None
@@ -653,12 +655,17 @@ class Run:
                         x.value = copy.deepcopy(x.sent)
                 late = self.missed(reaction)
                 (reaction.late if late and reaction.late else reaction.body)()
+                for x in reaction.effects:
+                    if isinstance(x, Port) and x.is_present:
+                        self.stamp(x)
                 self.note(reaction, late=late)
         for x in self.elements:  # what was set and travels with a delay; of several values the last
             for link in x.incoming if isinstance(x, Port) and x in self.visible else []:
                 if link.delayed and link.source.is_present and is_active(link.mode):
-                    sent = max(self.tag, Tag(self.now, 0)) if link.physical else self.tag
+                    sent = max(self.tag, Tag(link.source.clock, 0)) if link.physical else self.tag
                     arrival = later(sent, link.after or 0)
+                    if link.physical:  # nothing overtakes what was sent before
+                        arrival = link.last = max(arrival, later(link.last, 0))
                     self.events.append(Event(arrival, x, link.source.sent, link.mode))
         for x in [*self.elements, *(x for _, x in self.builtins)]:
             x.value, x.sent, x.is_present = None, None, False
@@ -670,6 +677,12 @@ class Run:
         for link in element.outgoing if isinstance(element, Port) else []:
             if not link.delayed and is_active(link.mode):
                 self.put(link.target, value)
+
+    def stamp(self, port: Port) -> None:
+        port.clock = self.now
+        for link in port.outgoing:
+            if not link.delayed and is_active(link.mode):
+                self.stamp(link.target)
 
     def sleep(self, seconds: float) -> None:
         self.now += round(seconds * 1e9)
@@ -703,6 +716,8 @@ class Run:
                 tag = Tag(self.tag.time + left, microstep + (0 if left else self.tag.microstep))
                 if isinstance(event.element, LogicalAction):
                     event.element.last = tag
+                for link in event.element.incoming if isinstance(event.element, Port) else []:
+                    link.last = tag
                 self.events.append(event.at(tag))
         self.aside = [event for event in self.aside if not is_active(event.mode)]
         self.enter()
@@ -716,6 +731,8 @@ class Run:
                 x.started = False
             if lies_in(x.mode, around) and isinstance(x, LogicalAction):
                 x.last = None
+            for link in x.incoming if isinstance(x, Port) else []:
+                link.last = START if lies_in(link.mode, around) else link.last
         around.renewed = True
         for reactor in self.reactors:
             if lies_in(reactor.mode, around):

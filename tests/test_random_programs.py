@@ -3,6 +3,7 @@
 import pytest
 
 from tests import reference
+from tests.declarations import Action
 from tests.random_programs import random_program
 
 PROGRAMS = [random_program(seed) for seed in range(100)]
@@ -36,19 +37,34 @@ TEXTS = [str(program) for program in PROGRAMS]
         "physical=True": 4,
         "deadline": 3,
         "rx.PhysicalAction": 6,
+        "time.sleep(": 5,
     }.items(),
 )
 def test_a_program_has_a_bit_of_everything(part: str, least: int) -> None:
     assert sum(part in text for text in TEXTS) >= least
 
 
+def test_some_reactions_schedule_a_physical_action_and_change_the_mode() -> None:
+    found = [
+        reaction
+        for program in PROGRAMS
+        for cls in program.classes
+        for reaction in cls.reactions
+        if reaction.transitions
+        and any(isinstance(x, Action) and x.moments is not None and x.mode for x in reaction.effects)
+    ]
+    assert len(found) >= 3
+
+
 def test_most_programs_do_something() -> None:
     reactions, tags = [], []
     for program in PROGRAMS:
-        result = reference.run(program.main(reference), timeout=program.timeout, keepalive=program.keepalive)
+        main = program.main(reference)
+        clock = program.clock(reference, main)
+        result = reference.run(main, timeout=program.timeout, keepalive=program.keepalive, clock=clock)
         reactions.append(result.reactions)
         tags.append(result.tags)
-    assert sum(n < 5 for n in reactions) <= 15
+    assert sum(n < 5 for n in reactions) <= 20
     assert sum(n > 50 for n in reactions) >= 20
     assert max(reactions) <= 5_000
     assert sum(n > 10 for n in tags) >= 20

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
+from reactors.record import _check
 from reactors_runtime import log
 from tests.told import warned
 
@@ -89,6 +90,12 @@ def recorded(file: Path, **options: Any) -> tuple[Any, Any]:
     return main, result
 
 
+def changed(said: dict[str, Any], **change: Any) -> bytes:
+    """The first line of a log that says something else, as whoever wrote that would have written it."""
+    head = {name: each for name, each in {**said, **change}.items() if name != "check"}
+    return json.dumps({**head, "check": _check(head)}).encode() + b"\n"
+
+
 @pytest.mark.parametrize("backend", ["inline", "thread", "process"])
 def test_a_replay_does_the_same_without_the_outside_world(backend: Any, tmp_path: Path) -> None:
     """On any number of workers: events with their values, arrivals, missed deadlines, the seed, the end."""
@@ -158,15 +165,15 @@ def test_what_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
         rx.run(Other(), replay=file)
     head, _, rest = file.read_bytes().partition(b"\n")
     said = json.loads(head)
-    file.write_bytes(json.dumps({**said, "reactors": "0.0.1"}).encode() + b"\n" + rest)
+    file.write_bytes(changed(said, reactors="0.0.1") + rest)
     with pytest.raises(rx.ReplayError, match=r"is of reactors 0.0.1, and this is"):
         rx.run(Main(), replay=file)
-    file.write_bytes(json.dumps({**said, "python": "3.9"}).encode() + b"\n" + rest)
+    file.write_bytes(changed(said, python="3.9") + rest)
     with pytest.raises(
         rx.ReplayError, match=rf"is of Python 3.9, and this is 3.{sys.version_info.minor}; replay it with"
     ):
         rx.run(Main(), replay=file)
-    file.write_bytes(json.dumps({**said, "python": f"{said['python']}.99"}).encode() + b"\n" + rest)
+    file.write_bytes(changed(said, python=f"{said['python']}.99") + rest)
     rx.run(Main(), replay=file)  # which patch it is, does not matter
     file.write_bytes(b"something else")
     with pytest.raises(rx.ReplayError, match="is no log of this version"):
@@ -186,6 +193,65 @@ def test_a_value_that_cannot_be_recorded_names_the_action(tmp_path: Path) -> Non
     clock.at(5, main.sensor.heard, object())
     with pytest.raises(rx.ReplayError, match=r"main.sensor.heard .*: its value cannot be recorded: object is none of"):
         rx.run(main, clock=clock, record=tmp_path / "log", timeout=10)
+
+
+def test_keys_of_dicts_are_kept_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
+    value = {1: 2, "a": {None: -1.5, True: b"x"}, 2.5: [{b"k": {}}]}
+    clock, main, again = rx.VirtualClock(), Main(), Main()
+    clock.at(5, main.sensor.heard, value)
+    rx.run(main, clock=clock, record=tmp_path / "log", timeout=10)
+    rx.run(again, replay=tmp_path / "log")
+    assert [entry for entry in again.sensor.log if entry[2] != "in time"] == [(5, 0, value)]
+    clock.at(6, main.sensor.heard, {"fine": {(1, 2): 3}})
+    with pytest.raises(rx.ReplayError, match=r"main.sensor.heard .*: the key \(1, 2\) of a dict is of type tuple, and"):
+        rx.run(main, clock=clock, record=tmp_path / "log", timeout=10)
+
+
+class Burst(rx.Reactor):
+    """Late at first, and then at many microsteps of the time to which it was late."""
+
+    tick, again, out = rx.Timer("1 ms", "500 us"), rx.LogicalAction(), rx.Output(int)
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    @rx.reaction(tick, again, effects=(again, out))
+    def go(self) -> None:
+        self.n += 1
+        self.out.set(self.n)
+        if self.n == 1:
+            time.sleep(0.0015)
+        if self.tag.time == 2_500_000 and self.tag.microstep < 4:
+            self.again.schedule()
+
+
+class Bursts(rx.Reactor):
+    def __init__(self) -> None:
+        self.burst, self.listener = Burst(), Listener()
+        rx.connect(self.burst.out, self.listener.inp, physical=True)
+
+
+@pytest.mark.parametrize("virtual", [True, False])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_arrivals_are_recorded_as_they_are(workers: int, virtual: bool, tmp_path: Path) -> None:
+    """Each at a tag of its own, in the order in which they were sent; so every replay has the same values there."""
+    main, file = Bursts(), tmp_path / "log"
+    options: Any = {"clock": rx.VirtualClock(sleep=True)} if virtual else {}
+    apart = {"main.listener": 1}
+    placement: Any = apart if workers == 2 else "auto"
+    result = rx.run(
+        main, workers=workers, backend="thread", placement=placement, timeout="9 ms", record=file, **options
+    )
+    heard = main.listener.log
+    assert [value for *_, value in heard] == list(range(1, 1 + len(heard)))
+    if virtual:
+        assert [tag[:2] for tag in heard[:8]] == [(2_500_000, k) for k in range(1, 9)]
+    records = log.parse(file.read_bytes().partition(b"\n")[2])
+    assert [tag for kind, tag, *_ in records if kind == log.ARRIVAL][: len(heard)] == [tag[:2] for tag in heard]
+    for way in ({"workers": 1}, {"workers": 2, "backend": "thread", "placement": apart}, {"workers": 2, "placement": apart}):
+        again = Bursts()
+        assert rx.run(again, replay=file, **way).digest == result.digest  # type: ignore[arg-type]  # a dict of several kinds
+        assert again.listener.log == heard
 
 
 class Failing(rx.Reactor):
@@ -288,12 +354,16 @@ def test_damaged_logs_are_refused(tmp_path: Path) -> None:
     head, _, rest = file.read_bytes().partition(b"\n")
     said = json.loads(head)
     for change in ({"seed": -3}, {"seed": "x"}, {"program": None}, {"reactors": None}, {"format": 7}):
-        file.write_bytes(json.dumps({**said, **change}).encode() + b"\n" + rest)
+        file.write_bytes(changed(said, **change) + rest)
         with pytest.raises(rx.ReplayError, match="is no log of this version"):
             rx.run(Checking(), replay=file)
-    for name in ("seed", "program", "reactors", "format"):
+    for name in ("seed", "program", "reactors", "format", "check"):
         file.write_bytes(json.dumps({key: each for key, each in said.items() if key != name}).encode() + b"\n" + rest)
         with pytest.raises(rx.ReplayError, match="is no log of this version"):
+            rx.run(Checking(), replay=file)
+    for change in ({"seed": said["seed"] + 1}, {"program": said["program"][:-1]}, {"python": "3.0"}, {"check": 5}):
+        file.write_bytes(json.dumps({**said, **change}).encode() + b"\n" + rest)
+        with pytest.raises(rx.ReplayError, match=r"the first line of the log '.*' is not as it was written, for its"):
             rx.run(Checking(), replay=file)
     file.write_bytes(head + b"\n" + rest + rest)
     with pytest.raises(rx.ReplayError, match="goes on after its end"):

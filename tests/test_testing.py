@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -209,6 +210,77 @@ def test_a_program_that_is_not_deterministic_is_found_out() -> None:
         assert_deterministic(Fickle, workers=(2,), backends=("thread",))
     with pytest.raises(AssertionError, match=r"the outcome is 2 with 1 workers \(inline\) and 3 with 2 workers"):
         assert_deterministic(Fickle, workers=(2,), backends=("thread",), outcome=lambda main: main.run)
+
+
+class Changing(rx.Reactor):
+    """Sends a list that it changes, and something that cannot be copied."""
+
+    tick, out, lock = rx.Timer(0, 1), rx.Output(), rx.Output()
+
+    def __init__(self) -> None:
+        self.sent: list[list[int]] = [[]]
+
+    @rx.reaction(tick, effects=(out, lock))
+    def go(self) -> None:
+        self.sent[0].append(self.tag.time)
+        self.out.set(self.sent)
+        self.lock.set(threading.Lock())
+
+
+def test_a_trace_has_values_as_they_were() -> None:
+    steps = trace(Changing(), fast=True, timeout=2, backend="inline")
+    assert [step.written["main.out"] for step in steps] == [[[0]], [[0, 1]], [[0, 1, 2]]]
+    assert not steps[0].written["main.lock"].locked()
+
+
+@dataclass
+class Table:
+    name: str
+    rows: Any
+
+
+class Unclear:
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("who knows")
+
+    __hash__ = None  # type: ignore[assignment]  # equal ones cannot be told
+
+
+def test_outcomes_are_compared_by_what_they_hold() -> None:
+    def compared(*outcomes: Any) -> None:
+        made = iter(outcomes)
+        assert_deterministic(
+            Hearing, workers=(1,), backends=("thread",), outcome=lambda _: next(made), fast=True, timeout=0
+        )
+
+    def nan() -> Any:
+        return float("nan")
+
+    for make in (
+        nan,
+        lambda: [nan(), (1, nan())],
+        lambda: {"a": nan(), "b": np.float32("nan")},
+        lambda: complex(1, nan()),
+        lambda: np.array([1, nan()]),
+        lambda: np.array([nan(), "x", np.arange(2)], object),
+        lambda: Table("t", np.array([[1, nan()]])),
+        lambda: [Table("t", {"x": (np.arange(3), nan())})],
+    ):
+        compared(make(), make())
+    for one, other in (
+        (nan(), 1.0),
+        (1.0, nan()),
+        ([nan()], [nan(), nan()]),
+        ({"a": nan()}, {"b": nan()}),
+        (np.array([1, nan()]), np.array([nan(), 1])),
+        (Table("t", np.arange(3)), Table("t", np.arange(1, 4))),
+        (Table("t", np.arange(3)), Table("u", np.arange(3))),
+        (Table("t", np.arange(3)), Table("t", np.arange(4))),
+    ):
+        with pytest.raises(AssertionError, match="the outcome is"):
+            compared(one, other)
+    with pytest.raises(rx.ArgumentError, match=r"two of type Unclear cannot be compared \(who knows\); return numbers"):
+        compared([Unclear()], [Unclear()])
 
 
 def test_what_is_left_behind_is_named(tmp_path: Path) -> None:

@@ -624,7 +624,7 @@ static inline void write_cells(build *b, int worker)
                 const way *way = &b->sources[i].ways[k];
                 if (way->number != sub || way->worker != worker) continue;
                 if (way->cell != (int)RX_STOP) cells[way->cell].tap = n_taps;
-                taps[n_taps++] = (rx_tap){way->offset, 0, (uint32_t)way->cell, (uint32_t)way->physical, sub, RX_NONE, 0, 0, 0};
+                taps[n_taps++] = (rx_tap){way->offset, 0, (uint32_t)way->cell, (uint32_t)way->physical, sub, RX_NONE, 0, 0, 0, {0, 0}};
                 assert(n_taps < MOST * 4);
             }
     rx_tables *t = part->tables;

@@ -46,7 +46,7 @@ static uint32_t send_at(pair c, rx_tag g, uint64_t value)
     assert(rx__room(c.from, row(c)));
     uint32_t number = row(c)->slot;
     fill(slot(c, number), 64, value);
-    rx__commit(c.from, (uint32_t)c.source->number);
+    rx__commit(c.from, (uint32_t)c.source->number, 0);
     return number;
 }
 
@@ -210,7 +210,7 @@ static void check_records(uint64_t bytes)
         assert(rx__room(c.from, row(c)));
         c.from->where[written] = row(c)->slot;
         fill(slot_at(&c.run->runners[0], written), bytes, (uint64_t)i * 1000);
-        rx__commit(c.from, (uint32_t)c.source->number);
+        rx__commit(c.from, (uint32_t)c.source->number, 0);
         rx__drain(c.to);
     }
     int copies = 0;
@@ -241,7 +241,7 @@ static void test_numbered_values_are_given_back_in_order_only(void)
     const uint64_t *released = RX_AT(uint64_t, c.run->b->base, c.to->subs[0].released);
     for (int64_t i = 0; i < 3; i++) {
         c.from->tag = rx__tag(i, 0);
-        rx__commit(c.from, (uint32_t)c.source->number);
+        rx__commit(c.from, (uint32_t)c.source->number, 0);
     }
     rx__drain(c.to);
     assert(c.to->heap.n == 6 && *released == 0);
@@ -263,7 +263,7 @@ static void test_a_numbered_value_beyond_the_stop_gives_no_earlier_one_back(void
     const uint64_t *released = RX_AT(uint64_t, c.run->b->base, c.to->subs[0].released);
     for (int64_t i = 0; i < 4; i++) {
         c.from->tag = rx__tag(i, 0);
-        rx__commit(c.from, (uint32_t)c.source->number);
+        rx__commit(c.from, (uint32_t)c.source->number, 0);
     }
     rx__drain(c.to);
     assert(c.to->heap.n == 2 && *released == 0);     /* due at 5 and 6; the others never */

@@ -69,7 +69,7 @@ static void test_an_unread_message_counts_as_its_receivers_act(void)
     circle c = new_circle(0);
     c.w[2]->tag = T(6, 0);
     rx__room(c.w[2], &c.w[2]->sources[0]);
-    rx__commit(c.w[2], 0);                           /* 0 will act on it at 8, and 1 then at 13 */
+    rx__commit(c.w[2], 0, 0);                           /* 0 will act on it at 8, and 1 then at 13 */
     publish(c, T(1000, 0), T(500, 0), T(1000, 0));
     rx__snapshot(c.w[1]);
     assert(rx__equal(c.w[1]->bound, T(13, 0)) && rx__equal(c.w[1]->own[0], T(8, 0)));

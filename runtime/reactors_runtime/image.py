@@ -560,7 +560,7 @@ class Image:
                 cells[source.cell][4] = source.number
             sources.append((
                 source.cell, source.mode, source.writers[-1], len(source.writers), *subs, source.slots, 0,
-                source.data, source.stride, source.bytes, source.refs, 0, 0,
+                source.data, source.stride, source.bytes, source.refs, 0, 0, 0,
             ))  # fmt: skip
         for number, tap in enumerate(rows["taps"]):
             if tap[3] != STOP:
@@ -587,7 +587,7 @@ class Image:
         fill(memory, at["fans"], fans, tables.FAN)
         fill(memory, at["lists"], rows["lists"], np.dtype(np.uint32))
         fill(memory, at["sources"], sources, tables.SOURCE)
-        fill(memory, at["taps"], [((t[0], t[1]), *t[2:]) for t in rows["taps"]], tables.TAP)
+        fill(memory, at["taps"], [((t[0], t[1]), *t[2:], (0, 0)) for t in rows["taps"]], tables.TAP)
         for name in ("waits", "stop_waits"):
             fill(memory, at[name], [((w[0], w[1]), w[2], w[3]) for w in rows[name]], tables.WAIT)
         fill(memory, at["timers"], list(map(tuple, rows["timers"])), tables.TIMER)

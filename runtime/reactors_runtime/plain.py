@@ -1,7 +1,7 @@
 """How is a value kept in a file that anybody may have written? Without pickle: reading it runs no code.
 
-None, booleans, numbers, strings, bytes, arrays and NumPy scalars, and tuples, lists and dicts (with strings as keys) of
-them; a letter for the kind, then what it takes.
+None, booleans, numbers, strings, bytes, arrays and NumPy scalars, and tuples, lists and dicts of them (keys of dicts are
+none of the last five); a letter for the kind, then what it takes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import struct
 from typing import Any
 
 import numpy as np
+
+_KEYS = (str, int, float, bool, bytes, type(None))
 
 
 def encode(value: Any) -> bytes:
@@ -45,9 +47,13 @@ def _put(value: Any, parts: list[bytes]) -> None:
         parts.append((b"l" if kind is list else b"t") + struct.pack("<Q", len(value)))
         for each in value:
             _put(each, parts)
-    elif kind is dict and all(type(key) is str for key in value):
+    elif kind is dict:
         parts.append(b"d" + struct.pack("<Q", len(value)))
         for key, each in value.items():
+            if type(key) not in _KEYS:
+                raise TypeError(
+                    f"the key {key!r} of a dict is of type {type(key).__name__}, and none of: None, bool, int, float, str, bytes"
+                )
             _put(key, parts)
             _put(each, parts)
     elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcSUmM":

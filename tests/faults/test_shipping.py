@@ -235,6 +235,37 @@ def test_a_class_made_in_a_function_comes_back_as_itself_and_unchanged() -> None
     assert holder.thing.number == 5
 
 
+GENERATED = """
+import dataclasses
+import reactors as rx
+
+Point = dataclasses.make_dataclass("Point", ["x"], namespace={"twice": lambda self: 2 * self.x})
+
+def init(self):
+    self.tick = rx.Timer(0)
+    self.point = Point(3)
+    self.add_reaction(self.tick, lambda: setattr(self, "found", self.point.twice()))
+
+Called = type("Called", (rx.Reactor,), {"__init__": init})
+
+class Stated(rx.Reactor):
+    __init__ = init
+"""
+
+
+@pytest.mark.parametrize("names", [{}, {"__name__": "__main__"}, {"__name__": "notation"}])
+def test_classes_that_code_made_in_bare_globals_go_by_value(names: dict[str, Any]) -> None:
+    made = dict(names)
+    exec(GENERATED, made)
+    for kind in (made["Called"], made["Stated"]):
+        main = rx.Reactor()
+        main.quiet, main.made = Quiet(), kind()
+        rx.run(main, workers=2, placement={"main.made": 1}, fast=True, timeout=0)
+        assert main.made.found == 6
+        assert type(main.made) is kind
+        assert type(main.made.point) is made["Point"]
+
+
 def test_ports_and_reactors_in_attributes_come_back_as_the_callers_own() -> None:
     def remember(holder: Any) -> None:
         holder.notes = {"port": holder.out, "me": holder}

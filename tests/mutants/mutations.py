@@ -194,8 +194,28 @@ MUTATIONS: dict[str, tuple[str, str]] = {
     ),
     "a physical connection is none": ("self.after is not None or self.physical", "self.after is not None"),
     "a physical connection counts from the tag": (
-        "sent = max(self.tag, Tag(self.now, 0)) if link.physical else self.tag",
+        "sent = max(self.tag, Tag(link.source.clock, 0)) if link.physical else self.tag",
         "sent = self.tag",
+    ),
+    "values of a physical connection overtake one another": (
+        "arrival = link.last = max(arrival, later(link.last, 0))",
+        "link.last = arrival",
+    ),
+    "a physical connection counts from the end of the tag": (
+        "sent = max(self.tag, Tag(link.source.clock, 0))",
+        "sent = max(self.tag, Tag(self.now, 0))",
+    ),
+    "a resumed physical connection is overtaken": (
+        "for link in event.element.incoming if isinstance(event.element, Port) else []:",
+        "for link in []:",
+    ),
+    "a physical connection that begins anew waits for what it has lost": (
+        "link.last = START if lies_in(link.mode, around) else link.last",
+        "pass",
+    ),
+    "what reactions schedule of physical actions belongs to the next mode": (
+        "self.accept(max(Tag(self.run.now + self.min_delay + delay, 0), later(self.run.tag, 0)), value)\n        return True",
+        "self.run.outside.insert(0, (self.run.now + delay, self, value))\n        return True",
     ),
     "a deadline is missed when it is met": ("self.now > self.tag.time + ns)", "self.now >= self.tag.time + ns)"),
     "a deadline is never missed": (

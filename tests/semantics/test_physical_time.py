@@ -5,10 +5,11 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 
 import reactors as rx
-from tests.ways import TOGETHER, note, trace
+from tests.ways import TOGETHER, WAYS, note, trace
 
 
 def listener(rx: Any, **action: Any) -> Any:
@@ -170,6 +171,272 @@ def test_a_physical_connection_arrives_later_than_it_was_sent() -> None:
         ],
         "main.echo": [(10, 1, 0), (15, 1, 1), (20, 1, 2), (25, 1, 3)],
     }
+
+
+def bursts(rx: Any, rest: int = 0) -> Any:
+    """A source that is late and then sends at many microsteps of one time, and whoever hears it."""
+
+    class Source(rx.Reactor):
+        tick, again, out = rx.Timer(10, 5), rx.LogicalAction(), rx.Output()
+
+        def __init__(self) -> None:
+            self.n = 0
+
+        @rx.reaction(tick, again, effects=(again, out))
+        def go(self) -> None:
+            self.n += 1
+            self.out.set(self.n)
+            if self.n == 1:
+                time.sleep(15e-9)
+            if self.tag.time == 25 and self.tag.microstep < 4:
+                self.again.schedule()
+
+        @rx.reaction(tick, again)
+        def rest(self) -> None:
+            time.sleep(rest / 1e9)
+
+    class Sink(rx.Reactor):
+        inp = rx.Input()
+
+        @rx.reaction(inp)
+        def hear(self) -> None:
+            note(self, self.inp.value)
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.source, self.sink = Source(), Sink()
+            rx.connect(self.source.out, self.sink.inp, physical=True)
+
+    return Main()
+
+
+def sleepy(rx: Any, main: Any) -> Any:
+    return rx.VirtualClock(sleep=True)
+
+
+def test_nothing_overtakes_on_a_physical_connection() -> None:
+    """Ports 14: what arrives at one time, arrives at microsteps of it, in the order in which it was sent.
+
+    It counts when the reaction that sent it was over, not what others slept after it.
+    """
+    assert trace(bursts, clock=sleepy, timeout=29) == {"main.sink": [(25, k, k) for k in range(1, 9)]}
+    found = trace(lambda rx: bursts(rx, rest=1), clock=sleepy, timeout=30)
+    assert found == {"main.sink": [(25 + k, 1, 1 + k) for k in range(5)]}
+
+
+def test_arrivals_that_were_put_aside_are_not_overtaken() -> None:
+    """Ports 14, modes: a physical connection of a mode that is left and entered again, with its history or by reset."""
+
+    def program(rx: Any, how: str) -> Any:
+        class Source(rx.Reactor):
+            tick, out = rx.Timer(0, 10), rx.Output()
+
+            @rx.reaction(tick, effects=out)
+            def go(self) -> None:
+                time.sleep((0 if self.tag.time else 100) / 1e9)
+                if self.tag.time <= 40:
+                    self.out.set(self.tag.time)
+
+        class Sink(rx.Reactor):
+            inp = rx.Input()
+
+            @rx.reaction(inp)
+            def hear(self) -> None:
+                note(self, self.inp.value)
+
+        class Main(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+            leave, enter = rx.Timer(11), rx.Timer(22)
+
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.inp, physical=True, after=30, mode=self.on)
+                enters = self.on.history if how == "history" else self.on.reset
+                self.add_reaction(self.leave, self.go, effects=self.off)
+                self.add_reaction(self.enter, self.come, effects=enters)
+
+            def go(self) -> None:
+                self.off.set()
+
+            def come(self) -> None:
+                self.on.set()
+
+        return Main()
+
+    def found(how: str) -> Any:
+        return trace(lambda rx: program(rx, how), clock=sleepy, timeout=150)["main.sink"]
+
+    assert found("history") == [(141, 0, 0), (141, 1, 10), (141, 2, 30), (141, 3, 40)]
+    assert found("reset") == [(130, 0, 30), (130, 1, 40)]
+
+
+def test_what_a_reaction_schedules_of_a_physical_action_belongs_to_the_mode_it_was_in() -> None:
+    """Actions 2, modes: left with the mode, it goes on when that is entered with its history, and is lost by reset."""
+
+    def left(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            a, b = rx.Mode(initial=True), rx.Mode()
+            p, back = rx.PhysicalAction(mode=a), rx.Timer(20, mode=b)
+
+            @rx.reaction(rx.startup, effects=(p, b))
+            def go(self) -> None:
+                self.p.schedule(1)
+                self.b.set()
+
+            @rx.reaction(back, effects=a.history)
+            def enter(self) -> None:
+                self.a.set()
+
+            @rx.reaction(p)
+            def see(self) -> None:
+                note(self, self.p.value)
+
+        return Main()
+
+    def renewed(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            a = rx.Mode(initial=True)
+            p, tick = rx.PhysicalAction(mode=a), rx.Timer(0)
+
+            @rx.reaction(tick, effects=(p, a.reset))
+            def go(self) -> None:
+                self.p.schedule(1)
+                self.a.set()
+
+            @rx.reaction(p)
+            def see(self) -> None:
+                note(self, self.p.value)
+
+        return Main()
+
+    def beside(rx: Any, program: Any) -> Any:
+        class Whole(rx.Reactor):
+            def __init__(self) -> None:
+                self.main, self.other = program(rx), rx.Reactor()
+
+        return Whole()
+
+    def clock(rx: Any, main: Any) -> Any:
+        return rx.VirtualClock()
+
+    assert trace(lambda rx: beside(rx, left), clock=clock, timeout=50) == {"main.main": [(20, 1, 1)]}
+    assert trace(lambda rx: beside(rx, renewed), clock=clock, timeout=50) == {}
+    for options in ({"workers": 1}, {"workers": 2, "placement": {"main.main": 1}}):
+        real = beside(rx, renewed)
+        rx.run(real, timeout="1 ms", backend="thread", **options)  # type: ignore[arg-type]  # a dict of several kinds
+        assert "log" not in vars(real.main)
+
+
+def test_nothing_is_received_before_it_was_sent() -> None:
+    """Tags 5: where reactions sleep, whoever reads a value is no earlier than its sender was, however it came there."""
+
+    def program(rx: Any, *, dtype: str | None, after: int | None, writers: int) -> Any:
+        class Tick(rx.Reactor):
+            tick, out = rx.Timer(0, 100), rx.Output()
+
+            @rx.reaction(tick, effects=out)
+            def go(self) -> None:
+                self.out.set(0)
+
+        class Worker(rx.Reactor):
+            inp = rx.Input()
+            out = rx.Output(shape=(1,), dtype=dtype) if dtype else rx.Output()
+
+            def __init__(self) -> None:
+                for _ in range(writers):
+                    self.add_reaction(self.inp, self.go, effects=self.out)
+
+            def go(self) -> None:
+                time.sleep(10e-9)
+                self.out.set(np.ones(1, dtype) if dtype else 1)
+
+        class Sink(rx.Reactor):
+            inp = rx.Input(shape=(1,), dtype=dtype) if dtype else rx.Input()
+            out = rx.Output()
+
+            @rx.reaction(inp, effects=out)
+            def hear(self) -> None:
+                note(self, "in time", self.physical_time)
+                self.out.set(2)
+
+            @hear.deadline(12)
+            def late(self) -> None:
+                note(self, "late", self.physical_time)
+                self.out.set(2)
+
+        class Last(rx.Reactor):
+            inp = rx.Input()
+
+            @rx.reaction(inp)
+            def hear(self) -> None:
+                note(self, self.physical_time)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.tick, self.worker, self.sink, self.last = Tick(), Worker(), Sink(), Last()
+                rx.connect(self.tick.out, self.worker.inp)
+                rx.connect(self.worker.out, self.sink.inp, after=after)
+                rx.connect(self.sink.out, self.last.inp)
+
+        return Main()
+
+    def found(*, dtype: str | None = None, after: int | None = None, writers: int = 1) -> Any:
+        made = trace(
+            lambda rx: program(rx, dtype=dtype, after=after, writers=writers), clock=sleepy, timeout=190, ways=WAYS
+        )
+        return made["main.sink"], made["main.last"]
+
+    for dtype in (None, "f4"):
+        assert found(dtype=dtype) == (
+            [(0, 0, "in time", 10), (100, 0, "in time", 110)],
+            [(0, 0, 10), (100, 0, 110)],
+        )
+        assert found(dtype=dtype, writers=2)[0] == [(0, 0, "late", 20), (100, 0, "late", 120)]
+        assert found(dtype=dtype, writers=3, after=5)[0] == [(5, 0, "late", 30), (105, 0, "late", 130)]
+        assert found(dtype=dtype, writers=3, after=0)[0] == [(0, 1, "late", 30), (100, 1, "late", 130)]
+
+
+@pytest.mark.parametrize("backend", ["thread", "process"])
+def test_only_who_reads_is_as_late_as_the_sender(backend: Any) -> None:
+    """Tags 5: sleeps of two workers pass side by side, and it does not matter when a message is found. Ours."""
+
+    class Sender(rx.Reactor):
+        tick, out = rx.Timer(0, 10), rx.Output()
+
+        @rx.reaction(tick, effects=out)
+        def go(self) -> None:
+            time.sleep(25e-9)
+            self.out.set(self.physical_time)
+
+    class Receiver(rx.Reactor):
+        inp, tick = rx.Input(), rx.Timer(0, 10)
+
+        @rx.reaction(tick)
+        def first(self) -> None:
+            note(self, "first", self.physical_time)
+
+        @rx.reaction(inp)
+        def hear(self) -> None:
+            assert self.physical_time >= self.inp.value
+            note(self, "hear", self.physical_time)
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.sender, self.receiver = Sender(), Receiver()
+            rx.connect(self.sender.out, self.receiver.inp)
+
+    for _ in range(5):
+        main = Main()
+        options: Any = {"backend": backend, "workers": 2, "placement": {"main.receiver": 1}}
+        rx.run(main, clock=rx.VirtualClock(sleep=True), timeout=20, **options)
+        assert main.receiver.log == [  # type: ignore[attr-defined]
+            (0, 0, "first", 0),
+            (0, 0, "hear", 25),
+            (10, 0, "first", 25),
+            (10, 0, "hear", 50),
+            (20, 0, "first", 50),
+            (20, 0, "hear", 75),
+        ]
 
 
 def test_physical_time_stands_still_while_reactions_run() -> None:
