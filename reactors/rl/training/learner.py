@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 import reactors as rx
+from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.training.actor import experience_dtype
 
 if TYPE_CHECKING:
@@ -41,12 +42,15 @@ class Learner(rx.Reactor):
 
     def open(self) -> None:
         """Make the networks, from the seed."""
-        self.learning = self.algorithm.learning(*self.spaces, self.learner_seed, self.device)
+        with INITIALISING:
+            self.learning = self.algorithm.learning(*self.spaces, self.learner_seed, self.device)
 
     def tell(self, figures: dict[str, Any]) -> None:
         """New weights, and what became of the old ones."""
         self.weights.set(self.learning.weights())
-        self.figures.set({name: float(value) for name, value in figures.items()})
+        self.figures.set(
+            {name: float(value.mean() if isinstance(value, torch.Tensor) else value) for name, value in figures.items()}
+        )
 
 
 class RolloutLearner(Learner):
@@ -89,7 +93,8 @@ class ReplayLearner(Learner):
         for i, record in enumerate(records):
             batch = {name: torch.from_numpy(record[name].copy()).to(self.device) for name in records.dtype.names}
             figures = self.learning.learn(batch)
-            errors[i] = figures.pop("errors").cpu().numpy()
+            if self.algorithm.prioritized:
+                errors[i] = figures.pop("errors").cpu().numpy()
         if self.algorithm.prioritized:
             self.errors.set(errors)
         self.seconds += time.perf_counter() - began
