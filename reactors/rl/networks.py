@@ -1,16 +1,16 @@
 """What do policies and critics compute, in torch where they learn and in NumPy where they act?
 
 For one observation, or a few, NumPy evaluates a small network several times faster than torch does, whose calls cost
-more than the arithmetic. So a network that is a chain of linear layers acts in NumPy, from a flat vector of weights that
-travels over a port; any other acts in torch.
+more than the arithmetic. So a network that is a chain of linear layers acts in NumPy, from a flat vector of weights
+that travels over a port; any other acts in torch.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import gymnasium as gym
 import numpy as np
 import torch
 from torch import nn
@@ -20,6 +20,7 @@ from reactors.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    import gymnasium as gym
     from numpy.typing import NDArray
 
 Array: TypeAlias = "NDArray[Any]"
@@ -32,8 +33,8 @@ _NUMPY: dict[type[nn.Module], Callable[[Array], Array]] = {
 def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: float | None = None) -> nn.Sequential:
     """Linear layers of these sizes with an activation between them.
 
-    With `gain`, weights are orthogonal with gain sqrt(2), the last layer's with `gain`, and biases zero, as is usual for
-    policy gradients (Engstrom et al., "Implementation Matters in Deep RL", 2020).
+    With `gain`, weights are orthogonal with gain sqrt(2), the last layer's with `gain`, and biases zero, as is usual
+    for policy gradients (Engstrom et al., "Implementation Matters in Deep RL", 2020).
 
     >>> mlp([4, 8, 2])
     Sequential(
@@ -43,7 +44,7 @@ def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: fl
     )
     """
     layers: list[nn.Module] = []
-    for i, (before, after) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (before, after) in enumerate(pairwise(sizes)):
         linear = nn.Linear(before, after)
         if gain is not None:
             nn.init.orthogonal_(linear.weight, 2**0.5 if i < len(sizes) - 2 else gain)
@@ -65,7 +66,10 @@ class _Convolutions(nn.Sequential):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """Frames (n, frames, side, side) to features."""
-        result: torch.Tensor = super().forward(input.float() / 255 if input.dtype == torch.uint8 else input.float())
+        x: Any = input.float() / 255 if input.dtype == torch.uint8 else input.float()
+        for layer in self:
+            x = layer(x)
+        result: torch.Tensor = x
         return result
 
 
@@ -100,6 +104,7 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     `kind` is the name of one in `TORSOS` for frames (channels, side, side), or a function of the observation space
     that makes any module; None is the Nature torso for frames and no torso for all else.
 
+    >>> import gymnasium as gym
     >>> torso("nips", gym.spaces.Box(0, 255, (4, 84, 84), np.uint8)).features
     256
     """
@@ -108,7 +113,8 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
         made = kind(observation_space)
         if not isinstance(getattr(made, "features", None), int):
             raise ParameterError(
-                f"the torso {type(made).__name__} does not say how many features it gives; let it have an int `features`"
+                f"the torso {type(made).__name__} does not say how many features it gives; let it have an int "
+                "`features`"
             )
         return made
     if kind is None and len(shape) != 3:
@@ -206,8 +212,9 @@ class Inference:
                 n, m = layer.out_features, layer.in_features
                 kernel = weights[at : at + n * m].reshape(n, m).T.copy()
                 at += n * m
-                bias = weights[at : at + n].copy() if layer.bias is not None else np.float32(0)
-                at += n if layer.bias is not None else 0
+                given: Any = layer.bias
+                bias = np.float32(0) if given is None else weights[at : at + n].copy()
+                at += 0 if given is None else n
                 self._steps.append((kernel, bias))
             else:
                 self._steps.append(_NUMPY[type(layer)])

@@ -25,8 +25,8 @@ LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 class ActorCritic(nn.Module):
     """Two networks for vectors, or linear heads on one torso, as for frames.
 
-    `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard deviation
-    is a parameter of its own. `acting` is what of it chooses actions.
+    `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard
+    deviation is a parameter of its own. `acting` is what of it chooses actions.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ActorCritic(nn.Module):
         n = int(action_space.n) if isinstance(action_space, gym.spaces.Discrete) else int(action_space.shape[0])  # type: ignore[index]
         self.start = int(action_space.start) if isinstance(action_space, gym.spaces.Discrete) else 0
         self.torso: Any = torso(kind, observation_space)
-        inputs = inputs_of(observation_space) if self.torso is None else self.torso.features
+        inputs: Any = inputs_of(observation_space) if self.torso is None else self.torso.features
         between = hidden if self.torso is None else getattr(self.torso, "hidden", ())
         self.actor = mlp([inputs, *between, n], gain=0.01)
         self.critic = mlp([inputs, *between, 1], gain=1.0)

@@ -54,8 +54,8 @@ class Learning(ABC):
     def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
         """One update, or all that an on-policy algorithm makes of a batch; figures to be logged.
 
-        An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), where replay is prioritized.
-        A figure that is a tensor stands for its mean, which is asked for only where it is logged.
+        An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), where replay is
+        prioritized. A figure that is a tensor stands for its mean, which is asked for only where it is logged.
         An on-policy one has fields (steps, environments, ...).
         """
 
@@ -94,8 +94,8 @@ class Algorithm(ABC):
         if self.tabular:
             if not isinstance(observation_space, gym.spaces.Discrete):
                 raise ParameterError(
-                    f"{self.name} keeps a table of all observations, and the environment's are {observation_space}; take "
-                    "an environment with a Discrete observation space, or an algorithm with a network"
+                    f"{self.name} keeps a table of all observations, and the environment's are {observation_space}; "
+                    "take an environment with a Discrete observation space, or an algorithm with a network"
                 )
         elif not isinstance(observation_space, gym.spaces.Box):
             raise ParameterError(
@@ -112,11 +112,13 @@ class Algorithm(ABC):
                 return
             raise ParameterError(f"{self.name} takes discrete actions, and the environment's are {action_space}")
         raise ParameterError(
-            f"{self.name} takes actions of a {' or a flat '.join(self.takes())}, and the environment's are {action_space}"
+            f"{self.name} takes actions of a {' or a flat '.join(self.takes())}, and the environment's are "
+            f"{action_space}"
         )
 
     def check_bounds(self, action_space: gym.spaces.Box) -> None:
-        """Refuse a Box of actions with bounds that it cannot take."""
+        """Refuse a Box of actions with bounds that it cannot take; by default it takes all."""
+        del action_space
 
     def takes(self) -> list[str]:
         """Kinds of action spaces."""

@@ -1,7 +1,7 @@
 """Asynchronous PPO: PPO's surrogate on IMPALA, of "Accelerating Distributed Deep RL" (RLDM 2019).
 
-Only its abstract is published; the loss is that of RLlib's APPO and of IMPACT (Luo et al., 2020, arXiv 1912.00167): a target
-network, refreshed now and then, stands between the behaviour and the policy that learns.
+Only its abstract is published; the loss is that of RLlib's APPO and of IMPACT (Luo et al., 2020, arXiv 1912.00167): a
+target network, refreshed now and then, stands between the behaviour and the policy that learns.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Encoder(nn.Module):
-    """Observations to `features` numbers between -1 and 1, by one hidden layer, or by the NIPS torso for 84x84 frames."""
+    """Observations to `features` numbers from -1 to 1, by one hidden layer, or by the NIPS torso for 84x84 frames."""
 
     def __init__(self, observation_space: gym.Space[object], features: int, hidden: tuple[int, ...]) -> None:
         super().__init__()

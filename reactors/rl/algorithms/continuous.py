@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -26,7 +27,7 @@ Space = gym.Space[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Continuous(OffPolicy):
-    """Hyperparameters that DDPG, TD3 and SAC share; the defaults are Stable-Baselines3's and RL Zoo's for Pendulum-v1."""
+    """What DDPG, TD3 and SAC share; the defaults are Stable-Baselines3's and RL Zoo's for Pendulum-v1."""
 
     discrete: ClassVar[bool] = False
 
@@ -109,7 +110,7 @@ class Critics(nn.Module):
         super().__init__()
         sizes = [inputs, *hidden, 1]
         self.kernels, self.biases = nn.ParameterList(), nn.ParameterList()
-        for before, after in zip(sizes[:-1], sizes[1:], strict=True):
+        for before, after in pairwise(sizes):
             bound = 1 / math.sqrt(before)
             self.kernels.append(torch.empty(n, before, after).uniform_(-bound, bound))
             self.biases.append(torch.empty(n, 1, after).uniform_(-bound, bound))

@@ -84,10 +84,8 @@ class QNetwork(nn.Module):
         self.dueling = config.dueling
         self.torso: Any = torso(config.torso, observation_space)
         outputs = int(action_space.n) + config.dueling
-        if self.torso is None:
-            self.head = mlp([inputs_of(observation_space), *config.hidden, outputs], nn.ReLU)
-        else:
-            self.head = mlp([self.torso.features, outputs])
+        inner = [inputs_of(observation_space), *config.hidden] if self.torso is None else [self.torso.features]
+        self.head = mlp([*inner, outputs], nn.ReLU)
         self.acting = self.head if self.torso is None else nn.Sequential(self.torso, self.head)
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:

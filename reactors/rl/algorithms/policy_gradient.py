@@ -11,7 +11,7 @@ import torch
 
 from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy, Space
 from reactors.rl.algorithms.algorithm import Algorithm, Learning, seeded
-from reactors.rl.networks import Flat, Torso  # noqa: TC001 - a type of a dataclass's field
+from reactors.rl.networks import Flat, Torso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

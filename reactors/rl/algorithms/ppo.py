@@ -64,8 +64,8 @@ class PPOLearning(PolicyGradientLearning):
         returns = found + values
         n = returns.numel()
         size = min(config.batch_size, n)
-        parts = (course.obs[:n], batch["choice"].flatten(0, 1), batch["log_prob"].flatten(), found.flatten())
-        parts = (*parts, returns.flatten())
+        obs, choices = course.obs[:n], batch["choice"].flatten(0, 1)
+        parts = obs, choices, batch["log_prob"].flatten(), found.flatten(), returns.flatten()
         figures: dict[str, Any] = {}
         for epoch in range(config.epochs):
             order = torch.from_numpy(self.rng.permutation(n)).to(self.device)

@@ -50,11 +50,11 @@ class Course(NamedTuple):
     def split(self, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Values of the steps, and of what follows them, from the values of `obs`; without gradients."""
         steps, envs = self.apart.shape
-        mine, apart = values.detach().split([steps * envs, len(values) - steps * envs])
-        mine = mine.view(steps, envs)
+        n, values = steps * envs, values.detach()
+        mine = values[:n].view(steps, envs)
         following = torch.empty_like(mine)
         following[:-1] = mine[1:]
-        following[self.apart] = apart
+        following[self.apart] = values[n:]
         return mine, following
 
 

@@ -38,8 +38,9 @@ def vtrace(
     """V-trace of (steps, environments), all without gradients.
 
     `log_ratios` are log(pi / mu): of the target policy's probabilities of the actions to those of the behaviour that
-    chose them. `rho` and `c` truncate them in the temporal differences and in the trace, `rho_gradient` in the advantages;
-    `lam` is remark 2's. Where an episode is truncated the trace is cut, and goes on in the value of what followed.
+    chose them. `rho` and `c` truncate them in the temporal differences and in the trace, `rho_gradient` in the
+    advantages; `lam` is remark 2's. Where an episode is truncated the trace is cut, and goes on in the value of what
+    followed.
 
     On the behaviour's own experience it is the n-step return:
 
