@@ -1,9 +1,9 @@
-# make demo | test | bench | model | pictures | build | format | clean | distclean
+# make demo | test | bench | learn | model | pictures | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types ctest pytest bench model pictures build format clean distclean dot
+.PHONY: demo test lint types ctest pytest bench learn model pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -48,6 +48,10 @@ pytest: build dot
 
 bench: .venv-bench/built
 	.venv-bench/bin/python tests/benchmarks/run.py $(ARGS)
+
+# Every algorithm, five seeds, both deterministic modes; ARGS="--only PPO --seeds 1" is quicker.
+learn: build
+	python tests/benchmarks/learn.py $(ARGS)
 
 model:
 	command -v spin >/dev/null || { $(apt) spin; }

@@ -20,14 +20,27 @@ from reactors.rl.transition import space_dtype, transition_dtype
 from reactors.rl.vector_env import VectorEnv
 
 if TYPE_CHECKING:
+    from reactors.rl.algorithms.a2c import A2C
     from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
+    from reactors.rl.algorithms.appo import APPO
+    from reactors.rl.algorithms.ddpg import DDPG
     from reactors.rl.algorithms.dqn import DQN
+    from reactors.rl.algorithms.impala import IMPALA
     from reactors.rl.algorithms.ppo import PPO
+    from reactors.rl.algorithms.q_learning import QLearning
+    from reactors.rl.algorithms.sac import SAC
+    from reactors.rl.algorithms.td3 import TD3
     from reactors.rl.training.train import Trained, train
 
 __all__ = [
+    "A2C",
+    "APPO",
+    "DDPG",
     "DQN",
+    "IMPALA",
     "PPO",
+    "SAC",
+    "TD3",
     "Algorithm",
     "Batch",
     "BatchedEnv",
@@ -37,6 +50,7 @@ __all__ = [
     "Learning",
     "MultiAgentEnv",
     "Policy",
+    "QLearning",
     "Replay",
     "ReplayBuffer",
     "SimulationError",
@@ -53,9 +67,16 @@ __all__ = [
 ]
 
 _WITH_TORCH = {
+    "algorithms.a2c": ("A2C",),
     "algorithms.algorithm": ("Algorithm", "Learning", "Policy"),
+    "algorithms.appo": ("APPO",),
+    "algorithms.ddpg": ("DDPG",),
     "algorithms.dqn": ("DQN",),
+    "algorithms.impala": ("IMPALA",),
     "algorithms.ppo": ("PPO",),
+    "algorithms.q_learning": ("QLearning",),
+    "algorithms.sac": ("SAC",),
+    "algorithms.td3": ("TD3",),
     "training.train": ("Trained", "train"),
 }
 

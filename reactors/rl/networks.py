@@ -7,6 +7,7 @@ that travels over a port; any other acts in torch.
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,9 +15,12 @@ import numpy as np
 import torch
 from torch import nn
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from reactors.errors import ParameterError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import gymnasium as gym
     from numpy.typing import NDArray
 
 Array: TypeAlias = "NDArray[Any]"
@@ -49,41 +53,125 @@ def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: fl
     return nn.Sequential(*layers)
 
 
-class NipsTorso(nn.Sequential):
+class _Convolutions(nn.Sequential):
+    """Convolutions of (filters, size, stride), and a linear layer of so many features; bytes become 0 to 1."""
+
+    def __init__(self, frames: int, side: int, convolutions: Sequence[tuple[int, int, int]], features: int) -> None:
+        layers: list[nn.Module] = []
+        for filters, size, stride in convolutions:
+            layers += [nn.Conv2d(frames, filters, size, stride), nn.ReLU()]
+            frames, side = filters, (side - size) // stride + 1
+        super().__init__(*layers, nn.Flatten(), nn.Linear(frames * side * side, features), nn.ReLU())
+        self.features = features
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Frames (n, frames, side, side) to features."""
+        x: Any = input.float() / 255 if input.dtype == torch.uint8 else input.float()
+        for layer in self:
+            x = layer(x)
+        result: torch.Tensor = x
+        return result
+
+
+class NipsTorso(_Convolutions):
     """Convolutions of Mnih et al., 2013, as in PAAC (1705.04862, section 4): 84x84 frames to 256 features."""
 
-    features = 256
-
-    def __init__(self, frames: int = 4) -> None:
-        super().__init__(
-            nn.Conv2d(frames, 16, 8, 4), nn.ReLU(),
-            nn.Conv2d(16, 32, 4, 2), nn.ReLU(),
-            nn.Flatten(), nn.Linear(2592, 256), nn.ReLU(),
-        )  # fmt: skip
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Bytes are made numbers from 0 to 1."""
-        result: torch.Tensor = super().forward(input.float() / 255 if input.dtype == torch.uint8 else input)  # type: ignore[no-untyped-call]
-        return result
+    def __init__(self, frames: int = 4, side: int = 84) -> None:
+        super().__init__(frames, side, [(16, 8, 4), (32, 4, 2)], 256)
 
 
-class NatureTorso(nn.Sequential):
+class NatureTorso(_Convolutions):
     """Convolutions of Mnih et al., Nature 2015: 84x84 frames to 512 features."""
 
-    features = 512
+    def __init__(self, frames: int = 4, side: int = 84) -> None:
+        super().__init__(frames, side, [(32, 8, 4), (64, 4, 2), (64, 3, 1)], 512)
 
-    def __init__(self, frames: int = 4) -> None:
-        super().__init__(
-            nn.Conv2d(frames, 32, 8, 4), nn.ReLU(),
-            nn.Conv2d(32, 64, 4, 2), nn.ReLU(),
-            nn.Conv2d(64, 64, 3, 1), nn.ReLU(),
-            nn.Flatten(), nn.Linear(3136, 512), nn.ReLU(),
-        )  # fmt: skip
 
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Bytes are made numbers from 0 to 1."""
-        result: torch.Tensor = super().forward(input.float() / 255 if input.dtype == torch.uint8 else input)  # type: ignore[no-untyped-call]
-        return result
+class MinAtarTorso(_Convolutions):
+    """The convolution of MinAtar (Young and Tian, 2019, arXiv 1903.03176): small frames to 128 features."""
+
+    def __init__(self, frames: int = 4, side: int = 10) -> None:
+        super().__init__(frames, side, [(16, 3, 1)], 128)
+
+
+TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "minatar": MinAtarTorso}
+Torso: TypeAlias = "str | Callable[[gym.Space[Any]], nn.Module] | None"
+
+
+def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
+    """The part of a network that turns observations into features, which its `features` counts.
+
+    `kind` is the name of one in `TORSOS` for frames (channels, side, side), or a function of the observation space
+    that makes any module; None is the Nature torso for frames and no torso for all else.
+
+    >>> import gymnasium as gym
+    >>> torso("nips", gym.spaces.Box(0, 255, (4, 84, 84), np.uint8)).features
+    256
+    """
+    shape = observation_space.shape or ()
+    if callable(kind):
+        made = kind(observation_space)
+        if not isinstance(getattr(made, "features", None), int):
+            raise ParameterError(
+                f"the torso {type(made).__name__} does not say how many features it gives; let it have an int "
+                "`features`"
+            )
+        return made
+    if kind is None and len(shape) != 3:
+        return None
+    name = kind or "nature"
+    if name not in TORSOS:
+        raise ParameterError(f"there is no torso {name!r}; there are {', '.join(TORSOS)}, or a function that makes one")
+    least = {"nips": 20, "nature": 36, "minatar": 3}[name]
+    if len(shape) != 3 or shape[1] != shape[2] or shape[1] < least:
+        raise ParameterError(
+            f"the torso {name!r} takes square frames (channels, side, side) with sides of {least} or more, and the "
+            f"observations are of shape {shape}; choose another torso, or resize them with gymnasium.wrappers"
+        )
+    return TORSOS[name](shape[0], shape[1])
+
+
+def inputs_of(observation_space: gym.Space[Any]) -> int:
+    """How many numbers an observation has."""
+    return math.prod(observation_space.shape or ())
+
+
+class Flat:
+    """The parameters of networks as one vector, of which they are views; likewise their gradients.
+
+    So a step of an optimizer, a norm, a copy, is one operation however many layers there are.
+
+    >>> net = mlp([4, 8, 2])
+    >>> every = Flat(net.parameters())
+    >>> net(torch.ones(1, 4)).sum().backward()
+    >>> bool((every.weights.grad[-2:] == 1).all())  # the biases of the last layer
+    True
+    >>> every.clear()
+    >>> bool((net[2].bias.grad == 0).all())
+    True
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        all_ = list(parameters)
+        self.weights = nn.Parameter(torch.cat([p.detach().flatten() for p in all_]))
+        self.weights.grad = torch.zeros_like(self.weights)
+        at = 0
+        for p in all_:
+            part = slice(at, at + p.numel())
+            p.data = self.weights.data[part].view_as(p)
+            p.grad = self.weights.grad[part].view_as(p)
+            at += p.numel()
+
+    def clear(self) -> None:
+        """All gradients are 0."""
+        assert self.weights.grad is not None
+        self.weights.grad.zero_()
+
+    def clip(self, most: float) -> None:
+        """Scale the gradients to a norm of at most that."""
+        grad = self.weights.grad
+        assert grad is not None
+        grad.mul_((most / (torch.linalg.vector_norm(grad) + 1e-6)).clamp_(max=1.0))
 
 
 def flat(net: nn.Module) -> NDArray[np.float32]:
@@ -91,10 +179,6 @@ def flat(net: nn.Module) -> NDArray[np.float32]:
     with torch.no_grad():
         vector: NDArray[np.float32] = nn.utils.parameters_to_vector(net.parameters()).cpu().numpy()
     return vector
-
-
-def _has_bias(layer: nn.Module) -> bool:
-    return type(layer) is nn.Linear and isinstance(layer.bias, nn.Parameter)
 
 
 class Inference:
@@ -112,7 +196,7 @@ class Inference:
         self.net = net
         self.size = sum(p.numel() for p in net.parameters())
         chain = [*net] if isinstance(net, nn.Sequential) else []
-        self.in_numpy = bool(chain) and all(type(layer) in _NUMPY or _has_bias(layer) for layer in chain)
+        self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, *_NUMPY} for layer in chain)
         self._steps: list[Any] = []
 
     def load(self, weights: NDArray[np.float32]) -> None:
@@ -128,8 +212,9 @@ class Inference:
                 n, m = layer.out_features, layer.in_features
                 kernel = weights[at : at + n * m].reshape(n, m).T.copy()
                 at += n * m
-                bias = weights[at : at + n].copy()
-                at += n
+                given: Any = layer.bias
+                bias = np.float32(0) if given is None else weights[at : at + n].copy()
+                at += 0 if given is None else n
                 self._steps.append((kernel, bias))
             else:
                 self._steps.append(_NUMPY[type(layer)])
@@ -140,6 +225,7 @@ class Inference:
             with torch.inference_mode():
                 result: Array = self.net(torch.from_numpy(np.ascontiguousarray(x))).numpy()
             return result
+        x = x.reshape(len(x), -1).astype(np.float32, copy=False)
         for step in self._steps:
             if isinstance(step, tuple):
                 x = x @ step[0]

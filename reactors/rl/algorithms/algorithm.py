@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -53,8 +54,9 @@ class Learning(ABC):
     def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
         """One update, or all that an on-policy algorithm makes of a batch; figures to be logged.
 
-        An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), of each row. An on-policy
-        one has fields (steps, environments, ...).
+        An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), where replay is
+        prioritized. A figure that is a tensor stands for its mean, which is asked for only where it is logged.
+        An on-policy one has fields (steps, environments, ...).
         """
 
     @abstractmethod
@@ -78,6 +80,7 @@ class Algorithm(ABC):
     on_policy: ClassVar[bool]
     discrete: ClassVar[bool] = True
     continuous: ClassVar[bool] = True
+    tabular: ClassVar[bool] = False
 
     num_envs: int = 8
     """Environments of all actors together."""
@@ -88,7 +91,13 @@ class Algorithm(ABC):
 
     def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
         """Refuse spaces that it cannot take."""
-        if not isinstance(observation_space, gym.spaces.Box):
+        if self.tabular:
+            if not isinstance(observation_space, gym.spaces.Discrete):
+                raise ParameterError(
+                    f"{self.name} keeps a table of all observations, and the environment's are {observation_space}; "
+                    "take an environment with a Discrete observation space, or an algorithm with a network"
+                )
+        elif not isinstance(observation_space, gym.spaces.Box):
             raise ParameterError(
                 f"{self.name} takes observations of a Box, and the environment's are {observation_space}; flatten them "
                 "with gymnasium.wrappers.FlattenObservation"
@@ -99,15 +108,25 @@ class Algorithm(ABC):
             raise ParameterError(f"{self.name} takes continuous actions, and the environment's are {action_space}")
         if isinstance(action_space, gym.spaces.Box) and len(action_space.shape) == 1:
             if self.continuous:
+                self.check_bounds(action_space)
                 return
             raise ParameterError(f"{self.name} takes discrete actions, and the environment's are {action_space}")
         raise ParameterError(
-            f"{self.name} takes actions of a Discrete{' or a flat Box' if self.continuous else ''}, and the "
-            f"environment's are {action_space}"
+            f"{self.name} takes actions of a {' or a flat '.join(self.takes())}, and the environment's are "
+            f"{action_space}"
         )
 
-    def remembered(self) -> dict[str, Any]:
+    def check_bounds(self, action_space: gym.spaces.Box) -> None:
+        """Refuse a Box of actions with bounds that it cannot take; by default it takes all."""
+        del action_space
+
+    def takes(self) -> list[str]:
+        """Kinds of action spaces."""
+        return ["Discrete"] * self.discrete + ["Box"] * self.continuous
+
+    def remembered(self, action_space: gym.Space[Any]) -> dict[str, Any]:
         """Dtypes of what `Policy.act` gives beside the actions."""
+        del action_space
         return {}
 
     @abstractmethod
@@ -121,8 +140,12 @@ class Algorithm(ABC):
         """One for the learner, whose networks are initialised from the seed."""
 
 
+INITIALISING = Lock()
+"""Held while networks are made: initial weights come from torch's one generator, which all threads share."""
+
+
 def seeded(seed: int) -> np.random.Generator:
-    """Torch draws its numbers from this seed from now on; and a NumPy generator of the same."""
+    """Torch draws initial weights from this seed from now on; and a NumPy generator of the same, for all else."""
     import torch
 
     torch.manual_seed(seed)

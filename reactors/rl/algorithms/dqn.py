@@ -6,7 +6,6 @@ Double Q-learning (van Hasselt et al., 2016), a dueling head (Wang et al., 2016)
 
 from __future__ import annotations
 
-import math
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +17,7 @@ from torch import nn
 
 from reactors.rl.algorithms.algorithm import Learning, Policy, seeded
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.networks import Inference, flat, mlp
+from reactors.rl.networks import Flat, Inference, Torso, inputs_of, mlp, torso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,45 +56,50 @@ class DQN(OffPolicy):
     dueling: bool = False
     max_grad_norm: float = 10.0
     hidden: tuple[int, ...] = (256, 256)
+    """Layers for vectors."""
+    torso: Torso = None
+    """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
+    `features`; by default Nature's for frames, and none for vectors."""
     total_steps: int = 50_000
     """Over which exploration is scheduled; `rl.train` sets it."""
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
         """One for an actor."""
-        return EpsilonGreedy(self, q_network(self, observation_space, action_space), action_space)
+        return EpsilonGreedy(self, QNetwork(self, observation_space, action_space), action_space)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> DQNLearning:
         """One for the learner."""
         return DQNLearning(self, observation_space, action_space, seed, device)
 
 
-class Dueling(nn.Module):
-    """Values and advantages apart, which is one linear layer's difference: Q = V + A - mean A."""
+class QNetwork(nn.Module):
+    """Observations to the values of all actions.
 
-    def __init__(self, sizes: list[int]) -> None:
+    With `dueling`, values and advantages apart, which is one linear layer's difference: Q = V + A - mean A.
+    """
+
+    def __init__(self, config: DQN, observation_space: Space, action_space: Space) -> None:
         super().__init__()
-        self.net = mlp([*sizes[:-1], sizes[-1] + 1], nn.ReLU)
+        assert isinstance(action_space, gym.spaces.Discrete)
+        self.dueling = config.dueling
+        self.torso: Any = torso(config.torso, observation_space)
+        outputs = int(action_space.n) + config.dueling
+        inner = [inputs_of(observation_space), *config.hidden] if self.torso is None else [self.torso.features]
+        self.head = mlp([*inner, outputs], nn.ReLU)
+        self.acting = self.head if self.torso is None else nn.Sequential(self.torso, self.head)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Q of every action."""
-        both = self.net(x)
-        q: torch.Tensor = both[:, :1] + both[:, 1:] - both[:, 1:].mean(1, keepdim=True)
-        return q
-
-
-def q_network(config: DQN, observation_space: Space, action_space: Space) -> nn.Module:
-    """Observations to the values of all actions."""
-    assert isinstance(action_space, gym.spaces.Discrete)
-    sizes = [math.prod(observation_space.shape or ()), *config.hidden, int(action_space.n)]
-    return Dueling(sizes) if config.dueling else mlp(sizes, nn.ReLU)
+        q: torch.Tensor = self.head(obs.flatten(1).float()) if self.torso is None else self.acting(obs)
+        return q[:, :1] + q[:, 1:] - q[:, 1:].mean(1, keepdim=True) if self.dueling else q
 
 
 class EpsilonGreedy(Policy):
     """The best action, or now and then any."""
 
-    def __init__(self, config: DQN, net: nn.Module, action_space: Space) -> None:
+    def __init__(self, config: DQN, net: QNetwork, action_space: Space) -> None:
         assert isinstance(action_space, gym.spaces.Discrete)
-        self.config, self.infer = config, Inference(net)
+        self.config, self.infer = config, Inference(net.acting)
         self.size = self.infer.size
         self.n, self.start = int(action_space.n), int(action_space.start)
 
@@ -118,8 +122,9 @@ class EpsilonGreedy(Policy):
         return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen), {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The best actions."""
-        best: NDArray[Any] = self.infer(observations.reshape(len(observations), -1)).argmax(1) + self.start
+        """The best actions: the value that all have in common does not matter."""
+        values = self.infer(observations)
+        best: NDArray[Any] = (values[:, 1:] if self.config.dueling else values).argmax(1) + self.start
         return best
 
 
@@ -129,43 +134,40 @@ class DQNLearning(Learning):
     def __init__(self, config: DQN, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         self.config, self.device = config, device
         seeded(seed)
-        self.net = q_network(config, observation_space, action_space).to(device)
+        self.net = QNetwork(config, observation_space, action_space).to(device)
         self.target = deepcopy(self.net).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(self.net.parameters(), config.learning_rate, fused=True)
+        self.flat, self.old = Flat(self.net.parameters()), Flat(self.target.parameters())
+        self.optimizer = torch.optim.Adam([self.flat.weights], config.learning_rate, fused=True)
         self.start = int(getattr(action_space, "start", 0))
         self.updates = 0
 
     def weights(self) -> NDArray[np.float32]:
         """The network's."""
-        return flat(self.net)
+        found: NDArray[np.float32] = self.flat.weights.detach().cpu().numpy().copy()
+        return found
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
         """One update; `errors` are the absolute temporal-difference errors."""
-        config = self.config
-        obs, following = batch["obs"].flatten(1), batch["next_obs"].flatten(1)
-        actions = (batch["action"] - self.start)[:, None]
-        discount: Any = batch.get("discount", config.gamma)
+        config, net, following = self.config, self.net, batch["next_obs"]
         with torch.no_grad():
             values = self.target(following)
-            if config.double:
-                best = values.gather(1, self.net(following).argmax(1, keepdim=True))[:, 0]
-            else:
-                best = values.amax(1)
-            goal = batch["reward"] + discount * (~batch["terminated"]) * best
-        q = self.net(obs).gather(1, actions)[:, 0]
-        losses = nn.functional.smooth_l1_loss(q, goal, reduction="none")
-        loss = (losses * batch["weights"]).mean() if config.prioritized else losses.mean()
-        self.optimizer.zero_grad()
+            best = values.gather(1, net(following).argmax(1, keepdim=True)) if config.double else values.amax(1, True)
+            discount = batch.get("discount", config.gamma) * ~batch["terminated"]
+            goal = torch.addcmul(batch["reward"], discount, best.squeeze(1))
+        q = net(batch["obs"]).gather(1, (batch["action"] - self.start)[:, None]).squeeze(1)
+        if config.prioritized:
+            loss = (nn.functional.smooth_l1_loss(q, goal, reduction="none") * batch["weights"]).mean()
+        else:
+            loss = nn.functional.smooth_l1_loss(q, goal)
+        self.flat.clear()
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.net.parameters(), config.max_grad_norm)
+        self.flat.clip(config.max_grad_norm)
         self.optimizer.step()
         self.updates += 1
         if self.updates % config.target_every == 0:
-            self.target.load_state_dict(self.net.state_dict())
-        return {
-            "losses/td_loss": loss.detach(), "losses/q_values": q.detach().mean(),
-            "errors": (q.detach() - goal).abs(),
-        }  # fmt: skip
+            self.old.weights.data.copy_(self.flat.weights.data)
+        figures = {"losses/td_loss": loss.detach(), "losses/q_values": q.detach()}
+        return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures
 
     def state_dict(self) -> dict[str, Any]:
         """Networks, optimizer, updates."""

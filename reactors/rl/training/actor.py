@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.simulation import Simulation, seed_of
 from reactors.rl.transition import transition_dtype
 
@@ -22,7 +23,7 @@ def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], ac
     """A transition, and what the algorithm's policy remembers of each."""
     plain = transition_dtype(observation_space, action_space)
     fields: list[Any] = [(name, plain[name]) for name in plain.names or ()]
-    return np.dtype([*fields, *algorithm.remembered().items()], align=True)
+    return np.dtype([*fields, *algorithm.remembered(action_space).items()], align=True)
 
 
 class Actor(rx.Reactor):
@@ -65,7 +66,8 @@ class Actor(rx.Reactor):
             self.makers, self.observation_space, self.action_space, seeds, path=self.path
         )  # fmt: skip
         self.simulation.reset_all()
-        self.policy = self.algorithm.policy(self.observation_space, self.action_space)
+        with INITIALISING:
+            self.policy = self.algorithm.policy(self.observation_space, self.action_space)
         self.policy.load(self.latest)
         self.rewards = np.zeros(self.num_envs)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.simulation import Simulation, seed_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class Evaluator(rx.Reactor):
         number = self.tag.time // 1000
         if number % self.every:
             return
-        policy = self.algorithm.policy(*self.spaces)
+        with INITIALISING:
+            policy = self.algorithm.policy(*self.spaces)
         policy.load(self.weights.value)
         returns = play(policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, number))
         self.evaluation.set(

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 import reactors as rx
+from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.training.actor import experience_dtype
 
 if TYPE_CHECKING:
@@ -41,12 +42,15 @@ class Learner(rx.Reactor):
 
     def open(self) -> None:
         """Make the networks, from the seed."""
-        self.learning = self.algorithm.learning(*self.spaces, self.learner_seed, self.device)
+        with INITIALISING:
+            self.learning = self.algorithm.learning(*self.spaces, self.learner_seed, self.device)
 
     def tell(self, figures: dict[str, Any]) -> None:
         """New weights, and what became of the old ones."""
         self.weights.set(self.learning.weights())
-        self.figures.set({name: float(value) for name, value in figures.items()})
+        self.figures.set(
+            {name: float(value.mean() if isinstance(value, torch.Tensor) else value) for name, value in figures.items()}
+        )
 
 
 class RolloutLearner(Learner):
@@ -76,7 +80,7 @@ class ReplayLearner(Learner):
 
     def __init__(self, algorithm: Any, *args: Any, batches: Any) -> None:
         super().__init__(algorithm, *args)
-        self.prioritized = algorithm.prioritized
+        self.prioritized: bool = algorithm.prioritized
         self.batches = rx.Input(shape=batches.shape, dtype=batches.dtype)
         self.errors = rx.Output(shape=(*batches.shape, algorithm.batch_size), dtype=np.float32)
         self.add_reaction(self.batches, self.learn, effects=(self.weights, self.figures, self.errors))
@@ -90,7 +94,8 @@ class ReplayLearner(Learner):
         for i, record in enumerate(records):
             batch = {name: torch.from_numpy(record[name].copy()).to(self.device) for name in records.dtype.names or ()}
             figures = self.learning.learn(batch)
-            errors[i] = figures.pop("errors").cpu().numpy()
+            if self.prioritized:
+                errors[i] = figures.pop("errors").cpu().numpy()
         if self.prioritized:
             self.errors.set(errors)
         self.seconds += time.perf_counter() - began

@@ -1,0 +1,96 @@
+"""Synchronous advantage actor-critic as in PAAC: Clemente et al., 2017 (arXiv 1705.04862).
+
+All environments act from one copy of the parameters, and their experience of a few steps makes one update.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+
+from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
+from reactors.rl.algorithms.returns import Course, advantages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reactors.rl.algorithms.actor_critic import Space
+
+
+@dataclass(frozen=True, kw_only=True)
+class A2C(PolicyGradient):
+    """Hyperparameters; the defaults suit CartPole-v1. `A2C.paac()` has the paper's, for frames.
+
+    >>> A2C.paac().num_envs
+    32
+    """
+
+    name: ClassVar[str] = "A2C"
+
+    num_envs: int = 16
+    horizon: int = 5
+    """t_max of the paper."""
+    gamma: float = 0.99
+    lam: float = 1.0
+    """1 makes n-step returns, the paper's; less, generalised advantages."""
+    learning_rate: float = 2e-3
+    """Chosen on CartPole-v1; PAAC's grows with the environments, by 0.0007 for each."""
+    smoothing: float = 0.99
+    """RMSProp's decay of squared gradients; the paper's section 5.1."""
+    eps: float = 1e-5
+    """RMSProp's, beside the root of the squares; Stable-Baselines3's."""
+    normalise: bool = False
+    """Advantages, in each update."""
+
+    @classmethod
+    def paac(cls, **others: Any) -> A2C:
+        """The hyperparameters of PAAC on Atari frames: its released code, with the NIPS torso."""
+        paper: dict[str, Any] = {
+            "num_envs": 32, "horizon": 5, "gamma": 0.99, "learning_rate": 0.0224, "smoothing": 0.99, "eps": 0.1,
+            "entropy": 0.02, "value": 0.25, "max_grad_norm": 3.0, "reward_clip": 1.0, "torso": "nips",
+        }  # fmt: skip
+        return cls(**paper | others)
+
+    def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> A2CLearning:
+        """One for the learner."""
+        return A2CLearning(self, observation_space, action_space, seed, device)
+
+
+class A2CLearning(PolicyGradientLearning):
+    """The policy's gradient with n-step advantages, a value loss and an entropy bonus, by RMSProp (algorithm 1)."""
+
+    def __init__(self, config: A2C, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
+        super().__init__(config, observation_space, action_space, seed, device)
+        self.config = config
+
+    def optimizer_of(self, config: A2C) -> torch.optim.Optimizer:
+        """RMSProp."""
+        return torch.optim.RMSprop(
+            [self.flat.weights], config.learning_rate, config.smoothing, config.eps, foreach=False
+        )
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+        """One update from a round's experience."""
+        config = self.config
+        batch = self.prepare(batch, config)
+        course = Course.of(batch)
+        features = self.net.features(course.obs)
+        estimates = self.net.values(features)
+        values, following = course.split(estimates)
+        found = advantages(batch["reward"], values, following, course, config.gamma, config.lam)
+        returns, found, n = (found + values).flatten(), found.flatten(), found.numel()
+        if config.normalise:
+            found = (found - found.mean()) / (found.std() + 1e-8)
+        log_prob, entropy = self.net.judge(features[:n], batch["choice"].flatten(0, 1))
+        policy_loss = -(log_prob * found).mean()
+        value_loss = torch.nn.functional.mse_loss(estimates[:n], returns)
+        loss = policy_loss + config.value * value_loss
+        if config.entropy:
+            loss = loss - config.entropy * entropy
+        self.descend(loss, config.max_grad_norm)
+        return {
+            "losses/policy_loss": policy_loss.item(), "losses/value_loss": value_loss.item(),
+            "losses/entropy": entropy.item(), "charts/learning_rate": self.learning_rate,
+        }  # fmt: skip

@@ -1,0 +1,93 @@
+"""Asynchronous PPO: PPO's surrogate on IMPALA, of "Accelerating Distributed Deep RL" (RLDM 2019).
+
+Only its abstract is published; the loss is that of RLlib's APPO and of IMPACT (Luo et al., 2020, arXiv 1912.00167): a
+target network, refreshed now and then, stands between the behaviour and the policy that learns.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+
+from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
+from reactors.rl.networks import Flat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reactors.rl.algorithms.actor_critic import Space
+
+
+@dataclass(frozen=True, kw_only=True)
+class APPO(IMPALA):
+    """Hyperparameters; defaults without a source were chosen on CartPole-v1.
+
+    >>> APPO().clip
+    0.4
+    """
+
+    name: ClassVar[str] = "APPO"
+
+    clip: float = 0.4
+    """Of the ratio of probabilities; RLlib's."""
+    most: float = 2.0
+    """Of the importance weight of the behaviour to the target policy; RLlib's and IMPACT's."""
+    target_every: int = 4
+    """Updates between copies of the network into its target."""
+    passes: int = 2
+    """RLlib's `pong-appo`."""
+    ring: int = 4
+    """RLlib's `pong-appo`."""
+
+    def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> APPOLearning:
+        """One for the learner."""
+        return APPOLearning(self, observation_space, action_space, seed, device)
+
+
+class APPOLearning(IMPALALearning):
+    """The clipped surrogate on V-trace's advantages, which belong to the target network's policy."""
+
+    config: APPO
+
+    def __init__(self, config: APPO, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
+        super().__init__(config, observation_space, action_space, seed, device)
+        self.target = deepcopy(self.net).requires_grad_(False)
+        self.old = Flat(self.target.parameters_in_order())
+        self.updates = 0
+
+    def update(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """One step, and now and then a new target."""
+        figures = super().update(batch)
+        self.updates += 1
+        if self.updates % self.config.target_every == 0:
+            self.old.weights.data.copy_(self.flat.weights.data[: len(self.old.weights)])
+        return figures
+
+    def target_log_prob(self, obs: torch.Tensor, actions: torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
+        """The target network's."""
+        del log_prob
+        with torch.no_grad():
+            return self.target.judge(self.target.features(obs), actions)[0]
+
+    def policy_loss(
+        self, log_prob: torch.Tensor, before: torch.Tensor, target: torch.Tensor, advantages: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """The surrogate: the ratio to the behaviour, times the truncated weight of the behaviour to the target."""
+        clip = self.config.clip
+        ratio = (before - target).exp().clamp(max=self.config.most) * (log_prob - before).exp()
+        surrogate = torch.min(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
+        clipped = ((ratio.detach() - 1).abs() > clip).float().mean()
+        return -surrogate, {"losses/clipfrac": clipped}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Also the target, and how old it is."""
+        return super().state_dict() | {"target": self.target.state_dict(), "updates": self.updates}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        super().load_state_dict(state)
+        self.target.load_state_dict(state["target"])
+        self.updates = state["updates"]

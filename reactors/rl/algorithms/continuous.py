@@ -1,0 +1,131 @@
+"""What algorithms for continuous actions from replay have in common: bounds, a policy of one action, and critics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import torch
+from torch import nn
+
+from reactors.errors import ParameterError
+from reactors.rl.algorithms.algorithm import Policy
+from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.networks import Inference
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+Space = gym.Space[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Continuous(OffPolicy):
+    """What DDPG, TD3 and SAC share; the defaults are Stable-Baselines3's and RL Zoo's for Pendulum-v1."""
+
+    discrete: ClassVar[bool] = False
+
+    num_envs: int = 4
+    horizon: int = 4
+    """Steps of each environment in a round; the policy is that much behind its experience."""
+    capacity: int = 200_000
+    learning_starts: int = 1_000
+    """Transitions before the first update, whose actions are random."""
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    """Of all networks."""
+    tau: float = 0.005
+    """How far target networks move towards the networks at an update."""
+    hidden: tuple[int, ...] = (256, 256)
+    """Layers of actor and of critics."""
+
+    def check_bounds(self, action_space: gym.spaces.Box) -> None:
+        """Actions are squashed, or clipped, to the bounds: there must be some."""
+        if not action_space.is_bounded():
+            raise ParameterError(
+                f"{self.name} takes actions with bounds, and the environment's are {action_space}; wrap it with "
+                "gymnasium.wrappers.RescaleAction or a bounded action space"
+            )
+
+
+class Bounds:
+    """A box of actions, and the cube from -1 to 1 that networks know."""
+
+    def __init__(self, action_space: Space) -> None:
+        assert isinstance(action_space, gym.spaces.Box)
+        self.low, self.high = action_space.low, action_space.high
+        self.centre, self.scale = (self.high + self.low) / 2, (self.high - self.low) / 2
+        self.size = int(action_space.shape[0])
+
+    def outwards(self, actions: NDArray[Any]) -> NDArray[Any]:
+        """From the cube to the box."""
+        found: NDArray[Any] = np.clip(self.centre + self.scale * actions, self.low, self.high)
+        return found
+
+    def inwards(self, actions: torch.Tensor) -> torch.Tensor:
+        """From the box to the cube."""
+        centre, scale = (torch.from_numpy(each).to(actions.device) for each in (self.centre, self.scale))
+        return (actions - centre) / scale
+
+
+class DeterministicPolicy(Policy):
+    """The actor's action, and normal noise on it; random actions until `learning_starts`."""
+
+    def __init__(self, actor: nn.Module, action_space: Space, *, noise: float, learning_starts: int) -> None:
+        self.infer, self.bounds = Inference(actor), Bounds(action_space)
+        self.size, self.noise, self.learning_starts = self.infer.size, np.float32(noise), learning_starts
+
+    def load(self, weights: NDArray[np.float32]) -> None:
+        """Take on new weights."""
+        self.infer.load(weights)
+
+    def act(
+        self, observations: NDArray[Any], rng: np.random.Generator, steps: int
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """An action for each."""
+        n = len(observations)
+        if steps < self.learning_starts:
+            return self.bounds.outwards(rng.uniform(-1, 1, (n, self.bounds.size)).astype(np.float32)), {}
+        noise = self.noise * rng.standard_normal((n, self.bounds.size), np.float32)
+        return self.bounds.outwards(self.infer(observations) + noise), {}
+
+    def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """Without noise."""
+        return self.bounds.outwards(self.infer(observations))
+
+
+class Critics(nn.Module):
+    """`n` networks of the same sizes, from observations and actions to values, as one: (n, batch).
+
+    Layers are initialised as `torch.nn.Linear` does it.
+    """
+
+    def __init__(self, n: int, inputs: int, hidden: Sequence[int]) -> None:
+        super().__init__()
+        sizes = [inputs, *hidden, 1]
+        self.kernels, self.biases = nn.ParameterList(), nn.ParameterList()
+        for before, after in pairwise(sizes):
+            bound = 1 / math.sqrt(before)
+            self.kernels.append(torch.empty(n, before, after).uniform_(-bound, bound))
+            self.biases.append(torch.empty(n, 1, after).uniform_(-bound, bound))
+
+    def forward(self, obs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        """The values of actions, by every critic."""
+        x = torch.cat([obs, actions], 1).expand(len(self.kernels[0]), -1, -1)
+        last = len(self.kernels) - 1
+        for i, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
+            x = torch.baddbmm(bias, x, kernel)
+            if i < last:
+                x = torch.relu_(x)
+        return x.squeeze(2)
+
+
+def vectors(obs: torch.Tensor) -> torch.Tensor:
+    """Observations of any shape as float32 (n, size)."""
+    return obs.flatten(1).float()

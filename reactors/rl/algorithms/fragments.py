@@ -1,0 +1,102 @@
+"""Which experience does an asynchronous learner learn from, and how often?
+
+A *fragment* is a round of one environment. New ones may be mixed with old ones that are kept, and what they make may be
+learned from several times, in turn with others: the distributed replay and the minibatch ring of the improved IMPALA.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy as np
+
+Batch = dict[str, torch.Tensor]
+
+
+class FragmentReplay:
+    """The last `slots` fragments, of which `proportion` times as many as are new go along with them, drawn uniformly.
+
+    >>> import numpy as np
+    >>> replay = FragmentReplay(4, 0.5, np.random.default_rng(0))
+    >>> [replay.mix({"reward": torch.ones(5, 2)})["reward"].shape[1] for _ in range(3)]
+    [2, 3, 3]
+    """
+
+    def __init__(self, slots: int, proportion: float, rng: np.random.Generator) -> None:
+        self.slots, self.proportion, self.rng = slots, proportion, rng
+        self.kept: Batch = {}
+        self.count = 0
+        self.credit = 0.0
+
+    def mix(self, batch: Batch) -> Batch:
+        """New fragments (steps, fragments, ...), and old ones behind them; the new ones are kept."""
+        new = batch["reward"].shape[1]
+        old: Batch = {}
+        if self.count:
+            self.credit += new * self.proportion
+            n = int(self.credit)
+            self.credit -= n
+            chosen = torch.from_numpy(self.rng.integers(min(self.count, self.slots), size=n))
+            old = {name: kept[:, chosen.to(kept.device)] for name, kept in self.kept.items()}
+        self.keep(batch, new)
+        return {name: torch.cat([each, old[name]], 1) for name, each in batch.items()} if old else batch
+
+    def keep(self, batch: Batch, new: int) -> None:
+        """In the places of the oldest."""
+        if not self.kept:
+            self.kept = {
+                name: each.new_zeros(each.shape[0], self.slots, *each.shape[2:]) for name, each in batch.items()
+            }
+        first = max(0, new - self.slots)
+        places = (torch.arange(first, new) + self.count) % self.slots
+        for name, each in batch.items():
+            self.kept[name][:, places.to(each.device)] = each[:, first:]
+        self.count += new
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is kept; the generator is its owner's."""
+        return {"kept": dict(self.kept), "count": self.count, "credit": self.credit}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.kept = {name: each.clone() for name, each in state["kept"].items()}
+        self.count, self.credit = state["count"], state["credit"]
+
+
+class MinibatchRing:
+    """`slots` batches taken in turn, each `uses` times; one that is used up is replaced by what comes next.
+
+    >>> ring = MinibatchRing(slots=2, uses=2)
+    >>> [[int(b["n"]) for b in ring.turn({"n": torch.tensor(i)})] for i in range(4)]
+    [[0], [1, 0, 1], [2], [3, 2, 3]]
+    """
+
+    def __init__(self, slots: int, uses: int) -> None:
+        self.uses = uses
+        self.batches: list[Batch] = [{} for _ in range(slots)]
+        self.left = [0] * slots
+        self.at = 0
+
+    def turn(self, batch: Batch) -> Iterator[Batch]:
+        """Take a new batch; all batches to learn from until another one is needed."""
+        self.batches[self.at], self.left[self.at] = batch, self.uses
+        while self.left[self.at]:
+            self.left[self.at] -= 1
+            now, self.at = self.at, (self.at + 1) % len(self.left)
+            yield self.batches[now]
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is in the slots, and whose turn it is."""
+        held = {str(i): dict(batch) for i, batch in enumerate(self.batches) if self.left[i]}
+        return {"batches": held, "left": list(self.left), "at": self.at}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.left, self.at = list(state["left"]), state["at"]
+        for i, batch in state["batches"].items():
+            self.batches[int(i)] = {name: each.clone() for name, each in batch.items()}

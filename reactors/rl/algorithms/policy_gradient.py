@@ -1,0 +1,118 @@
+"""What algorithms that follow the policy's gradient have in common, but for the loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import torch
+
+from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy, Space
+from reactors.rl.algorithms.algorithm import Algorithm, Learning, seeded
+from reactors.rl.networks import Flat, Torso
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyGradient(Algorithm):
+    """Hyperparameters of policy gradients."""
+
+    on_policy: ClassVar[bool] = True
+
+    learning_rate: float = 1e-3
+    """Of the optimizer; falls linearly to 0 over the run if `anneal`."""
+    anneal: bool = True
+    entropy: float = 0.0
+    """Weight of the entropy bonus."""
+    value: float = 0.5
+    """Weight of the value loss."""
+    max_grad_norm: float = 0.5
+    """The gradient is scaled down to this norm."""
+    reward_clip: float | None = None
+    """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013)."""
+    hidden: tuple[int, ...] = (64, 64)
+    """Layers of actor and of critic, where there is no torso."""
+    torso: Torso = None
+    """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
+    `features`; by default Nature's for frames, and none for vectors."""
+    total_steps: int = 100_000
+    """Over which the learning rate is annealed; `rl.train` sets it."""
+
+    def remembered(self, action_space: Space) -> dict[str, Any]:
+        """The probability of each action when it was chosen, and what it was before it was clipped."""
+        found: dict[str, Any] = {"log_prob": np.float32}
+        if isinstance(action_space, gym.spaces.Box):
+            found["draw"] = np.dtype((np.float32, action_space.shape))
+        return found
+
+    def network(self, observation_space: Space, action_space: Space) -> ActorCritic:
+        """Actor and critic."""
+        return ActorCritic(observation_space, action_space, self.hidden, self.torso)
+
+    def policy(self, observation_space: Space, action_space: Space) -> ActorPolicy:
+        """One for an actor."""
+        return ActorPolicy(self.network(observation_space, action_space), action_space)
+
+
+class PolicyGradientLearning(Learning):
+    """Network, optimizer and generator; how a loss is descended."""
+
+    def __init__(
+        self, config: PolicyGradient, observation_space: Space, action_space: Space, seed: int, device: str
+    ) -> None:
+        self.device = device
+        self.rng = seeded(seed)
+        self.net = config.network(observation_space, action_space).to(device)
+        self.flat = Flat(self.net.parameters_in_order())
+        self.optimizer = self.optimizer_of(config)
+        self.learning_rate, self.left, self.steps = config.learning_rate, 1.0, 0
+
+    def optimizer_of(self, config: Any) -> torch.optim.Optimizer:
+        """Adam, as Schulman et al. have it in their code."""
+        return torch.optim.Adam([self.flat.weights], config.learning_rate, eps=1e-5, fused=True)
+
+    def weights(self) -> NDArray[np.float32]:
+        """The actor's."""
+        found: NDArray[np.float32] = self.flat.weights.detach()[: self.net.acting_size].cpu().numpy().copy()
+        return found
+
+    def prepare(self, batch: Mapping[str, torch.Tensor], config: PolicyGradient) -> dict[str, torch.Tensor]:
+        """The batch, with `choice`, of which `log_prob` is, and rewards as they are learned from; anneals."""
+        self.left = max(0.0, 1 - self.steps / config.total_steps) if config.anneal else 1.0
+        self.learning_rate = config.learning_rate * self.left
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.learning_rate
+        self.steps += batch["reward"].numel()
+        reward, clip = batch["reward"], config.reward_clip
+        return {
+            **batch,
+            "reward": reward if clip is None else reward.clamp(-clip, clip),
+            "choice": batch["action"] if self.net.discrete else batch["draw"],
+        }
+
+    def descend(self, loss: torch.Tensor, max_grad_norm: float) -> None:
+        """One step of the optimizer."""
+        self.flat.clear()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.flat.clip(max_grad_norm)
+        self.optimizer.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Network, optimizer, generator, how far the annealing is."""
+        return {
+            "net": self.net.state_dict(), "optimizer": self.optimizer.state_dict(),
+            "rng": self.rng.bit_generator.state, "steps": self.steps,
+        }  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.net.load_state_dict(state["net"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.rng.bit_generator.state = state["rng"]
+        self.steps = state["steps"]

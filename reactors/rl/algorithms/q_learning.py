@@ -1,0 +1,127 @@
+"""Q-learning with a table: Watkins, 1989; Sutton and Barto, "Reinforcement Learning", section 6.5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import torch
+    from numpy.typing import NDArray
+
+Space = gym.Space[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QLearning(Algorithm):
+    """Hyperparameters.
+
+    >>> QLearning(learning_rate=0.5).learning_rate
+    0.5
+    """
+
+    name: ClassVar[str] = "QLearning"
+    on_policy: ClassVar[bool] = True
+    continuous: ClassVar[bool] = False
+    tabular: ClassVar[bool] = True
+
+    num_envs: int = 4
+    horizon: int = 16
+    learning_rate: float = 0.1
+    """How far a value moves towards its target."""
+    exploration_fraction: float = 0.5
+    """Of the run, in which epsilon falls from 1 to `exploration_final`."""
+    exploration_final: float = 0.05
+    total_steps: int = 100_000
+    """Over which exploration is scheduled; `rl.train` sets it."""
+
+    def policy(self, observation_space: Space, action_space: Space) -> TablePolicy:
+        """One for an actor."""
+        return TablePolicy(self, observation_space, action_space)
+
+    def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> TableLearning:
+        """One for the learner, which is always on the CPU; nothing is random."""
+        del seed, device
+        return TableLearning(self, observation_space, action_space)
+
+
+def _extent(space: Space) -> tuple[int, int]:
+    assert isinstance(space, gym.spaces.Discrete)
+    return int(space.n), int(space.start)
+
+
+class TablePolicy(Policy):
+    """The best action, or now and then any; among equally good ones any."""
+
+    def __init__(self, config: QLearning, observation_space: Space, action_space: Space) -> None:
+        self.config = config
+        (self.states, self.first), (self.n, self.start) = _extent(observation_space), _extent(action_space)
+        self.size = self.states * self.n
+
+    def load(self, weights: NDArray[np.float32]) -> None:
+        """Take on a table."""
+        self.table = weights.reshape(self.states, self.n).copy()
+
+    def epsilon(self, steps: int) -> float:
+        """The share of random actions after so many steps of all actors."""
+        config = self.config
+        done = min(1.0, steps / max(1.0, config.exploration_fraction * config.total_steps))
+        return 1 + done * (config.exploration_final - 1)
+
+    def act(
+        self, observations: NDArray[Any], rng: np.random.Generator, steps: int
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Epsilon-greedy actions."""
+        rows = self.table[observations - self.first]
+        lots = rng.random(rows.shape)
+        best = rows == rows.max(1, keepdims=True)
+        best |= (rng.random(len(rows)) < self.epsilon(steps))[:, None]
+        return np.where(best, lots, -1).argmax(1) + self.start, {}
+
+    def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """The best actions."""
+        best: NDArray[Any] = self.table[observations - self.first].argmax(1) + self.start
+        return best
+
+
+class TableLearning(Learning):
+    """One step after the other, Q(s, a) moves towards r + gamma max Q(s', .) (equation 6.8)."""
+
+    def __init__(self, config: QLearning, observation_space: Space, action_space: Space) -> None:
+        self.config = config
+        (states, self.first), (n, self.start) = _extent(observation_space), _extent(action_space)
+        self.table = np.zeros((states, n), np.float32)
+
+    def weights(self) -> NDArray[np.float32]:
+        """The table."""
+        return self.table.reshape(-1).copy()
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+        """All steps of a round, in the order in which they were made, environment by environment at each."""
+        table, config = self.table, self.config
+        states = (batch["obs"].flatten() - self.first).tolist()
+        actions = (batch["action"].flatten() - self.start).tolist()
+        following = (batch["next_obs"].flatten() - self.first).tolist()
+        ends, rewards = batch["terminated"].flatten().tolist(), batch["reward"].flatten().tolist()
+        total = 0.0
+        for state, action, reward, after, end in zip(states, actions, rewards, following, ends, strict=True):
+            goal = reward if end else reward + config.gamma * float(table[after].max())
+            error = goal - float(table[state, action])
+            table[state, action] += config.learning_rate * error
+            total += abs(error)
+        return {"losses/td_error": total / len(states), "losses/q_values": float(table.max(1).mean())}
+
+    def state_dict(self) -> dict[str, Any]:
+        """The table."""
+        return {"table": self.table.copy()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.table[:] = state["table"]

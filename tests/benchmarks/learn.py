@@ -1,0 +1,174 @@
+"""Does every algorithm learn? `make learn` trains each for five seeds, in both deterministic modes.
+
+CartPole-v1 counts as solved at a mean greedy return of 475, Pendulum-v1 at -200, over 20 episodes whose seeds training
+never sees. Runs on CartPole end early, when the last 20 episodes of training have a mean of 490. Every run is a process
+of its own with one torch thread. Results go to docs/learning: `learn.csv` has a row a run, `learn.md` one for each
+algorithm and mode, and pictures have the greedy returns met on the way.
+
+    python tests/benchmarks/learn.py [--only PPO,SAC] [--seeds 5] [--modes sync,pipelined] [--jobs 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import fcntl
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DOCS = Path(__file__).parents[2] / "docs" / "learning"
+GOALS = {"CartPole-v1": 475.0, "Pendulum-v1": -200.0}
+# algorithm: environment, steps, rounds between evaluations; hyperparameters are the defaults
+RUNS = {
+    "DQN": ("CartPole-v1", 50_000, 8),
+    "A2C": ("CartPole-v1", 150_000, 128),
+    "PPO": ("CartPole-v1", 60_000, 10),
+    "IMPALA": ("CartPole-v1", 150_000, 24),
+    "APPO": ("CartPole-v1", 100_000, 16),
+    "DDPG": ("Pendulum-v1", 6_000, 32),
+    "TD3": ("Pendulum-v1", 8_000, 32),
+    "SAC": ("Pendulum-v1", 4_000, 32),
+}
+
+
+def one(name: str, mode: str, seed: int) -> dict[str, Any]:
+    """Train once; what came of it."""
+    import torch
+
+    from reactors import rl
+
+    torch.set_num_threads(1)
+    env, steps, every = RUNS[name]
+    began = time.perf_counter()
+    done = rl.train(
+        getattr(rl, name)(), env, total_steps=steps, seed=seed, mode=mode, eval_every=every, eval_episodes=20,
+        stop_at=490 if env == "CartPole-v1" else None,  # type: ignore[arg-type]
+    )  # fmt: skip
+    seconds = time.perf_counter() - began
+    curve = [
+        (row["global_step"], row["seconds"], row["eval/mean_return"])
+        for row in done.journal
+        if "eval/mean_return" in row
+    ]
+    reached = next(((step, at) for step, at, value in curve if value >= GOALS[env]), (None, None))
+    return {
+        "algorithm": name, "environment": env, "mode": mode, "seed": seed, "steps": steps, "seconds": round(seconds, 2),
+        "reached_step": reached[0], "reached_seconds": reached[1],
+        "best": max(value for *_, value in curve), "final": done.evaluate(20, seed=10_000 + seed),
+        "trained_steps": done.journal[-1]["global_step"], "curve": curve,
+    }  # fmt: skip
+
+
+def everything(jobs: list[tuple[str, str, int]], at_once: int) -> Iterator[dict[str, Any]]:
+    """All runs, so many at a time."""
+    waiting = list(jobs)
+    running: list[tuple[tuple[str, str, int], Any]] = []
+    while waiting or running:
+        while waiting and len(running) < at_once:
+            job = waiting.pop(0)
+            command = [sys.executable, __file__, "--one", *map(str, job)]
+            running.append((job, subprocess.Popen(command, stdout=subprocess.PIPE, text=True)))
+        job, process = running.pop(0)
+        out, _ = process.communicate()
+        if process.returncode:
+            raise SystemExit(f"{job} failed")
+        found = json.loads(out.splitlines()[-1])
+        print(*(f"{k}={v}" for k, v in found.items() if k not in {"curve", "environment"}), flush=True)
+        yield found
+
+
+def keep(found: dict[str, Any]) -> None:
+    """Write it down at once, lest it be lost; other calls may be about the same."""
+    DOCS.mkdir(parents=True, exist_ok=True)
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        write([found])
+
+
+def write(found: list[dict[str, Any]]) -> None:
+    """Table, summary and pictures; runs of earlier calls stay unless they were made anew."""
+    kept = DOCS / "curves.json"
+    key = lambda row: (list(RUNS).index(row["algorithm"]), row["mode"] != "sync", row["seed"])  # noqa: E731
+    rows = {key(row): row for row in (json.loads(kept.read_text()) if kept.exists() else [])}
+    rows |= {key(row): row for row in found}
+    ordered = [rows[k] for k in sorted(rows)]
+    kept.write_text("[\n" + ",\n".join(json.dumps(row) for row in ordered) + "\n]\n")
+    names = [name for name in ordered[0] if name != "curve"]
+    with (DOCS / "learn.csv").open("w", newline="") as out:
+        writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(ordered)
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in ordered:
+        groups[row["algorithm"], row["mode"]].append(row)
+    lines = [
+        (
+            "| algorithm | environment | mode | reached the goal | steps until then, median | final weights there "
+            "| their return: least, median |"
+        ),
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (name, mode), group in groups.items():
+        env = group[0]["environment"]
+        passed = [row for row in group if row["reached_step"] is not None]
+        steps = f"{statistics.median(row['reached_step'] for row in passed):,.0f}" if passed else "none"
+        finals = [row["final"] for row in group]
+        at_goal = sum(value >= GOALS[env] for value in finals)
+        lines.append(
+            f"| {name} | {env} | {mode} | {len(passed)} of {len(group)} | {steps} of "
+            f"{group[0]['steps']:,} | {at_goal} of {len(group)} | {min(finals):.1f}, {statistics.median(finals):.1f} |"
+        )
+    (DOCS / "learn.md").write_text("\n".join(lines) + "\n")
+    pictures(groups)
+
+
+def pictures(groups: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+    """Greedy returns over steps, a line for each seed."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    for name in dict.fromkeys(name for name, _ in groups):
+        modes = [mode for other, mode in groups if other == name]
+        figure, panels = plt.subplots(1, len(modes), sharey=True, squeeze=False, figsize=(4 * len(modes), 3))
+        for panel, mode in zip(panels[0], modes, strict=True):
+            for row in groups[name, mode]:
+                panel.plot([step for step, *_ in row["curve"]], [value for *_, value in row["curve"]], lw=1)
+            panel.axhline(GOALS[RUNS[name][0]], color="grey", ls=":")
+            panel.set(title=f"{name}, {RUNS[name][0]}, {mode}", xlabel="environment steps")
+        panels[0][0].set_ylabel("mean greedy return")
+        figure.tight_layout()
+        figure.savefig(DOCS / f"{name.lower()}.png", dpi=80)
+        plt.close(figure)
+
+
+def main() -> None:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--one", nargs=3, metavar=("ALGORITHM", "MODE", "SEED"), help="one run, as JSON")
+    parser.add_argument("--only", default=",".join(RUNS))
+    parser.add_argument("--modes", default="sync,pipelined")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(one(given.one[0], given.one[1], int(given.one[2]))))
+        return
+    names, modes = given.only.split(","), given.modes.split(",")
+    jobs = [(name, mode, seed) for seed in range(given.seeds) for name in names for mode in modes]
+    for found in everything(jobs, given.jobs):
+        keep(found)
+
+
+if __name__ == "__main__":
+    main()
