@@ -22,3 +22,15 @@ class SimulationError(ReactorError):
 
     def __reduce__(self) -> tuple[type, tuple[str, int, int | None]]:
         return type(self), (str(self), self.index, self.seed)
+
+
+class NotFiniteError(ReactorError, ArithmeticError):
+    """A number in training that is none: an observation, a reward, a loss or a weight, and the step at which it came."""
+
+
+class CheckpointError(ReactorError):
+    """A checkpoint that cannot be written, or that is damaged or not of this training: what is wrong with it."""
+
+
+class RunFolderError(ReactorError):
+    """A folder that is none of a run, or of another one."""
