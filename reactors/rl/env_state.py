@@ -19,13 +19,13 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ReactorError
-from reactors.rl.saving import rng_state, rng_with_state
+from reactors.rl.saving import NAMES, rng_state, rng_with_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _STATIC = (EnvSpec, type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, partial)
-_PLAIN = (type(None), bool, int, float, str, np.generic)
+_PLAIN = (type(None), bool, int, float, str)
 
 
 class HiddenStateError(ReactorError):
@@ -93,7 +93,7 @@ def _tells(layer: Any) -> bool:
 
 def _plain(value: Any, name: str, seen: dict[int, int]) -> Any:
     """A value with its generators taken out: of two attributes that share one, both get the same again."""
-    if isinstance(value, _PLAIN):
+    if isinstance(value, _PLAIN) or (isinstance(value, np.generic) and value.dtype.str[1:] in NAMES):
         return value
     if isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.names is None:
         return value.copy()
@@ -108,7 +108,7 @@ def _plain(value: Any, name: str, seen: dict[int, int]) -> Any:
         return type(value)(_plain(part, f"{name}[{i}]", seen) for i, part in enumerate(value))
     if type(value) is deque:
         return deque((_plain(part, f"{name}[{i}]", seen) for i, part in enumerate(value)), value.maxlen)
-    if isinstance(value, Mapping) and all(isinstance(key, _PLAIN) for key in value):
+    if isinstance(value, Mapping) and all(isinstance(key, (*_PLAIN, np.integer)) for key in value):
         return {"items": [(key, _plain(part, f"{name}[{key!r}]", seen)) for key, part in value.items()]}
     raise HiddenStateError(f"{name} is a {type(value).__name__}, of which nobody knows how to save it")
 

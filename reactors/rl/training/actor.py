@@ -58,10 +58,13 @@ class Actor(Stateful):
         self.horizon, self.num_envs = algorithm.horizon, len(makers)
         self.latest, self.size = weights, len(weights)
         self.steps = steps  # of all actors in a round
-        self.late, self.loaded = lag, 0
+        self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
         self.policy = algorithm.policy(observation_space, action_space)  # here: torch may draw numbers for it
-        self.checked = [name for name in ("next_obs", "reward") if experience_dtype(
-            algorithm, observation_space, action_space)[name].base.kind == "f"]
+        self.checked = [
+            name
+            for name in ("next_obs", "reward")
+            if experience_dtype(algorithm, observation_space, action_space)[name].base.kind == "f"
+        ]
         dtype = experience_dtype(algorithm, observation_space, action_space)
         self.segment = rx.Output(shape=(self.horizon, self.num_envs), dtype=dtype)
         self.add_reaction(rx.startup, self.open)
@@ -71,7 +74,7 @@ class Actor(Stateful):
 
     def open(self) -> None:
         """Make the environments."""
-        seeds = [seed_of(self._run_seed, self.first_env + i) for i in range(self.num_envs)]
+        seeds = [seed_of(self._run_seed or 0, self.first_env + i) for i in range(self.num_envs)]
         self.simulation = Simulation(
             self.makers, self.observation_space, self.action_space, seeds, path=self.path
         )  # fmt: skip

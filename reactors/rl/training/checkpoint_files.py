@@ -52,9 +52,7 @@ def _checksum(tree: Any) -> str:
     return f"{zlib.crc32(json.dumps(tree).encode()):08x}"
 
 
-def write(
-    folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], weights: NDArray[Any]
-) -> Path:
+def write(folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], weights: NDArray[Any]) -> Path:
     """Write a checkpoint into `folder`, and forget the oldest. `CheckpointError` if it cannot be: the last one stays."""
     tree = {name: state.tree for name, state in states.items()}
     arrays = {name: array for state in states.values() for name, array in state.arrays.items()}

@@ -41,7 +41,9 @@ def _points(rows: Sequence[Row], by: str, name: str) -> tuple[list[float], list[
 
 def table(runs: Sequence[Any]) -> str:
     """The runs, given as folders, one on a line."""
-    lines = [("run", "algorithm", "environment", "mode", "workers", "steps", "seconds", "steps/s", "return", "best eval")]
+    lines = [
+        ("run", "algorithm", "environment", "mode", "workers", "steps", "seconds", "steps/s", "return", "best eval")
+    ]
     for run in runs:
         config, rows = run.config, run.rows
         last = rows[-1] if rows else {}

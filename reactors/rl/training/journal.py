@@ -55,6 +55,7 @@ class Journal(Stateful):
         self.add_reaction(told, self.note, uses=self.times)
         if stop_at is not None:  # that much later, lest everybody waits for this word
             self.add_reaction(self.episodes, self.stop, effects=(self.enough, rx.stop.after(stop_after)))
+        self.add_reaction(rx.shutdown, self.close)  # the last of all: the last round is at the same tag
 
     @rx.reaction(rx.startup)
     def begin(self) -> None:
@@ -107,7 +108,6 @@ class Journal(Stateful):
             self.enough.set(True)
             self.request_stop()
 
-    @rx.reaction(rx.shutdown)
     def close(self) -> None:
         """Close the file."""
         table, self.table = self.table, None

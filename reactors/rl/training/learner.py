@@ -78,7 +78,7 @@ class Learner(Stateful):
 
     def state_dict(self) -> dict[str, Any]:
         """Networks, optimizers, torch's random numbers, weights on their way, and the latest."""
-        on_cuda = torch.cuda.is_available() and torch.cuda.is_initialized()
+        on_cuda = torch.device(self.device).type == "cuda"
         return {
             "learning": self.learning.state_dict(), "torch": torch.get_rng_state(),
             "cuda": torch.cuda.get_rng_state_all() if on_cuda else [],
@@ -119,7 +119,7 @@ class RolloutLearner(Learner):
         self.began = time.perf_counter()
         rows = self.segments.array  # (actors, steps, environments)
         batch = {}
-        for name in rows.dtype.names:
+        for name in rows.dtype.names or ():
             field = np.ascontiguousarray(np.moveaxis(rows[name], 0, 1))
             batch[name] = torch.from_numpy(field.reshape(field.shape[0], -1, *field.shape[3:])).to(self.device)
         figures = self.learning.learn(batch)
@@ -131,6 +131,7 @@ class ReplayLearner(Learner):
 
     def __init__(self, algorithm: Any, *args: Any, batches: Any) -> None:
         super().__init__(algorithm, *args)
+        self.prioritized = algorithm.prioritized
         self.batches = rx.Input(shape=batches.shape, dtype=batches.dtype)
         self.errors = rx.Output(shape=(*batches.shape, algorithm.batch_size), dtype=np.float32)
         self.add_reaction(self.batches, self.learn, effects=(self.weights, self.figures, self.errors))
@@ -142,9 +143,9 @@ class ReplayLearner(Learner):
         errors = self.errors.loan()
         figures: dict[str, Any] = {}
         for i, record in enumerate(records):
-            batch = {name: torch.from_numpy(record[name].copy()).to(self.device) for name in records.dtype.names}
+            batch = {name: torch.from_numpy(record[name].copy()).to(self.device) for name in records.dtype.names or ()}
             figures = self.learning.learn(batch)
             errors[i] = figures.pop("errors").cpu().numpy()
-        if self.algorithm.prioritized:
+        if self.prioritized:
             self.errors.set(errors)
         self.tell(figures)

@@ -70,7 +70,7 @@ def summary_writer(folder: Path) -> Any:
         raise ArgumentError("the package tensorboard is not installed; pip install tensorboard, or leave it out")
     from torch.utils.tensorboard import SummaryWriter
 
-    return SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder))
 
 
 class Lines:
@@ -86,7 +86,7 @@ class Lines:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._row is not self._shown:
+        if self._row and self._row is not self._shown:
             self._print()
 
     def __call__(self, rows: Sequence[Row]) -> None:

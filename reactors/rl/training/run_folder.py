@@ -104,9 +104,7 @@ class RunFolder:
         """The algorithm, with its hyperparameters."""
         config = self.config
         try:
-            made = with_settings(
-                algorithm_named(config["algorithm"]), config["hyperparameters"], str(self.config_file)
-            )
+            made = with_settings(algorithm_named(config["algorithm"]), config["hyperparameters"], str(self.config_file))
         except (ArgumentError, KeyError) as error:
             raise RunFolderError(
                 f"{self.path}: its algorithm cannot be made from config.json ({error}); one of your own has to be given "
@@ -128,6 +126,7 @@ class RunFolder:
 
     def policy(self) -> Policy:
         """The policy with the weights of the end, or of the last checkpoint."""
+        policy = self.algorithm.policy(*self.spaces)
         file = self.path / "weights.safetensors"
         if file.exists():
             try:
@@ -138,7 +137,6 @@ class RunFolder:
             weights = load(self.path).states["learner"]["latest"]
         else:
             raise RunFolderError(f"{self.path} has no weights yet: the run has not ended, and has no checkpoint")
-        policy = self.algorithm.policy(*self.spaces)
         if weights.shape != (policy.size,):
             raise RunFolderError(f"{file} has {weights.size} weights, and the policy of config.json {policy.size}")
         policy.load(weights)

@@ -104,7 +104,11 @@ def coerced(value: Any, hint: Any) -> Any:
             raise ValueError(value)
         return value
     if origin in {tuple, list}:
-        words = [word.strip() for word in value.strip("()[] ").split(",") if word.strip()] if isinstance(value, str) else value
+        words = (
+            [word.strip() for word in value.strip("()[] ").split(",") if word.strip()]
+            if isinstance(value, str)
+            else value
+        )
         each = [coerced(word, parts[0]) for word in words]
         return tuple(each) if origin is tuple else each
     return _single(value, hint)
@@ -112,7 +116,16 @@ def coerced(value: Any, hint: Any) -> Any:
 
 def _single(value: Any, hint: Any) -> Any:
     if hint is bool:
-        words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+        words = {
+            "true": True,
+            "yes": True,
+            "on": True,
+            "1": True,
+            "false": False,
+            "no": False,
+            "off": False,
+            "0": False,
+        }
         if isinstance(value, bool):
             return value
         if str(value).lower() not in words or not isinstance(value, str):

@@ -67,14 +67,15 @@ def _encoded(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
         if value.dtype.names is None:
             arrays[name] = np.frombuffer(value.tobytes(), np.uint8)
             return {"$bytes": name, "dtype": value.dtype.str, "shape": list(value.shape)}
-    if isinstance(value, np.generic) and value.dtype.str[1:] in NAMES:
+    if isinstance(value, np.str_) or (isinstance(value, np.generic) and value.dtype.str[1:] in NAMES):
         return {"$number": _encoded(value.item(), name, arrays), "dtype": value.dtype.str}
     if isinstance(value, np.random.Generator):
         return {"$generator": rng_state(value)}
-    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
+    tensor: Any = value
+    if type(tensor).__module__.partition(".")[0] == "torch" and hasattr(tensor, "detach"):
         import torch
 
-        found = value.detach().cpu()
+        found = tensor.detach().cpu()
         exact = found.float() if found.dtype is torch.bfloat16 else found
         arrays[name] = exact.numpy().copy()
         return {"$tensor": name, "dtype": str(found.dtype).removeprefix("torch.")}

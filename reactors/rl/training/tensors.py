@@ -88,7 +88,7 @@ def read(path: Path) -> tuple[dict[str, NDArray[Any]], str, dict[str, str]]:
             flat = array.reshape(-1).view(np.uint8)
             for begun in range(0, len(flat), PIECE):
                 part = flat[begun : begun + PIECE]
-                file.readinto(part.data)  # type: ignore[attr-defined]  # of a buffered reader
+                file.readinto(part.data)
                 crc = zlib.crc32(part.data, crc)
             arrays[name], at = array, last
         if 8 + length + at != size:

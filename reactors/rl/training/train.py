@@ -224,7 +224,9 @@ def train(
             raise KeyboardInterrupt
         if video and folder is not None:
             film(policy, make, folder.path / "videos", 1, seed)
-    return Trained(algorithm, policy, weights, rows, result, make, spaces, None if folder is None else folder.path, report["notes"])
+    return Trained(
+        algorithm, policy, weights, rows, result, make, spaces, None if folder is None else folder.path, report["notes"]
+    )
 
 
 def _begin_journal(journal: Path | None, saved: Saved | None) -> int:
@@ -296,7 +298,7 @@ def _check(algorithm: Algorithm, device: str) -> None:
     except RuntimeError as error:
         raise ArgumentError(f"device of rl.train is {device!r}: {str(error).splitlines()[0]}") from None
     if kind == "cuda" and not torch.cuda.is_available():
-        raise ArgumentError(f"device of rl.train is {device!r}, but torch finds no CUDA here; write device=\"cpu\"")
+        raise ArgumentError(f'device of rl.train is {device!r}, but torch finds no CUDA here; write device="cpu"')
 
 
 def _checked_lag(mode: str, lag: int | None) -> int:
