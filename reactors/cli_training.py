@@ -96,7 +96,7 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
 @click.option("--video", is_flag=True, help="Film the final policy.")
 @click.option("--out", type=_folder, metavar="DIR", help="The run's folder.  [default: runs/ALGO-ENV-SEED-N]")
 @_json
-def train_command(  # noqa: C901 - options
+def train_command(
     *,
     algorithm: str | None,
     env: str | None,

@@ -195,6 +195,12 @@ def test_pipeline_learns_to_balance(example: Load) -> None:
     assert program.evaluator.best >= 150  # by chance: 22
 
 
+def test_train_cartpole_goes_on_with_the_same_weights(call: Callable[..., str], tmp_path: Path) -> None:
+    output = call("train_cartpole", "--out", str(tmp_path / "runs"))
+    assert "resumed at 5,120 with 2 workers: the same weights, bit for bit" in output
+    assert (tmp_path / "runs" / "again" / "curve.png").read_bytes().startswith(PNG)
+
+
 # ---- many agents ----
 
 

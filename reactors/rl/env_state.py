@@ -33,7 +33,7 @@ class HiddenStateError(ReactorError):
 
 
 def state_of(env: Any) -> list[Any]:
-    """The state of an environment, layer by layer from the outermost wrapper; `HiddenStateError` if it has none to give.
+    """The state of an environment, layer by layer from the outermost wrapper; else `HiddenStateError`.
 
     >>> env = gym.make("CartPole-v1")
     >>> _ = env.reset(seed=1)

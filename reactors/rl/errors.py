@@ -25,7 +25,7 @@ class SimulationError(ReactorError):
 
 
 class NotFiniteError(ReactorError, ArithmeticError):
-    """A number in training that is none: an observation, a reward, a loss or a weight, and the step at which it came."""
+    """A number in training that is none: an observation, reward, loss or weight, and the step at which it came."""
 
 
 class CheckpointError(ReactorError):

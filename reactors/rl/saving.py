@@ -103,8 +103,8 @@ def restore(buffer: ReplayBuffer, state: Mapping[str, Any]) -> None:
         if not isinstance(given, np.ndarray) or (given.shape, given.dtype) != (array.shape, array.dtype):
             found = "missing" if given is None else f"{given.dtype}{list(given.shape)}"
             raise ArgumentError(
-                f"{name!r} of the state is {found}, but {buffer!r} has {array.dtype}{list(array.shape)} there: it is the "
-                "state of a buffer of other fields, sizes or options"
+                f"{name!r} of the state is {found}, but {buffer!r} has {array.dtype}{list(array.shape)} there: it is "
+                "the state of a buffer of other fields, sizes or options"
             )
     rng = rng_with_state(state["rng"])
     for name, array in into.items():

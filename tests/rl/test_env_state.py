@@ -80,7 +80,7 @@ def test_what_is_hidden_is_named() -> None:
 def test_a_state_of_other_wrappers_is_refused() -> None:
     env = gym.make("CartPole-v1")
     env.reset(seed=1)
-    with pytest.raises(HiddenStateError, match="the state is of TimeLimit of .*, and the environment is CartPoleEnv"):
+    with pytest.raises(HiddenStateError, match=r"the state is of TimeLimit of .*, and the environment is CartPoleEnv"):
         restore(env.unwrapped, state_of(env))
 
 
@@ -95,7 +95,8 @@ def test_generators_that_were_one_are_one_again() -> None:
 
 
 @pytest.mark.parametrize("value", [
-    None, True, 3, 2**100, 0.1, float("inf"), "text", (1, (2.5,)), [1, [2]], {1: "a", "b": 2}, {"$odd": 1}, np.float32(0.1), {},
+    None, True, 3, 2**100, 0.1, float("inf"), "text", (1, (2.5,)), [1, [2]], {1: "a", "b": 2}, {"$odd": 1},
+    np.float32(0.1), {},
 ])  # fmt: skip
 def test_a_state_comes_back(value: Any) -> None:
     found = decode(*encode(value))
@@ -106,8 +107,8 @@ def test_a_state_comes_back(value: Any) -> None:
 def test_arrays_tensors_and_generators_come_back() -> None:
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(1)
-    state = {"x": np.zeros((0, 3), "f4"), "letters": np.array([b"S", b"F"]), "t": torch.arange(3), "n": torch.tensor(1.5),
-             "b": torch.ones(2, dtype=torch.bfloat16), "rng": rng}  # fmt: skip
+    state = {"x": np.zeros((0, 3), "f4"), "letters": np.array([b"S", b"F"]), "t": torch.arange(3),
+             "n": torch.tensor(1.5), "b": torch.ones(2, dtype=torch.bfloat16), "rng": rng}  # fmt: skip
     found = decode(*encode(state, "main"))
     assert found["x"].shape == (0, 3)
     assert found["letters"].tolist() == [b"S", b"F"]

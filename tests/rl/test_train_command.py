@@ -95,7 +95,8 @@ def test_train_goes_on(tmp_path: Path) -> None:
 def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
     Path("run.toml").write_text(
         'algorithm = "ppo"\nenv = "CartPole-v1"\ntotal_steps = 320\nseed = 9\n'
-        "[hyperparameters]\nnum_envs = 4\nhorizon = 16\nepochs = 1\nhidden = [8, 8]\n[env_kwargs]\nsutton_barto_reward = true\n"
+        "[hyperparameters]\nnum_envs = 4\nhorizon = 16\nepochs = 1\nhidden = [8, 8]\n"
+        "[env_kwargs]\nsutton_barto_reward = true\n"
     )
     done = reactors("train", "--config", "run.toml", "--seed", 2, "--set", "epochs=2", "--out", "out")
     assert done.exit_code == 0, done.output

@@ -49,7 +49,7 @@ class Policy(ABC):
         """What it has to continue from beside its weights, such as noise that goes on from step to step."""
         return {}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - most policies have nothing else
         """Continue from there."""
 
 

@@ -32,9 +32,9 @@ def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], ac
 class Actor(Stateful):
     """Plays a round in its environments, numbered from `first_env`: every microsecond of logical time is a round.
 
-    `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever their
-    age. `figures` has the seconds that the round took, and the age of the weights in rounds. Raises `NotFiniteError` for
-    observations and rewards that are not finite.
+    `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever
+    their age. `figures` has the seconds that the round took, and the age of the weights in rounds. Raises
+    `NotFiniteError` for observations and rewards that are not finite.
     """
 
     rounds = rx.Timer("first", "1 us")

@@ -1,8 +1,8 @@
 """How does a program that runs on several workers come to one state, without anybody waiting?
 
-By the semantics: all that happens at a tag sees the same. Half a round after round n this reactor says that round n + lag
-is to be saved; the word arrives half a round after that one, when all of its events are over, and every reactor says its
-state at that tag. What is on its way then are weights of the last `lag` rounds, which the learner remembers.
+By the semantics: all that happens at a tag sees the same. Half a round after round n this reactor says that round
+n + lag is to be saved; the word arrives half a round after that one, when all of its events are over, and every reactor
+says its state at that tag. What is on its way then are weights of the last `lag` rounds, which the learner remembers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What is a checkpoint on disk, and how is one told from a damaged or a foreign one?
 
 A folder named after the environment steps, with `weights.safetensors` (what the policy needs), `state.safetensors` (all
-arrays of all reactors) and `meta.json` (of what program, at which tag, checksums, and the rest of the states as a tree).
+arrays of all reactors) and `meta.json` (of what program, at which tag, checksums, the rest of the states as a tree).
 It is written under another name and then renamed, so a checkpoint is whole or not there.
 """
 
@@ -53,7 +53,7 @@ def _checksum(tree: Any) -> str:
 
 
 def write(folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], weights: NDArray[Any]) -> Path:
-    """Write a checkpoint into `folder`, and forget the oldest. `CheckpointError` if it cannot be: the last one stays."""
+    """Write a checkpoint into `folder`, and forget the oldest. `CheckpointError` if not: the last one stays."""
     tree = {name: state.tree for name, state in states.items()}
     arrays = {name: array for state in states.values() for name, array in state.arrays.items()}
     final = folder / f"{meta['global_step']:012d}"
@@ -114,7 +114,7 @@ def latest(folder: Path) -> Path | None:
 
 
 def found(path: Path) -> Path:
-    """The checkpoint that a path means: itself, or the last one of a run's folder. `CheckpointError` if there is none."""
+    """The checkpoint that a path means: itself, or the last one of a run's folder; else `CheckpointError`."""
     if (path / "meta.json").is_file() or (path.name.isdecimal() and path.is_dir()):
         return path
     last = latest(path / FOLDER)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from reactors.rl.training.journal_file import Row
 
 RETURN, EVALUATION = "charts/episodic_return", "eval/mean_return"
+WORDS = 4  # columns of the table before those of numbers
 
 
 def curve(runs: Mapping[str, Sequence[Row]], path: Path) -> None:
@@ -58,7 +59,9 @@ def table(runs: Sequence[Any]) -> str:
             )
         )  # fmt: skip
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(f"{word:<{width}}" if i < 4 else f"{word:>{width}}" for i, (word, width) in enumerate(zip(line, widths, strict=True))).rstrip()
-        for line in lines
-    )  # fmt: skip
+    texts = []
+    for line in lines:
+        pairs = enumerate(zip(line, widths, strict=True))
+        aligned = [word.ljust(w) if i < WORDS else word.rjust(w) for i, (word, w) in pairs]
+        texts.append("  ".join(aligned).rstrip())
+    return "\n".join(texts)

@@ -1,7 +1,7 @@
 """How does Ctrl-C end a run so that it can go on?
 
-The first one makes a file for which the program looks every round: it saves a round and ends after it. The second one is
-Python's own.
+The first one makes a file for which the program looks every round: it saves a round and ends after it. The second one
+is Python's own.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 Row = dict[str, float]
 
@@ -20,7 +20,7 @@ Row = dict[str, float]
 class JournalFile:
     """Writes rows as they come. `rows` are those that are known already.
 
-    >>> import tempfile
+    >>> import tempfile; from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = JournalFile(Path(folder) / "journal.csv", [])
     ...     file.add([{"global_step": 8}])

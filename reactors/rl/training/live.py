@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
 from reactors.errors import ArgumentError
 from reactors.rl.training.journal_file import Tail
@@ -82,7 +82,7 @@ class Lines:
         self._shown: Row = {}
         self._row: Row = {}
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -114,7 +114,7 @@ class LiveTable:
             console=Console(file=out or sys.stderr), auto_refresh=False, redirect_stdout=False, redirect_stderr=False
         )
 
-    def __enter__(self) -> LiveTable:
+    def __enter__(self) -> Self:
         self._live.start()
         return self
 

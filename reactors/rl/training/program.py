@@ -23,7 +23,6 @@ from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
 from reactors.rl.training.journal import Journal
 from reactors.rl.training.learner import ReplayLearner, RolloutLearner
-from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.rl.training.checkpoint import Saving
     from reactors.rl.training.checkpoint_files import Saved
+    from reactors.rl.training.stateful import Stateful
 
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
@@ -65,8 +65,8 @@ class Training(rx.Reactor):
     ) -> None:
         if algorithm.num_envs % actors:
             raise ArgumentError(
-                f"{algorithm.num_envs} environments for {actors} actors; let num_envs of {algorithm.name} be a multiple "
-                "of actors"
+                f"{algorithm.num_envs} environments for {actors} actors; let num_envs of {algorithm.name} be a "
+                "multiple of actors"
             )
         spaces = observation_space, action_space
         per_actor = algorithm.num_envs // actors

@@ -1,7 +1,7 @@
 """What is left of a run, and how does one come back to it?
 
-A folder: `config.json` (all that was said), `journal.csv` (row by row while it runs), `graph.svg`, `checkpoints/`, and at
-the end `weights.safetensors`, `curve.png` and `result.json`.
+A folder: `config.json` (all that was said), `journal.csv` (row by row while it runs), `graph.svg`, `checkpoints/`, and
+at the end `weights.safetensors`, `curve.png` and `result.json`.
 """
 
 from __future__ import annotations
@@ -37,19 +37,17 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    @classmethod
-    def begin(cls, path: Path, config: Mapping[str, Any], *, again: bool) -> RunFolder:
+    def begin(self, config: Mapping[str, Any], *, again: bool) -> None:
         """Make it, or go on in it."""
-        folder = cls(path)
-        if folder.config_file.exists() and not again:
+        path = self.path
+        if self.config_file.exists() and not again:
             raise RunFolderError(f"{path} is the folder of a run already; go on with resume, or give another folder")
         try:
             path.mkdir(parents=True, exist_ok=True)
-            folder.stop.unlink(missing_ok=True)
-            write_json(folder.config_file, config)
+            self.stop.unlink(missing_ok=True)
+            write_json(self.config_file, config)
         except OSError as error:
             raise RunFolderError(f"{path} cannot be the folder of a run: {error.strerror}") from error
-        return folder
 
     @property
     def config_file(self) -> Path:
@@ -107,8 +105,8 @@ class RunFolder:
             made = with_settings(algorithm_named(config["algorithm"]), config["hyperparameters"], str(self.config_file))
         except (ArgumentError, KeyError) as error:
             raise RunFolderError(
-                f"{self.path}: its algorithm cannot be made from config.json ({error}); one of your own has to be given "
-                "in Python, as it was to rl.train"
+                f"{self.path}: its algorithm cannot be made from config.json ({error}); one of your own has to be "
+                "given in Python, as it was to rl.train"
             ) from error
         return replace(made, total_steps=config["total_steps"]) if hasattr(made, "total_steps") else made  # type: ignore[call-arg]
 

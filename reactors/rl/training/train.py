@@ -101,27 +101,26 @@ def train(
     backend. `actors` share the algorithm's environments. `stop_at` ends the run when the mean return of the last twenty
     episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
 
-    `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds and
-    after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a checkpoint,
-    or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no interruption;
-    algorithm, environment, actors, mode, lag and seed have to be the same, `total_steps` may be larger. `tensorboard` is
-    True, or a writer with `add_scalar`. `video` films the final policy. `watch` has functions that get new rows of the
-    journal here, not on a worker.
+    `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
+    and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
+    checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
+    interruption; algorithm, environment, actors, mode, lag and seed have to be the same, `total_steps` may be larger.
+    `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy. `watch` has functions that get
+    new rows of the journal here, not on a worker.
 
-    Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause is
-    a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
+    Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
+    is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
 
     >>> from reactors import rl
     >>> done = rl.train(rl.PPO(num_envs=4, horizon=16, epochs=2), "CartPole-v1", total_steps=256)
     >>> done.journal[-1]["global_step"], done.weights.shape
     (256, (4610,))
     """
-    if mode not in {"sync", "pipelined", "free"}:
-        raise ArgumentError(f'mode of rl.train is {mode!r}; write "sync", "pipelined" or "free"')
     lag = _checked_lag(mode, lag)
-    numbers = {"total_steps": total_steps, "actors": actors, "eval_every": eval_every, "eval_episodes": eval_episodes,
-               "checkpoint_every": checkpoint_every}  # fmt: skip
-    _check_numbers(numbers)
+    _check_numbers(
+        total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
+        checkpoint_every=checkpoint_every,
+    )  # fmt: skip
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
@@ -130,22 +129,16 @@ def train(
         check_video(make)
     if any(field.name == "total_steps" for field in fields(algorithm)):
         algorithm = replace(algorithm, total_steps=total_steps)  # type: ignore[call-arg]
-    steps = algorithm.horizon * algorithm.num_envs
-    rounds = max(1, total_steps // steps)
+    rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
     actors = min(actors, algorithm.num_envs)
-    saved = None if resume is None else load(Path(resume))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
         **described(env, env_kwargs or {}), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
         "lag": lag, "seed": seed,
     }  # fmt: skip
-    if saved is not None:
-        compare(saved, {**program, "graph": saved.meta["program"].get("graph")})
-        out = folder_of(saved.path) if out is None else out
-        if saved.next_round >= rounds:
-            raise ArgumentError(
-                f"{saved.path} is after {saved.meta['global_step']:,} steps already; give more total_steps"
-            )
+    saved = None if resume is None else _saved(Path(resume), program, rounds)
+    if saved is not None and out is None:
+        out = folder_of(saved.path)
     if out is None and (checkpoint_every is not None or video):
         raise ArgumentError("rl.train is to leave files (checkpoint_every, video), but is given no folder; say out=")
     config = {
@@ -154,30 +147,18 @@ def train(
         "checkpoint_every": checkpoint_every, "versions": versions(),
     }  # fmt: skip
     with ExitStack() as stack:
-        listeners = list(watch)
-        if tensorboard is not None and tensorboard is not False:
-            writer = tensorboard
-            if tensorboard is True:
-                if out is None:
-                    raise ArgumentError("tensorboard=True of rl.train takes a folder; say out=")
-                writer = summary_writer(Path(out) / "tensorboard")
-                stack.callback(writer.close)
-            listeners.append(scalars(writer))
-        folder = None if out is None else RunFolder.begin(Path(out), config, again=saved is not None)
-        if folder is None and listeners and journal is None:
+        listeners = [*watch, *_writers(tensorboard, out, stack)]
+        folder = None if out is None else RunFolder(Path(out))
+        saving = None
+        if folder is not None:
+            journal, saving = folder.journal_file, Saving(folder.checkpoints, folder.stop, checkpoint_every, rounds)
+        elif listeners and journal is None:
             journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
-        journal = journal if folder is None else folder.journal_file
-        saving = None if folder is None else Saving(folder.checkpoints, folder.stop, checkpoint_every, rounds)
         training = Training(
             algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, device=device,
             eval_every=eval_every, eval_episodes=eval_episodes, stop_at=stop_at, journal=journal, tell=tell,
             saving=saving, saved=saved,
         )  # fmt: skip
-        where = partial(_worker, placement(training, workers, mode))
-        seen = _begin_journal(journal, saved)
-        watcher = None
-        if journal is not None and listeners:
-            watcher = Watch(journal, listeners, seen=seen)
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", rx.ReactorWarning)
         graph = rx.Graph(training)
@@ -186,47 +167,85 @@ def train(
             if saved is not None:
                 compare(saved, saving.meta["program"])
         if folder is not None:
-            folder.draw(graph, workers, where)
-        interruption = stack.enter_context(Interruption(None if folder is None else folder.stop))
-        began = time.perf_counter()
+            folder.begin(config, again=saved is not None)
+        seen = _begin_journal(journal, saved)
+        watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
         report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(saved)}
-        weights = None
-        try:
-            result = rx.run(
-                graph, workers=workers, backend=backend, fast=True, seed=seed,  # type: ignore[arg-type]
-                timeout=(rounds - 1) * 1000 + (STOP if saving is not None else 0), keepalive=False, placement=where,
-                progress=watcher,
-            )  # fmt: skip
-            weights = training.learner.learning.weights()
-            rows = training.journal.rows
-            report |= {
-                "state": "interrupted" if interruption.asked else "finished", "digest": result.digest,
-                "weights": fingerprint(weights), "steps": rows[-1]["global_step"] if rows else 0,
-                "seconds": rows[-1]["seconds"] if rows else 0.0, "wall_time": time.perf_counter() - began,
-                "episodes": training.journal.count, "final_tag": [*result.final_tag],
-                "return": next((row["charts/episodic_return"] for row in reversed(rows) if "charts/episodic_return" in row), None),
-                "evaluation": next((row["eval/mean_return"] for row in reversed(rows) if "eval/mean_return" in row), None),
-            }  # fmt: skip
-        except BaseException as error:
-            report["error"] = f"{type(error).__name__}: {error}"
-            last = None if folder is None else latest(folder.checkpoints)
-            if last is not None:
-                error.add_note(f"the last checkpoint is {last}: resume goes on from there")
-            raise
-        finally:
-            if watcher is not None:
-                watcher.close()
-            if folder is not None:
-                folder.finish(report, weights)
-        policy = algorithm.policy(*spaces)
-        policy.load(weights)
-        if interruption.asked:
-            raise KeyboardInterrupt
-        if video and folder is not None:
-            film(policy, make, folder.path / "videos", 1, seed)
-    return Trained(
-        algorithm, policy, weights, rows, result, make, spaces, None if folder is None else folder.path, report["notes"]
-    )
+        weights, result = _run(
+            training, graph, folder, watcher, report, workers=workers, backend=backend, fast=True, seed=seed,
+            timeout=(rounds - 1) * 1000 + (STOP if saving is not None else 0), keepalive=False,
+            placement=partial(_worker, placement(training, workers, mode)),
+        )  # fmt: skip
+    policy = algorithm.policy(*spaces)
+    policy.load(weights)
+    if video and folder is not None:
+        film(policy, make, folder.path / "videos", 1, seed)
+    place = None if folder is None else folder.path
+    return Trained(algorithm, policy, weights, training.journal.rows, result, make, spaces, place, report["notes"])
+
+
+def _run(
+    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: Watch | None, report: dict[str, Any],
+    **options: Any,
+) -> tuple[NDArray[np.float32], rx.Result]:  # fmt: skip
+    """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`."""
+    weights = None
+    began = time.perf_counter()
+    if folder is not None:
+        folder.draw(graph, options["workers"], options["placement"])
+    try:
+        with Interruption(None if folder is None else folder.stop) as interruption:
+            result = rx.run(graph, progress=watcher, **options)
+        weights = training.learner.learning.weights()
+        rows = training.journal.rows
+        report |= {
+            "state": "interrupted" if interruption.asked else "finished", "digest": result.digest,
+            "weights": fingerprint(weights), "steps": rows[-1]["global_step"] if rows else 0,
+            "seconds": rows[-1]["seconds"] if rows else 0.0, "wall_time": time.perf_counter() - began,
+            "episodes": training.journal.count, "final_tag": [*result.final_tag],
+            "return": _last(rows, "charts/episodic_return"), "evaluation": _last(rows, "eval/mean_return"),
+        }  # fmt: skip
+    except BaseException as error:
+        report["error"] = f"{type(error).__name__}: {error}"
+        last = None if folder is None else latest(folder.checkpoints)
+        if last is not None:
+            error.add_note(f"the last checkpoint is {last}: resume goes on from there")
+        raise
+    finally:
+        if watcher is not None:
+            watcher.close()
+        if folder is not None:
+            folder.finish(report, weights)
+    if interruption.asked:
+        raise KeyboardInterrupt
+    return weights, result
+
+
+def _saved(path: Path, program: Mapping[str, Any], rounds: int) -> Saved:
+    """The checkpoint to go on from."""
+    saved = load(path)
+    compare(saved, {**program, "graph": saved.meta["program"].get("graph")})  # that comes when there is one
+    if saved.next_round >= rounds:
+        raise ArgumentError(f"{saved.path} is after {saved.meta['global_step']:,} steps already; give more total_steps")
+    return saved
+
+
+def _writers(
+    tensorboard: Any, out: str | Path | None, stack: ExitStack
+) -> list[Callable[[Sequence[dict[str, float]]], None]]:
+    if tensorboard is None or tensorboard is False:
+        return []
+    if tensorboard is not True:
+        return [scalars(tensorboard)]
+    if out is None:
+        raise ArgumentError("tensorboard=True of rl.train takes a folder; say out=")
+    writer = summary_writer(Path(out) / "tensorboard")
+    stack.callback(writer.close)
+    return [scalars(writer)]
+
+
+def _last(rows: Sequence[Mapping[str, float]], name: str) -> float | None:
+    return next((row[name] for row in reversed(rows) if name in row), None)
 
 
 def _begin_journal(journal: Path | None, saved: Saved | None) -> int:
@@ -266,7 +285,7 @@ def _worker(where: Mapping[str, int], path: str) -> int:
     return where.get(path, 0)
 
 
-def _check_numbers(numbers: Mapping[str, Any]) -> None:
+def _check_numbers(**numbers: Any) -> None:
     for name, value in numbers.items():
         if value is None and name.endswith("every"):
             continue
@@ -280,7 +299,7 @@ def _check(algorithm: Algorithm, device: str) -> None:
 
     name = algorithm.name
     for key in ("num_envs", "horizon", "batch_size", "capacity", "n_step", "epochs"):
-        value = getattr(algorithm, key, 1)
+        value: Any = getattr(algorithm, key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ArgumentError(f"{key} of {name} is {value!r}; write a whole number, 1 or more")
     batch, capacity = getattr(algorithm, "batch_size", 0), getattr(algorithm, "capacity", None)
@@ -301,7 +320,9 @@ def _check(algorithm: Algorithm, device: str) -> None:
         raise ArgumentError(f'device of rl.train is {device!r}, but torch finds no CUDA here; write device="cpu"')
 
 
-def _checked_lag(mode: str, lag: int | None) -> int:
+def _checked_lag(mode: str, lag: Any) -> int:
+    if mode not in {"sync", "pipelined", "free"}:
+        raise ArgumentError(f'mode of rl.train is {mode!r}; write "sync", "pipelined" or "free"')
     if lag is None:
         return 2 if mode == "pipelined" else 1
     if isinstance(lag, bool) or not isinstance(lag, int) or lag < 1:
