@@ -1,4 +1,4 @@
-"""The command `reactors`: run a program, draw it, look at the machine.
+"""The command `reactors`: run a program, draw it, look at the machine; train, and what comes after it.
 
 Exit status: 0, or 1 when something went wrong, 2 for a command that makes no sense, 130 after Ctrl-C.
 """
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactors import doctor as diagnosis
+from reactors.cli_training import COMMANDS
 from reactors.draw import RENDERED, WRITTEN, Options, dot, draw
 from reactors.errors import DurationError
 from reactors.graph import Graph
@@ -224,6 +225,10 @@ def doctor_command(as_json: bool) -> None:
         click.echo(diagnosis.table(findings))
     if any(finding.verdict == "bad" for finding in findings):
         sys.exit(1)
+
+
+for command in COMMANDS:
+    main.add_command(command)
 
 
 def _made(values: dict[str, Any]) -> Reactor:

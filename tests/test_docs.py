@@ -14,7 +14,10 @@ def snippets(page: str) -> str:
     return "\n\n".join(re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL))
 
 
-@pytest.mark.parametrize("page", ["model.md", "tutorial.md", "generated.md", "environments.md", "replay.md"])
+PAGES = ("model.md", "tutorial.md", "generated.md", "environments.md", "replay.md", "training.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_snippets_of_a_page_run_one_after_another(page: str, tmp_path: Path) -> None:
     script = tmp_path / "page.py"
     script.write_text(snippets(page))

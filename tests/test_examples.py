@@ -208,6 +208,12 @@ def test_vector_env_trains_the_same_on_any_number_of_workers(call: Callable[...,
     assert line(alone, "mean return") == line(together, "mean return")
 
 
+def test_train_cartpole_goes_on_with_the_same_weights(call: Callable[..., str], tmp_path: Path) -> None:
+    output = call("train_cartpole", "--out", str(tmp_path / "runs"))
+    assert "resumed at 5,120 with 2 workers: the same weights, bit for bit" in output
+    assert (tmp_path / "runs" / "again" / "curve.png").read_bytes().startswith(PNG)
+
+
 # ---- many agents ----
 
 

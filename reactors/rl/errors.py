@@ -43,3 +43,15 @@ def _made_again(
     except Exception:  # noqa: BLE001 - likewise, where a module is missing here; a note has the whole traceback
         error.__cause__ = None
     return error
+
+
+class NotFiniteError(ReactorError, ArithmeticError):
+    """A number in training that is none: an observation, reward, loss or weight, and the step at which it came."""
+
+
+class CheckpointError(ReactorError):
+    """A checkpoint that cannot be written, or that is damaged or not of this training: what is wrong with it."""
+
+
+class RunFolderError(ReactorError):
+    """A folder that is none of a run, or of another one."""

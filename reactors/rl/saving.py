@@ -82,7 +82,9 @@ def rng_state(rng: np.random.Generator) -> dict[str, Any]:
     return state
 
 
-def _with_state(state: dict[str, Any]) -> np.random.Generator:
+def rng_with_state(state: dict[str, Any]) -> np.random.Generator:
+    """The generator whose state `rng_state` gave."""
+
     def lively(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
@@ -107,7 +109,7 @@ def restore(buffer: ReplayBuffer, state: Mapping[str, Any]) -> None:
                 f"{name!r} of the state is {found}, but {buffer!r} has {array.dtype}{list(array.shape)} there: it is "
                 "the state of a buffer of other fields, sizes or options"
             )
-    rng = _with_state(state["rng"])
+    rng = rng_with_state(state["rng"])
     for name, array in into.items():
         array[...] = state[name]
     buffer.rng = rng
@@ -186,7 +188,7 @@ def load(cls: type[B], path: str | Path) -> B:
             for name, dtype, shape, stacked in described["fields"]
         )
         config = Config(**{**described, "fields": fields})
-        rng, sums = _with_state(json.loads(metadata["rng"])), json.loads(metadata["crc32"])
+        rng, sums = rng_with_state(json.loads(metadata["rng"])), json.loads(metadata["crc32"])
         beta = json.loads(metadata["beta"])
         spans = {name: entry["data_offsets"] for name, entry in entries.items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -46,6 +46,13 @@ class Policy(ABC):
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
         """The actions that it thinks best."""
 
+    def state_dict(self) -> dict[str, Any]:
+        """What it has to continue from beside its weights, such as noise that goes on from step to step."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - most policies have nothing else
+        """Continue from there."""
+
 
 class Learning(ABC):
     """Networks, optimizers, and what one batch does to them."""

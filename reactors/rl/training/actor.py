@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.algorithm import INITIALISING
+from reactors.rl.errors import NotFiniteError
 from reactors.rl.simulation import Simulation, seed_of
+from reactors.rl.training.simulated import restore_simulation, simulation_state
+from reactors.rl.training.stateful import Stateful
 from reactors.rl.transition import transition_dtype
 
 if TYPE_CHECKING:
@@ -26,57 +29,80 @@ def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], ac
     return np.dtype([*fields, *algorithm.remembered(action_space).items()], align=True)
 
 
-class Actor(rx.Reactor):
-    """Plays a round in its environments, numbered from `first`: every microsecond of logical time is a round.
+class Actor(Stateful):
+    """Plays a round in its environments, numbered from `first_env`: every microsecond of logical time is a round.
 
     `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever
-    their age.
+    their age. `figures` has the seconds that the round took, and the age of the weights in rounds. Raises
+    `NotFiniteError` for observations and rewards that are not finite.
     """
 
-    rounds = rx.Timer(0, "1 us")
+    rounds = rx.Timer("first", "1 us")
     weights = rx.Input(shape="size", dtype=np.float32)
     episodes = rx.Output(tuple)
+    figures = rx.Output(tuple)
 
     def __init__(
         self,
         algorithm: Algorithm,
         makers: Sequence[Callable[[], Any]],
-        first: int,
+        first_env: int,
         observation_space: gym.Space[Any],
         action_space: gym.Space[Any],
         weights: Any,
         steps: int,
+        lag: int,
     ) -> None:
-        self.algorithm, self.makers, self.first = algorithm, makers, first
+        self.algorithm, self.makers, self.first_env = algorithm, makers, first_env
         self.observation_space, self.action_space = observation_space, action_space
         self.horizon, self.num_envs = algorithm.horizon, len(makers)
         self.latest, self.size = weights, len(weights)
         self.steps = steps  # of all actors in a round
+        self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
+        self.policy = algorithm.policy(observation_space, action_space)  # here: torch may draw numbers for it
+        self.checked = [
+            name
+            for name in ("next_obs", "reward")
+            if experience_dtype(algorithm, observation_space, action_space)[name].base.kind == "f"
+        ]
         dtype = experience_dtype(algorithm, observation_space, action_space)
         self.segment = rx.Output(shape=(self.horizon, self.num_envs), dtype=dtype)
         self.add_reaction(rx.startup, self.open)
         self.add_reaction(self.weights, self.load)
-        self.add_reaction(self.rounds, self.play, effects=(self.segment, self.episodes))
+        self.add_reaction(self.rounds, self.play, effects=(self.segment, self.episodes, self.figures))
         self.add_reaction(rx.shutdown, self.close)
 
     def open(self) -> None:
         """Make the environments."""
-        seeds = [seed_of(self._run_seed or 0, self.first + i) for i in range(self.num_envs)]
+        seeds = [seed_of(self._run_seed or 0, self.first_env + i) for i in range(self.num_envs)]
         self.simulation = Simulation(
             self.makers, self.observation_space, self.action_space, seeds, path=self.path
         )  # fmt: skip
         self.simulation.reset_all()
-        with INITIALISING:
-            self.policy = self.algorithm.policy(self.observation_space, self.action_space)
-        self.policy.load(self.latest)
         self.rewards = np.zeros(self.num_envs)
+        restored = self.taken()
+        if restored is not None:
+            restore_simulation(self.simulation, restored["simulation"])
+            self.rng.bit_generator.state = restored["rng"].bit_generator.state
+            self.policy.load_state_dict(restored["policy"])
+            self.latest, self.loaded = restored["weights"], restored["loaded"]
+        self.policy.load(self.latest)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Environments, random numbers, weights and what else the policy has."""
+        return {
+            "simulation": simulation_state(self.simulation), "rng": self.rng, "policy": self.policy.state_dict(),
+            "weights": self.latest, "loaded": self.loaded,
+        }  # fmt: skip
 
     def load(self) -> None:
         """Newer weights."""
-        self.policy.load(self.weights.value)
+        self.latest, self.loaded = self.weights.value.copy(), self.tag.time // 1000
+        self.policy.load(self.latest)
 
     def play(self) -> None:
         """A round."""
+        began = time.perf_counter()
         rows, sim, policy, rng = self.segment.loan(), self.simulation, self.policy, self.rng
         obs, actions, rewards, following = rows["obs"], rows["action"], rows["reward"], rows["next_obs"]
         terminated, truncated = rows["terminated"], rows["truncated"]
@@ -90,9 +116,24 @@ class Actor(rx.Reactor):
             sim.advance(actions[t], following[t], self.rewards, terminated[t], truncated[t])
             rewards[t] = self.rewards
             episodes += sim.episodes
+        for name in self.checked:
+            if not np.isfinite(rows[name]).all():
+                self.refuse(name, rows)
         self.segment.set(rows)
         if episodes:
             self.episodes.set(tuple(episodes))
+        self.figures.set((time.perf_counter() - began, self.tag.time // 1000 - self.loaded + self.late))
+
+    def refuse(self, name: str, rows: Any) -> None:
+        """Say where a number is that is none."""
+        t, i, *_ = np.argwhere(~np.isfinite(rows[name]))[0]
+        what = "observation" if name == "next_obs" else "reward"
+        step = self.tag.time // 1000 * self.horizon + int(t)
+        raise NotFiniteError(
+            f"{self.path}: the {what} of environment {self.first_env + i} (seed {self.simulation.seeds[i]}) is "
+            f"{rows[name][t, i]} at its step {step}, after the action {rows['action'][t, i]}; mend the environment, or "
+            "keep its actions in bounds"
+        )
 
     def close(self) -> None:
         """Close the environments."""

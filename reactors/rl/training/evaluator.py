@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.simulation import Simulation, seed_of
 
 if TYPE_CHECKING:
@@ -59,17 +58,17 @@ class Evaluator(rx.Reactor):
     ) -> None:
         self.algorithm, self.maker, self.size, self.every, self.episodes = algorithm, maker, size, every, episodes
         self.spaces = observation_space, action_space
+        self.policy = algorithm.policy(*self.spaces)  # here: torch may draw numbers for it
+        self.first = 0  # rounds before it were evaluated already
 
     @rx.reaction(weights, effects=evaluation)
     def evaluate(self) -> None:
         """Now and then."""
         number = self.tag.time // 1000
-        if number % self.every:
+        if number % self.every or self.tag.time < self.first:
             return
-        with INITIALISING:
-            policy = self.algorithm.policy(*self.spaces)
-        policy.load(self.weights.value)
-        returns = play(policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, number))
+        self.policy.load(self.weights.value)
+        returns = play(self.policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, number))
         self.evaluation.set(
             {
                 "eval/mean_return": float(np.mean(returns)),

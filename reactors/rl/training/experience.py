@@ -10,6 +10,7 @@ import reactors as rx
 from reactors.rl.replay import batch_dtype
 from reactors.rl.replay_buffer import ReplayBuffer
 from reactors.rl.training.actor import experience_dtype
+from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.off_policy import OffPolicy
 
 
-class Experience(rx.Reactor):
+class Experience(Stateful):
     """Keeps what actors send, and once a round draws as many batches as the ratio of updates to steps asks for.
 
     The ratio is kept exactly, over all rounds in which there is enough experience (PAL's throttle). What the learner
@@ -51,6 +52,14 @@ class Experience(rx.Reactor):
     def begin(self) -> None:
         """Draw as the seed of the run says."""
         self.buffer.rng = np.random.default_rng(self.seed)
+        restored = self.taken()
+        if restored is not None:
+            self.buffer.load_state_dict(restored["buffer"])
+            self.added = restored["added"]
+
+    def state_dict(self) -> dict[str, Any]:
+        """The buffer; after a round, no priorities are on their way."""
+        return {"buffer": self.buffer.state_dict(), "added": self.added}
 
     def answer(self) -> None:
         """New priorities for the batches of a round."""

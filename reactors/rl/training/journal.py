@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import statistics
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import reactors as rx
+from reactors.rl.training.journal_file import JournalFile
+from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,16 +20,19 @@ if TYPE_CHECKING:
     from reactors.rl.episode import Episode
 
 
-class Journal(rx.Reactor):
+class Journal(Stateful):
     """Collects episodes of all actors, the learner's figures, and evaluations, under CleanRL's names.
 
     `rows` has one dict for each round in which something was told: `global_step`, `seconds` since the start, and what
-    there is. Each is also given to `tell`, and written to the CSV file at the end.
+    there is. Each is also given to `tell`, and appended to the CSV file. `enough` is told when the mean return of the
+    last twenty episodes is `stop_at`.
     """
 
     episodes = rx.Input(tuple, width="actors")
+    times = rx.Input(tuple, width="actors")
     figures = rx.Input(dict)
     evaluation = rx.Input(dict)
+    enough = rx.Output(bool)
 
     def __init__(
         self,
@@ -34,7 +40,7 @@ class Journal(rx.Reactor):
         steps: int,
         *,
         stop_at: float | None,
-        lag: int,
+        stop_after: str,
         file: Path | None,
         tell: Callable[[dict[str, float]], None] | None,
     ) -> None:
@@ -43,14 +49,34 @@ class Journal(rx.Reactor):
         self.returns: deque[float] = deque(maxlen=20)
         self.lengths: deque[float] = deque(maxlen=20)
         self.count = 0
-        self.add_reaction((self.episodes, self.figures, self.evaluation), self.note)
+        self.began = 0.0
+        self.table: JournalFile | None = None
+        told = (self.episodes, self.figures, self.evaluation)
+        self.add_reaction(told, self.note, uses=self.times)
         if stop_at is not None:  # that much later, lest everybody waits for this word
-            self.add_reaction(self.episodes, self.stop, effects=rx.stop.after(f"{lag} us"))
+            self.add_reaction(self.episodes, self.stop, effects=(self.enough, rx.stop.after(stop_after)))
+        self.add_reaction(rx.shutdown, self.close)  # the last of all: the last round is at the same tag
 
     @rx.reaction(rx.startup)
     def begin(self) -> None:
         """The clock starts."""
         self.began = time.perf_counter()
+        restored = self.taken()
+        if restored is not None:
+            self.rows = rows_of(restored)
+            self.returns, self.lengths, self.count = restored["returns"], restored["lengths"], restored["count"]
+            self.began -= restored["seconds"]
+        self.table = None if self.file is None else JournalFile(self.file, self.rows)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Rows as a table, with what is there of it; the windows; the clock."""
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        values = np.array([[row.get(name, 0.0) for name in names] for row in self.rows], np.float64)
+        there = np.array([[name in row for name in names] for row in self.rows], np.bool_)
+        return {
+            "names": names, "values": values, "there": there, "returns": self.returns, "lengths": self.lengths,
+            "count": self.count, "seconds": time.perf_counter() - self.began,
+        }  # fmt: skip
 
     def note(self) -> None:
         """One round."""
@@ -68,22 +94,32 @@ class Journal(rx.Reactor):
         for port in (self.figures, self.evaluation):
             if port.value is not None:
                 row.update(port.value)
+        seconds, ages = zip(*(self.times[i].value for i in self.times.present), strict=True)
+        row["time/play"], row["charts/weight_age"] = max(seconds), statistics.fmean(ages)
         self.rows.append(row)
+        if self.table is not None:
+            self.table.add(self.rows)
         if self.tell is not None:
             self.tell(row)
 
     def stop(self) -> None:
         """Good enough."""
         if self.stop_at is not None and len(self.returns) == 20 and statistics.fmean(self.returns) >= self.stop_at:
+            self.enough.set(True)
             self.request_stop()
 
-    @rx.reaction(rx.shutdown)
-    def write(self) -> None:
-        """The table, as a file."""
-        if self.file is None or not self.rows:
-            return
-        names = dict.fromkeys(name for row in self.rows for name in row)
-        with self.file.open("w", newline="") as out:
-            writer = csv.DictWriter(out, list(names), restval="")
-            writer.writeheader()
-            writer.writerows(self.rows)
+    def close(self) -> None:
+        """Close the file."""
+        table, self.table = self.table, None
+        if table is not None:
+            table.close()
+
+
+def rows_of(state: dict[str, Any]) -> list[dict[str, float]]:
+    """The rows of a journal's state."""
+    rows = []
+    for values, there in zip(state["values"].tolist(), state["there"].tolist(), strict=True):
+        row = {name: value for name, value, is_there in zip(state["names"], values, there, strict=True) if is_there}
+        row["global_step"] = int(row["global_step"])
+        rows.append(row)
+    return rows

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.training.actor import Actor
+from reactors.rl.training.checkpoint import STOP, Checkpoint
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
 from reactors.rl.training.journal import Journal
@@ -28,12 +29,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.training.checkpoint import Saving
+    from reactors.rl.training.checkpoint_files import Saved
+    from reactors.rl.training.stateful import Stateful
 
+FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
 
 
 class Training(rx.Reactor):
-    """An algorithm, trained by `actors` in environments that `maker` makes."""
+    """An algorithm, trained by `actors` in environments that `maker` makes.
+
+    With `saving` there are checkpoints, and with `saved` it goes on from one.
+    """
 
     def __init__(
         self,
@@ -52,6 +60,8 @@ class Training(rx.Reactor):
         stop_at: float | None = None,
         journal: Path | None = None,
         tell: Callable[[dict[str, float]], None] | None = None,
+        saving: Saving | None = None,
+        saved: Saved | None = None,
     ) -> None:
         if algorithm.num_envs % actors:
             raise ArgumentError(
@@ -63,10 +73,11 @@ class Training(rx.Reactor):
         initial = algorithm.learning(*spaces, seed, device).weights()
         steps = algorithm.horizon * algorithm.num_envs
         self.actors = rx.bank(
-            actors, Actor, algorithm, [maker] * per_actor, lambda i: i * per_actor, *spaces, initial, steps
+            actors, Actor, algorithm, [maker] * per_actor, lambda i: i * per_actor, *spaces, initial, steps, lag
         )
-        self.journal = Journal(actors, steps, stop_at=stop_at, lag=lag, file=journal, tell=tell)
-        told = algorithm, *spaces, seed, len(initial), device
+        stop_after = f"{lag} us" if saving is None else f"{lag * 1000 + STOP} ns"
+        self.journal = Journal(actors, steps, stop_at=stop_at, stop_after=stop_after, file=journal, tell=tell)
+        told = algorithm, *spaces, seed, len(initial), device, lag, steps
         self.learner: RolloutLearner | ReplayLearner
         if algorithm.on_policy:
             self.learner = RolloutLearner(*told, actors=actors, num_envs=per_actor)
@@ -83,6 +94,7 @@ class Training(rx.Reactor):
         else:
             rx.connect(self.learner.weights, self.actors.weights, after=f"{lag} us", broadcast=True)
         rx.connect(self.actors.episodes, self.journal.episodes)
+        rx.connect(self.actors.figures, self.journal.times)
         rx.connect(self.learner.figures, self.journal.figures)
         if eval_every is not None:
             self.evaluator = Evaluator(
@@ -90,6 +102,30 @@ class Training(rx.Reactor):
             )
             rx.connect(self.learner.weights, self.evaluator.weights)
             rx.connect(self.evaluator.evaluation, self.journal.evaluation)
+        if saved is not None:
+            self._go_on(saved)
+        if saving is not None:
+            self._save(saving, lag if mode != "free" else max(lag, FREE_SLACK), steps)
+
+    def _stateful(self) -> dict[str, Stateful]:
+        found: dict[str, Stateful] = {f"actors[{i}]": actor for i, actor in enumerate(self.actors)}
+        found |= {"learner": self.learner, "journal": self.journal}
+        return found | ({"experience": self.experience} if hasattr(self, "experience") else {})
+
+    def _go_on(self, saved: Saved) -> None:
+        first = saved.next_round * 1000
+        for name, reactor in self._stateful().items():
+            reactor.restored, reactor.first = saved.states[name], first
+        if hasattr(self, "evaluator"):
+            self.evaluator.first = first
+
+    def _save(self, saving: Saving, slack: int, steps: int) -> None:
+        reactors = self._stateful()
+        self.checkpoint = Checkpoint([*reactors], saving, slack=slack, steps=steps, first=self.journal.first)
+        rx.connect([reactor.state for reactor in reactors.values()], self.checkpoint.states)
+        everybody = [reactor.save for reactor in reactors.values()]
+        rx.connect(self.checkpoint.save, everybody, after=f"{slack} us", broadcast=True)
+        rx.connect(self.journal.enough, self.checkpoint.enough)
 
 
 def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 import warnings
-from dataclasses import dataclass, fields, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError
+from reactors.record import description
 from reactors.rl.sources import Source, maker, spaces_of
+from reactors.rl.training.checkpoint import STOP, Saving
+from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
 from reactors.rl.training.evaluator import play
+from reactors.rl.training.interruption import Interruption
+from reactors.rl.training.journal import rows_of
+from reactors.rl.training.journal_file import JournalFile
+from reactors.rl.training.live import Watch, scalars, summary_writer
 from reactors.rl.training.program import Mode, Training, placement
+from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
+from reactors.rl.training.settings import hyperparameters
+from reactors.rl.training.watching import check_video, film
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,7 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own result."""
+    """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own result.
+
+    `out` is the run's folder, and `notes` are what is to be known of a run that went on from a checkpoint.
+    """
 
     algorithm: Algorithm
     policy: Policy
@@ -35,6 +52,8 @@ class Trained:
     result: rx.Result
     make: Callable[[], Any]
     spaces: tuple[Any, Any]
+    out: Path | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def digest(self) -> str:
@@ -68,50 +87,242 @@ def train(
     journal: Path | None = None,
     tell: Callable[[dict[str, float]], None] | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    checkpoint_every: int | None = None,
+    resume: str | Path | None = None,
+    tensorboard: Any = None,
+    video: bool = False,
+    watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
 ) -> Trained:
     """Train `algorithm` for `total_steps` environment steps in `env`, an id, a spec or a function.
 
     `mode` is how actors and learner go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is
     said), or "free". In the first two, the final weights are the same bit for bit for a seed, whatever the workers and
     backend. `actors` share the algorithm's environments. `stop_at` ends the run when the mean return of the last twenty
-    episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal.
+    episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
+
+    `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
+    and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
+    checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
+    interruption; algorithm, environment, actors, mode, lag and seed have to be the same, `total_steps` may be larger.
+    `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy. `watch` has functions that get
+    new rows of the journal here, not on a worker.
+
+    Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
+    is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
 
     >>> from reactors import rl
     >>> done = rl.train(rl.PPO(num_envs=4, horizon=16, epochs=2), "CartPole-v1", total_steps=256)
     >>> done.journal[-1]["global_step"], done.weights.shape
     (256, (4610,))
     """
-    if mode not in {"sync", "pipelined", "free"}:
-        raise ArgumentError(f'mode of rl.train is {mode!r}; write "sync", "pipelined" or "free"')
     lag = _checked_lag(mode, lag)
+    _check_numbers(
+        total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
+        checkpoint_every=checkpoint_every,
+    )  # fmt: skip
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
+    _check(algorithm, device)
+    if video:
+        check_video(make)
     if any(field.name == "total_steps" for field in fields(algorithm)):
         algorithm = replace(algorithm, total_steps=total_steps)  # type: ignore[call-arg]
-    steps = algorithm.horizon * algorithm.num_envs
-    rounds = max(1, total_steps // steps)
-    training = Training(
-        algorithm, make, *spaces, actors=min(actors, algorithm.num_envs), mode=mode, lag=lag, seed=seed, device=device,
-        eval_every=eval_every, eval_episodes=eval_episodes, stop_at=stop_at, journal=journal, tell=tell,
-    )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rx.ReactorWarning)
-        result = rx.run(
-            training, workers=workers, backend=backend, fast=True, seed=seed, timeout=(rounds - 1) * 1000,  # type: ignore[arg-type]
-            keepalive=False, placement=partial(_worker, placement(training, workers, mode)),
+    rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
+    actors = min(actors, algorithm.num_envs)
+    program = {
+        "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
+        **described(env, env_kwargs or {}), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
+        "lag": lag, "seed": seed,
+    }  # fmt: skip
+    saved = None if resume is None else _saved(Path(resume), program, rounds)
+    if saved is not None and out is None:
+        out = folder_of(saved.path)
+    if out is None and (checkpoint_every is not None or video):
+        raise ArgumentError("rl.train is to leave files (checkpoint_every, video), but is given no folder; say out=")
+    config = {
+        **program, "total_steps": total_steps, "workers": workers, "backend": backend, "device": device,
+        "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
+        "checkpoint_every": checkpoint_every, "versions": versions(),
+    }  # fmt: skip
+    with ExitStack() as stack:
+        listeners = [*watch, *_writers(tensorboard, out, stack)]
+        folder = None if out is None else RunFolder(Path(out))
+        saving = None
+        if folder is not None:
+            journal, saving = folder.journal_file, Saving(folder.checkpoints, folder.stop, checkpoint_every, rounds)
+        elif listeners and journal is None:
+            journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
+        training = Training(
+            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, device=device,
+            eval_every=eval_every, eval_episodes=eval_episodes, stop_at=stop_at, journal=journal, tell=tell,
+            saving=saving, saved=saved,
         )  # fmt: skip
-    weights = training.learner.learning.weights()
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", rx.ReactorWarning)
+        graph = rx.Graph(training)
+        if saving is not None:
+            saving.meta = {"program": {**program, "graph": _hash(graph)}}
+            if saved is not None:
+                compare(saved, saving.meta["program"])
+        if folder is not None:
+            folder.begin(config, again=saved is not None)
+        seen = _begin_journal(journal, saved)
+        watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
+        report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(saved)}
+        weights, result = _run(
+            training, graph, folder, watcher, report, workers=workers, backend=backend, fast=True, seed=seed,
+            timeout=(rounds - 1) * 1000 + (STOP if saving is not None else 0), keepalive=False,
+            placement=partial(_worker, placement(training, workers, mode)),
+        )  # fmt: skip
     policy = algorithm.policy(*spaces)
     policy.load(weights)
-    return Trained(algorithm, policy, weights, training.journal.rows, result, make, spaces)
+    if video and folder is not None:
+        film(policy, make, folder.path / "videos", 1, seed)
+    place = None if folder is None else folder.path
+    return Trained(algorithm, policy, weights, training.journal.rows, result, make, spaces, place, report["notes"])
+
+
+def _run(
+    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: Watch | None, report: dict[str, Any],
+    **options: Any,
+) -> tuple[NDArray[np.float32], rx.Result]:  # fmt: skip
+    """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`."""
+    weights = None
+    began = time.perf_counter()
+    if folder is not None:
+        folder.draw(graph, options["workers"], options["placement"])
+    try:
+        with Interruption(None if folder is None else folder.stop) as interruption:
+            result = rx.run(graph, progress=watcher, **options)
+        weights = training.learner.learning.weights()
+        rows = training.journal.rows
+        report |= {
+            "state": "interrupted" if interruption.asked else "finished", "digest": result.digest,
+            "weights": fingerprint(weights), "steps": rows[-1]["global_step"] if rows else 0,
+            "seconds": rows[-1]["seconds"] if rows else 0.0, "wall_time": time.perf_counter() - began,
+            "episodes": training.journal.count, "final_tag": [*result.final_tag],
+            "return": _last(rows, "charts/episodic_return"), "evaluation": _last(rows, "eval/mean_return"),
+        }  # fmt: skip
+    except BaseException as error:
+        report["error"] = f"{type(error).__name__}: {error}"
+        last = None if folder is None else latest(folder.checkpoints)
+        if last is not None:
+            error.add_note(f"the last checkpoint is {last}: resume goes on from there")
+        raise
+    finally:
+        if watcher is not None:
+            watcher.close()
+        if folder is not None:
+            folder.finish(report, weights)
+    if interruption.asked:
+        raise KeyboardInterrupt
+    return weights, result
+
+
+def _saved(path: Path, program: Mapping[str, Any], rounds: int) -> Saved:
+    """The checkpoint to go on from."""
+    saved = load(path)
+    compare(saved, {**program, "graph": saved.meta["program"].get("graph")})  # that comes when there is one
+    if saved.next_round >= rounds:
+        raise ArgumentError(f"{saved.path} is after {saved.meta['global_step']:,} steps already; give more total_steps")
+    return saved
+
+
+def _writers(
+    tensorboard: Any, out: str | Path | None, stack: ExitStack
+) -> list[Callable[[Sequence[dict[str, float]]], None]]:
+    if tensorboard is None or tensorboard is False:
+        return []
+    if tensorboard is not True:
+        return [scalars(tensorboard)]
+    if out is None:
+        raise ArgumentError("tensorboard=True of rl.train takes a folder; say out=")
+    writer = summary_writer(Path(out) / "tensorboard")
+    stack.callback(writer.close)
+    return [scalars(writer)]
+
+
+def _last(rows: Sequence[Mapping[str, float]], name: str) -> float | None:
+    return next((row[name] for row in reversed(rows) if name in row), None)
+
+
+def _begin_journal(journal: Path | None, saved: Saved | None) -> int:
+    """Leave in the file what was there at the checkpoint; how many rows that are."""
+    rows = [] if saved is None else rows_of(saved.states["journal"])
+    if journal is not None:
+        journal.unlink(missing_ok=True)
+        JournalFile(journal, rows).close()
+    return len(rows)
+
+
+def _notes(saved: Saved | None) -> list[str]:
+    """What is to be known of a run that goes on."""
+    if saved is None:
+        return []
+    then, now = saved.meta["versions"], versions()
+    changed = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
+    notes = [f"{'; '.join(changed)}: the last bits may differ from the uninterrupted run's"] if changed else []
+    return notes + [
+        f"environments of {note.partition(':')[0]} do not tell their state ({note.partition(': ')[2]}): they began new "
+        "episodes where the run goes on"
+        for note in saved.meta["notes"]
+    ]
+
+
+def _hash(graph: rx.Graph) -> str:
+    """What the program is made of, beside what may change from run to run: when it begins, evaluation, the journal."""
+    lines = [
+        line
+        for line in description(graph)
+        if not line.startswith("timer") and "main.evaluator" not in line and "main.journal" not in line
+    ]
+    return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
 def _worker(where: Mapping[str, int], path: str) -> int:
     return where.get(path, 0)
 
 
-def _checked_lag(mode: str, lag: int | None) -> int:
+def _check_numbers(**numbers: Any) -> None:
+    for name, value in numbers.items():
+        if value is None and name.endswith("every"):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ArgumentError(f"{name} of rl.train is {value!r}; write a whole number, 1 or more")
+
+
+def _check(algorithm: Algorithm, device: str) -> None:
+    """Refuse what would fail later."""
+    import torch
+
+    name = algorithm.name
+    for key in ("num_envs", "horizon", "batch_size", "capacity", "n_step", "epochs"):
+        value: Any = getattr(algorithm, key, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ArgumentError(f"{key} of {name} is {value!r}; write a whole number, 1 or more")
+    batch, capacity = getattr(algorithm, "batch_size", 0), getattr(algorithm, "capacity", None)
+    if capacity is not None and batch > capacity:
+        raise ArgumentError(
+            f"batch_size of {name} is {batch}, but its memory keeps {capacity} transitions; let capacity be larger"
+        )
+    if capacity is not None and algorithm.horizon * algorithm.num_envs > capacity:
+        raise ArgumentError(
+            f"a round of {name} has {algorithm.horizon * algorithm.num_envs} transitions, but its memory keeps "
+            f"{capacity}; let capacity be larger"
+        )
+    try:
+        kind = torch.device(device).type
+    except RuntimeError as error:
+        raise ArgumentError(f"device of rl.train is {device!r}: {str(error).splitlines()[0]}") from None
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ArgumentError(f'device of rl.train is {device!r}, but torch finds no CUDA here; write device="cpu"')
+
+
+def _checked_lag(mode: str, lag: Any) -> int:
+    if mode not in {"sync", "pipelined", "free"}:
+        raise ArgumentError(f'mode of rl.train is {mode!r}; write "sync", "pipelined" or "free"')
     if lag is None:
         return 2 if mode == "pipelined" else 1
     given: object = lag

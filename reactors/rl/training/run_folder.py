@@ -1,0 +1,206 @@
+"""What is left of a run, and how does one come back to it?
+
+A folder: `config.json` (all that was said), `journal.csv` (row by row while it runs), `graph.svg`, `checkpoints/`, and
+at the end `weights.safetensors`, `curve.png` and `result.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from functools import cached_property, partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import reactors as rx
+from reactors.errors import ArgumentError, DrawingError
+from reactors.rl.errors import RunFolderError
+from reactors.rl.sources import maker, spaces_of
+from reactors.rl.training import tensors
+from reactors.rl.training.checkpoint_files import FOLDER, latest, load
+from reactors.rl.training.journal_file import Row, read
+from reactors.rl.training.settings import algorithm_named, with_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+
+
+class RunFolder:
+    """The folder of a run. `RunFolderError` if it is none."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def begin(self, config: Mapping[str, Any], *, again: bool) -> None:
+        """Make it, or go on in it."""
+        path = self.path
+        if self.config_file.exists() and not again:
+            raise RunFolderError(f"{path} is the folder of a run already; go on with resume, or give another folder")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self.stop.unlink(missing_ok=True)
+            write_json(self.config_file, config)
+        except OSError as error:
+            raise RunFolderError(f"{path} cannot be the folder of a run: {error.strerror}") from error
+
+    @property
+    def config_file(self) -> Path:
+        """What was said."""
+        return self.path / "config.json"
+
+    @property
+    def journal_file(self) -> Path:
+        """What happened."""
+        return self.path / "journal.csv"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where to go on from."""
+        return self.path / FOLDER
+
+    @property
+    def stop(self) -> Path:
+        """The file that asks a run to end."""
+        return self.path / ".stop"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """All that was said."""
+        found = self._json("config.json")
+        if found is None:
+            fact = "there is no config.json in it" if self.path.is_dir() else "it does not exist"
+            raise RunFolderError(f"{self.path} is no folder of a run: {fact}")
+        return found
+
+    @cached_property
+    def result(self) -> dict[str, Any]:
+        """What came of it; nothing, if it has not ended."""
+        return self._json("result.json") or {}
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The journal."""
+        return read(self.journal_file)
+
+    def _json(self, name: str) -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = json.loads((self.path / name).read_text())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise RunFolderError(f"{self.path / name} cannot be read: {error}") from error
+        return found
+
+    @cached_property
+    def algorithm(self) -> Algorithm:
+        """The algorithm, with its hyperparameters."""
+        config = self.config
+        try:
+            made = with_settings(algorithm_named(config["algorithm"]), config["hyperparameters"], str(self.config_file))
+        except (ArgumentError, KeyError) as error:
+            raise RunFolderError(
+                f"{self.path}: its algorithm cannot be made from config.json ({error}); one of your own has to be "
+                "given in Python, as it was to rl.train"
+            ) from error
+        return replace(made, total_steps=config["total_steps"]) if hasattr(made, "total_steps") else made  # type: ignore[call-arg]
+
+    def maker(self, **kwargs: Any) -> Callable[[], Any]:
+        """What makes its environment; `kwargs` are added to those of the run."""
+        env = self.config["env"]
+        if ":" in env and "(" in env:
+            raise RunFolderError(f"{self.path}: its environment was made by the function {env}; use Python for it")
+        return maker(env, {**self.config["env_kwargs"], **kwargs}, str(self.path))
+
+    @cached_property
+    def spaces(self) -> tuple[Any, Any]:
+        """Of observations and actions."""
+        return spaces_of(self.maker(), str(self.path))
+
+    def policy(self) -> Policy:
+        """The policy with the weights of the end, or of the last checkpoint."""
+        policy = self.algorithm.policy(*self.spaces)
+        file = self.path / "weights.safetensors"
+        if file.exists():
+            try:
+                weights = tensors.read(file)[0]["weights"]
+            except (ValueError, KeyError) as error:
+                raise RunFolderError(f"{file} is damaged: {error}") from error
+        elif latest(self.checkpoints) is not None:
+            weights = load(self.path).states["learner"]["latest"]
+        else:
+            raise RunFolderError(f"{self.path} has no weights yet: the run has not ended, and has no checkpoint")
+        if weights.shape != (policy.size,):
+            raise RunFolderError(f"{file} has {weights.size} weights, and the policy of config.json {policy.size}")
+        policy.load(weights)
+        return policy
+
+    def draw(self, graph: rx.Graph, workers: int, placement: Any) -> None:
+        """The program, as a picture if there is `dot`, else as Mermaid text."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rx.ReactorWarning)
+            try:
+                graph.draw(self.path / "graph.svg", workers=workers, placement=placement)
+            except DrawingError:
+                graph.draw(self.path / "graph.mmd", workers=workers, placement=placement)
+
+    def finish(self, result: Mapping[str, Any], weights: NDArray[Any] | None) -> None:
+        """What came of it: the curve, the weights, the result."""
+        from reactors.rl.training.curves import curve
+
+        if weights is not None:
+            metadata = {"algorithm": self.config["algorithm"], "env": self.config["env"]}
+            beside = self.path / ".weights.safetensors.new"
+            tensors.write(beside, {"weights": weights}, metadata)
+            beside.replace(self.path / "weights.safetensors")
+        write_json(self.path / "result.json", result)
+        curve({self.path.name: read(self.journal_file)}, self.path / "curve.png")
+        self.stop.unlink(missing_ok=True)
+
+
+def folder_of(path: Path) -> Path:
+    """The folder of the run to which a checkpoint belongs."""
+    return path.parent.parent if path.parent.name == FOLDER else path.parent
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Replace a file by a new one, at once."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(json.dumps(value, indent=2) + "\n")
+    beside.replace(path)
+
+
+def numbered(parent: Path, name: str) -> Path:
+    """A folder that is not there yet: the name with a number."""
+    parent.mkdir(parents=True, exist_ok=True)
+    number = 1
+    while True:
+        path = parent / f"{name}-{number}"
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def fingerprint(weights: NDArray[Any]) -> str:
+    """A name for these bits and no others."""
+    return blake2b(weights.tobytes(), digest_size=16).hexdigest()
+
+
+def described(env: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """An environment in words that JSON has."""
+    from reactors.rl.training.settings import plain
+
+    while isinstance(env, partial):
+        kwargs, env = {**env.keywords, **kwargs}, env.func
+    name = env if isinstance(env, str) else getattr(env, "id", None)
+    if name is None:
+        name = f"{getattr(env, '__module__', '')}:{getattr(env, '__qualname__', type(env).__qualname__)}()"
+    return {"env": name, "env_kwargs": plain(dict(kwargs))}

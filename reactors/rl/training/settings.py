@@ -1,0 +1,170 @@
+"""Which algorithms are there, and what may be set of one, from a command line or a file?"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Any, Literal, get_args, get_origin
+
+from reactors.errors import ArgumentError
+from reactors.rl.algorithms.algorithm import Algorithm
+
+SET_ELSEWHERE = {"total_steps": "--total-steps, or total_steps of rl.train"}
+
+
+def algorithms() -> dict[str, type[Algorithm]]:
+    """All algorithms that `reactors.rl` exports, by their names in lower case.
+
+    >>> algorithms()["ppo"].__name__
+    'PPO'
+    """
+    rl = import_module("reactors.rl")
+    found = {}
+    for module, names in rl._WITH_TORCH.items():
+        if module.startswith("algorithms."):
+            for name in names:
+                kind = getattr(rl, name)
+                if inspect.isclass(kind) and issubclass(kind, Algorithm) and not inspect.isabstract(kind):
+                    found[name.lower()] = kind
+    return dict(sorted(found.items()))
+
+
+def algorithm_named(name: str) -> type[Algorithm]:
+    """The algorithm of this name, in any case; `ArgumentError` names what there is."""
+    known = algorithms()
+    if name.lower() not in known:
+        raise ArgumentError(f"there is no algorithm {name!r}{close(name.lower(), known)}; there are {', '.join(known)}")
+    return known[name.lower()]
+
+
+def close(name: str, known: Iterable[str]) -> str:
+    """What may have been meant, as the end of a sentence.
+
+    >>> close("learning_rat", ["learning_rate", "gamma"])
+    " (did you mean 'learning_rate'?)"
+    """
+    found = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+    return f" (did you mean {' or '.join(map(repr, found))}?)" if found else ""
+
+
+def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str = "--set") -> Algorithm:
+    """The algorithm with these hyperparameters, given as text or as values; `ArgumentError` for what cannot be.
+
+    >>> with_settings(algorithms()["ppo"], {"epochs": "4", "hidden": "32,32"}).hidden
+    (32, 32)
+    """
+    hints = typing.get_type_hints(kind)
+    known = [field.name for field in fields(kind) if field.init]
+    values = {}
+    for name, value in given.items():
+        if name in SET_ELSEWHERE and name in known:
+            raise ArgumentError(f"{source}: {name} is set by {SET_ELSEWHERE[name]}")
+        if name not in known:
+            raise ArgumentError(
+                f"{source}: {kind.__name__} has no {name!r}{close(name, known)}; it has {', '.join(known)}"
+            )
+        try:
+            values[name] = coerced(value, hints[name])
+        except (ValueError, TypeError):
+            raise ArgumentError(
+                f"{source}: {name} is {value!r}, but {kind.__name__} takes {spelled(hints[name])} there"
+            ) from None
+    return kind(**values)
+
+
+def spelled(hint: Any) -> str:
+    """A type as people write it."""
+    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("typing.", "")
+
+
+def coerced(value: Any, hint: Any) -> Any:
+    """A value of this type, from text or from what JSON and TOML have. `ValueError` or `TypeError` if it is none.
+
+    >>> coerced("1e-3", float), coerced(1, float), coerced("yes", bool), coerced([3, 4], tuple[int, ...])
+    (0.001, 1.0, True, (3, 4))
+    """
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in {types.UnionType, typing.Union}:
+        if type(None) in parts and value in (None, "none", "None"):
+            return None
+        for part in parts:
+            if part is not type(None):
+                try:
+                    return coerced(value, part)
+                except (ValueError, TypeError):
+                    continue
+        raise ValueError(value)
+    if origin is Literal:
+        if value not in parts:
+            raise ValueError(value)
+        return value
+    if origin in {tuple, list}:
+        words = (
+            [word.strip() for word in value.strip("()[] ").split(",") if word.strip()]
+            if isinstance(value, str)
+            else value
+        )
+        each = [coerced(word, parts[0]) for word in words]
+        return tuple(each) if origin is tuple else each
+    return _single(value, hint)
+
+
+def _single(value: Any, hint: Any) -> Any:
+    if hint is bool:
+        words = {
+            "true": True,
+            "yes": True,
+            "on": True,
+            "1": True,
+            "false": False,
+            "no": False,
+            "off": False,
+            "0": False,
+        }
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() not in words or not isinstance(value, str):
+            raise ValueError(value)
+        return words[value.lower()]
+    if hint is int:
+        if isinstance(value, str):
+            return int(value.replace("_", ""))
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(value)
+        return value
+    if hint is float:
+        if isinstance(value, bool):
+            raise ValueError(value)
+        return float(value)
+    if hint is str or hint is Any:
+        return value
+    raise TypeError(f"{spelled(hint)} cannot be given as text")
+
+
+def hyperparameters(algorithm: Algorithm) -> dict[str, Any]:
+    """All of them, as JSON has them; what it has no word for, by its name."""
+    return {
+        field.name: plain(getattr(algorithm, field.name))
+        for field in fields(algorithm)
+        if field.name not in SET_ELSEWHERE
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value in words that JSON has."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Callable) and hasattr(value, "__qualname__"):  # type: ignore[arg-type]
+        return f"{value.__module__}:{value.__qualname__}"
+    return repr(value)

@@ -1,0 +1,339 @@
+"""Stopped at a checkpoint and gone on with, a run is the one that was never stopped; what is damaged is refused."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import json
+import os
+import shutil
+import signal
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import reactors as rx
+from reactors import rl
+from reactors.errors import ReactionError
+from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError
+from reactors.rl.training import tensors
+from reactors.rl.training.checkpoint_files import latest, load
+from reactors.rl.training.journal_file import read
+from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.training.state import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ROUNDS, STEPS = 20, 64
+PPO = rl.PPO(num_envs=4, horizon=16, epochs=2, batch_size=32, hidden=(16,))
+DQN = rl.DQN(
+    num_envs=4, horizon=16, hidden=(16,), batch_size=16, learning_starts=256, capacity=600, updates_per_step=0.125,
+    prioritized=True, n_step=3, dueling=True,
+)  # fmt: skip
+ALGORITHMS = {"PPO": PPO, "DQN": DQN}
+
+
+def train(algorithm: Any, **options: Any) -> rl.Trained:
+    given: dict[str, Any] = {"total_steps": ROUNDS * STEPS, "seed": 3, "env": "CartPole-v1", **options}
+    return rl.train(algorithm, **given)
+
+
+def told(journal: list[dict[str, float]]) -> list[dict[str, str]]:
+    """A journal without what depends on the clock."""
+    clock = ("seconds", "charts/SPS", "time/play", "time/learn")
+    return [{name: repr(row[name]) for name in sorted(row) if name not in clock} for row in journal]
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Pictures are tested elsewhere."""
+    monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    yield
+    gc.collect()  # of a program, its replay buffer
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Runs that were never stopped, with checkpoints after round 11 and at the end."""
+    runs: dict[Any, rl.Trained] = {}
+
+    def run(name: str, mode: str, workers: int = 1) -> rl.Trained:
+        if (name, mode, workers) not in runs:
+            out = tmp_path_factory.mktemp("whole") / "run"
+            runs[name, mode, workers] = train(
+                ALGORITHMS[name], mode=mode, workers=workers, out=out, checkpoint_every=12, eval_every=7,
+                eval_episodes=2,
+            )  # fmt: skip
+        return runs[name, mode, workers]
+
+    return run
+
+
+def first_checkpoint(run: rl.Trained) -> Path:
+    assert run.out is not None
+    return run.out / "checkpoints" / f"{12 * STEPS:012d}"
+
+
+@pytest.mark.parametrize("mode", ["sync", "pipelined"])
+@pytest.mark.parametrize("name", ["PPO", "DQN"])
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 2), (2, 1)])
+def test_a_resumed_run_ends_as_the_uninterrupted_one(
+    name: str, mode: str, before: int, after: int, whole: Any, tmp_path: Path
+) -> None:
+    full = whole(name, mode, before)
+    again = train(
+        ALGORITHMS[name], mode=mode, workers=after, eval_every=7, eval_episodes=2, resume=first_checkpoint(full),
+        out=tmp_path / "again",
+    )  # fmt: skip
+    assert np.array_equal(full.weights, again.weights)
+    assert told(full.journal) == told(again.journal)
+    assert again.result.final_tag == full.result.final_tag
+    end = [load(run.out).states for run in (full, again) if run.out is not None]
+    for part in ("learner", "experience", "actors[0]", "actors[1]"):
+        if part in end[0]:
+            (tree, arrays), (again_tree, again_arrays) = (encode(state[part]) for state in end)
+            assert {**tree, "seconds": 0} == {**again_tree, "seconds": 0}
+            assert {name: each.tobytes() for name, each in arrays.items()} == {
+                name: each.tobytes() for name, each in again_arrays.items()
+            }
+
+
+@pytest.mark.parametrize("name", ["PPO", "DQN"])
+def test_checkpoints_change_nothing(name: str, whole: Any) -> None:
+    assert np.array_equal(train(ALGORITHMS[name], mode="pipelined").weights, whole(name, "pipelined").weights)
+
+
+def test_a_run_that_goes_on_has_one_digest_for_any_workers(whole: Any, tmp_path: Path) -> None:
+    resume = first_checkpoint(whole("PPO", "pipelined"))
+    found = {
+        train(PPO, mode="pipelined", workers=workers, backend=backend, resume=resume,
+              out=tmp_path / f"{workers}{backend}").digest
+        for workers, backend in ((1, "inline"), (2, "process"), (2, "thread"))
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+def test_a_run_goes_on_twice_and_longer_in_its_folder(whole: Any, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert whole("PPO", "sync").out is not None
+    shutil.copytree(whole("PPO", "sync").out, out)
+    longer = train(PPO, resume=out, total_steps=(ROUNDS + 4) * STEPS)
+    assert longer.out == out
+    assert [row["global_step"] for row in longer.journal] == [STEPS * (i + 1) for i in range(ROUNDS + 4)]
+    assert [row["global_step"] for row in read(out / "journal.csv")] == [row["global_step"] for row in longer.journal]
+    assert max(path.name for path in (out / "checkpoints").iterdir()) == f"{(ROUNDS + 4) * STEPS:012d}"
+
+
+# ---- an interruption ----
+
+
+def test_ctrl_c_saves_and_stops(whole: Any, tmp_path: Path) -> None:
+    sent = []
+
+    def press(rows: Any) -> None:
+        if not sent:
+            sent.append(rows[-1]["global_step"])
+            signal.raise_signal(signal.SIGINT)
+
+    out = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):  # two workers: the journal is watched in this thread
+        train(PPO, workers=2, out=out, watch=[press], total_steps=10**7)
+    assert json.loads((out / "result.json").read_text())["state"] == "interrupted"
+    at = load(out).meta["global_step"]
+    assert sent[0] <= at < 10**7
+    assert read(out / "journal.csv")[-1]["global_step"] == at  # nothing after it, and nothing lost
+    assert not (out / ".stop").exists()
+
+
+def test_enough_is_saved(tmp_path: Path) -> None:
+    done = train(PPO, out=tmp_path / "run", stop_at=15.0)
+    assert done.journal[-1]["global_step"] < ROUNDS * STEPS
+    assert load(tmp_path / "run").meta["global_step"] == done.journal[-1]["global_step"]
+    assert np.array_equal(train(PPO, stop_at=15.0).weights, done.weights)
+
+
+# ---- what is wrong with one ----
+
+
+@pytest.fixture
+def copied(whole: Any, tmp_path: Path) -> Path:
+    out = tmp_path / "run"
+    shutil.copytree(whole("DQN", "sync").out, out)
+    return out
+
+
+@pytest.mark.parametrize("file", ["meta.json", "state.safetensors", "weights.safetensors"])
+@pytest.mark.parametrize("harm", ["cut", "changed", "gone"])
+def test_a_damaged_checkpoint_is_refused(copied: Path, file: str, harm: str) -> None:
+    last = latest(copied / "checkpoints")
+    assert last is not None
+    path = last / file
+    content = bytearray(path.read_bytes())
+    if harm == "cut":
+        path.write_bytes(content[: len(content) * 2 // 3])
+    elif harm == "changed":
+        at = content.rindex(b"0.") + 2 if file == "meta.json" else len(content) - 5
+        content[at] = ord("1") if content[at] != ord("1") else ord("2")
+        path.write_bytes(content)
+    else:
+        path.unlink()
+    with pytest.raises(CheckpointError, match=rf"is damaged: {file}.*resume from .*{12 * STEPS:012d} instead"):
+        train(DQN, resume=last, total_steps=10**4)
+
+
+@pytest.mark.parametrize(
+    ("other", "fact"),
+    [
+        ({"algorithm": PPO}, "algorithm was 'DQN' and is 'PPO'"),
+        ({"env": "Acrobot-v1"}, "env was 'CartPole-v1' and is 'Acrobot-v1'"),
+        ({"seed": 4}, "seed was 3 and is 4"),
+        ({"mode": "pipelined"}, "mode was 'sync' and is 'pipelined'; lag was 1 and is 2"),
+        ({"actors": 4}, "actors was 2 and is 4"),
+        ({"algorithm": rl.DQN(num_envs=4, horizon=16, batch_size=8)}, "batch_size was 16 and is 8"),
+    ],
+)
+def test_a_foreign_checkpoint_is_refused(whole: Any, other: dict[str, Any], fact: str) -> None:
+    options = {"algorithm": DQN, "resume": first_checkpoint(whole("DQN", "sync")), **other}
+    with pytest.raises(CheckpointError, match=fact):
+        train(options.pop("algorithm"), **options)
+
+
+def test_a_checkpoint_of_another_version_is_refused(copied: Path) -> None:
+    path = copied / "checkpoints" / f"{12 * STEPS:012d}"
+    meta = json.loads((path / "meta.json").read_text())
+    meta["versions"]["reactors"] = "0.0.1"
+    (path / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(CheckpointError, match=r"written by reactors 0\.0\.1, and this is"):
+        train(DQN, resume=path)
+
+
+def test_a_checkpoint_of_other_reactors_is_refused(copied: Path) -> None:
+    path = copied / "checkpoints" / f"{12 * STEPS:012d}"
+    meta = json.loads((path / "meta.json").read_text())
+    meta["program"]["graph"] = "0"
+    (path / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(CheckpointError, match="the reactors, ports and reactions are others"):
+        train(DQN, resume=path)
+
+
+def test_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="has no checkpoints"):
+        train(PPO, resume=tmp_path)
+    with pytest.raises(CheckpointError, match="does not exist"):
+        train(PPO, resume=tmp_path / "nothing")
+
+
+def test_a_finished_run_needs_more_steps(whole: Any) -> None:
+    with pytest.raises(rx.ReactorError, match="is after 1,280 steps already; give more total_steps"):
+        train(DQN, resume=whole("DQN", "sync").out)
+
+
+def test_a_folder_of_another_run_is_refused(whole: Any) -> None:
+    with pytest.raises(RunFolderError, match="is the folder of a run already"):
+        train(DQN, out=whole("DQN", "sync").out)
+
+
+def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done, write = [], tensors.write
+
+    def full(path: Path, *rest: Any) -> str:
+        done.append(path)
+        if len(done) == 4:  # the second file of the second checkpoint
+            path.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write(path, *rest)
+
+    monkeypatch.setattr(tensors, "write", full)
+    out = tmp_path / "run"
+    with pytest.raises(ReactionError) as caught:
+        train(PPO, out=out, checkpoint_every=4)
+    assert isinstance(caught.value.__cause__, CheckpointError)
+    assert "cannot be written (No space left on device); the last one," in str(caught.value.__cause__)
+    assert [path.name for path in (out / "checkpoints").iterdir()] == [f"{4 * STEPS:012d}"]
+    assert "resume goes on from there" in caught.value.__notes__[0]
+    monkeypatch.setattr(tensors, "write", write)
+    assert train(PPO, resume=out, out=tmp_path / "more").journal[-1]["global_step"] == ROUNDS * STEPS
+
+
+# ---- numbers that are none ----
+
+
+class Cracked(gym.Wrapper[Any, Any, Any, Any]):
+    """After so many steps, a number that is none."""
+
+    def __init__(self, env: gym.Env[Any, Any], at: int, what: str) -> None:
+        super().__init__(env)
+        self.at, self.what, self.steps = at, what, 0
+
+    def step(self, action: Any) -> Any:
+        obs, reward, *rest = super().step(action)
+        self.steps += 1
+        if self.steps == self.at:
+            reward, obs = (np.inf, obs) if self.what == "reward" else (reward, np.full_like(obs, np.nan))
+        return obs, reward, *rest
+
+
+def cracked(what: str, at: int = 100) -> gym.Env[Any, Any]:
+    return Cracked(gym.make("CartPole-v1"), at, what)
+
+
+@pytest.mark.parametrize("what", ["observation", "reward"])
+def test_a_number_that_is_none_is_named(what: str, tmp_path: Path) -> None:
+    with pytest.raises(ReactionError) as caught:
+        train(PPO, env=cracked, env_kwargs={"what": what}, out=tmp_path / "run", checkpoint_every=2)
+    assert isinstance(caught.value.__cause__, NotFiniteError)
+    assert f"the {what} of environment 0 (seed" in str(caught.value.__cause__)
+    assert "at its step 99" in str(caught.value.__cause__)
+    found = RunFolder(tmp_path / "run")
+    assert found.result["state"] == "failed"
+    assert "the last checkpoint is" in caught.value.__notes__[0]
+    assert load(found.path).meta["global_step"] >= 4 * STEPS
+
+
+def test_a_loss_that_is_no_number_is_named() -> None:
+    wild = rl.PPO(num_envs=4, horizon=16, epochs=20, batch_size=32, learning_rate=1e30, anneal=False)
+    with pytest.raises(ReactionError) as caught:
+        train(wild)
+    assert isinstance(caught.value.__cause__, NotFiniteError)
+    assert "main.learner: losses/" in str(caught.value.__cause__)
+    assert "at step 64" in str(caught.value.__cause__)
+
+
+# ---- environments that do not tell ----
+
+
+class Closed(gym.Wrapper[Any, Any, Any, Any]):
+    """Keeps something of which nobody knows how to save it."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.engine = object()
+
+
+def closed() -> gym.Env[Any, Any]:
+    return Closed(gym.make("CartPole-v1"))
+
+
+def test_environments_that_do_not_tell_begin_anew_and_it_is_noted(tmp_path: Path) -> None:
+    train(PPO, env=closed, out=tmp_path / "run", checkpoint_every=12)
+    resume = tmp_path / "run" / "checkpoints" / f"{12 * STEPS:012d}"
+    again = [train(PPO, env=closed, resume=resume, out=tmp_path / name) for name in "ab"]
+    assert "Closed.engine is a object, of which nobody knows how to save it" in again[0].notes[0]
+    assert "they began new episodes" in again[0].notes[0]
+    assert RunFolder(tmp_path / "a").result["notes"] == again[0].notes
+    assert np.array_equal(again[0].weights, again[1].weights)  # and still reproducible
+
+
+def test_the_files_are_safetensors_for_others(whole: Any) -> None:
+    path = first_checkpoint(whole("DQN", "sync"))
+    found = safetensors.numpy.load_file(path / "state.safetensors")
+    assert found["experience.buffer.obs"].shape == (600, 4)
+    assert any(name.startswith("learner.learning.net.") for name in found)
+    weights = safetensors.numpy.load_file(whole("DQN", "sync").out / "weights.safetensors")["weights"]
+    assert np.array_equal(weights, whole("DQN", "sync").weights)

@@ -1,0 +1,123 @@
+"""Environments that tell their state go on elsewhere as if nothing had been; others say why they cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from reactors.rl.env_state import HiddenStateError, restore, state_of
+from reactors.rl.training.state import StateError, decode, encode
+
+TELLING = ["CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "FrozenLake-v1",
+           "Taxi-v4", "CliffWalking-v1", "Blackjack-v1"]  # fmt: skip
+
+
+def played(env: gym.Env[Any, Any], steps: int, rng: np.random.Generator) -> list[Any]:
+    """What comes of so many actions, through ends of episodes."""
+    found = []
+    for _ in range(steps):
+        space: Any = env.action_space
+        action = (
+            int(rng.integers(space.n)) if isinstance(space, gym.spaces.Discrete) else rng.uniform(-1, 1, space.shape)
+        )
+        obs, reward, terminated, truncated, _ = env.step(action)
+        found.append((np.asarray(obs).tolist(), float(reward), terminated, truncated))
+        if terminated or truncated:
+            found.append(np.asarray(env.reset()[0]).tolist())
+    return found
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_an_environment_goes_on_elsewhere(name: str) -> None:
+    def made() -> gym.Env[Any, Any]:
+        return (
+            gym.wrappers.RecordEpisodeStatistics(gym.wrappers.FrameStackObservation(gym.make(name), 2))
+            if (name == "CartPole-v1")
+            else gym.make(name)
+        )
+
+    env, other = made(), made()
+    env.reset(seed=5)
+    played(env, 30, np.random.default_rng(0))
+    through = decode(*encode(state_of(env)))  # as a file would have it
+    other.reset(seed=6)
+    restore(other, through)
+    assert played(env, 60, np.random.default_rng(1)) == played(other, 60, np.random.default_rng(1))
+
+
+class Telling(gym.Wrapper[Any, Any, Any, Any]):
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.engine = object()
+        self.position = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"position": self.position}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.position = state["position"]
+
+
+def test_an_environment_that_offers_its_state_is_asked() -> None:
+    env, other = Telling(gym.make("CartPole-v1")), Telling(gym.make("CartPole-v1"))
+    env.reset(seed=1)
+    env.position = 7
+    other.reset(seed=2)
+    restore(other, state_of(env))
+    assert other.position == 7
+
+
+def test_what_is_hidden_is_named() -> None:
+    env = gym.make("CartPole-v1")
+    vars(env.unwrapped)["engine"] = object()
+    with pytest.raises(HiddenStateError, match=r"CartPoleEnv\.engine is a object"):
+        state_of(env)
+
+
+def test_a_state_of_other_wrappers_is_refused() -> None:
+    env = gym.make("CartPole-v1")
+    env.reset(seed=1)
+    with pytest.raises(HiddenStateError, match=r"the state is of TimeLimit of .*, and the environment is CartPoleEnv"):
+        restore(env.unwrapped, state_of(env))
+
+
+def test_generators_that_were_one_are_one_again() -> None:
+    env, other = gym.make("CartPole-v1"), gym.make("CartPole-v1")
+    for each in (env, other):
+        each.reset(seed=1)
+        vars(each.unwrapped)["noise"] = each.unwrapped.np_random
+    restore(other, state_of(env))
+    inner: Any = other.unwrapped
+    assert inner.noise is inner.np_random
+
+
+@pytest.mark.parametrize("value", [
+    None, True, 3, 2**100, 0.1, float("inf"), "text", (1, (2.5,)), [1, [2]], {1: "a", "b": 2}, {"$odd": 1},
+    np.float32(0.1), {},
+])  # fmt: skip
+def test_a_state_comes_back(value: Any) -> None:
+    found = decode(*encode(value))
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_arrays_tensors_and_generators_come_back() -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(1)
+    state = {"x": np.zeros((0, 3), "f4"), "letters": np.array([b"S", b"F"]), "t": torch.arange(3),
+             "n": torch.tensor(1.5), "b": torch.ones(2, dtype=torch.bfloat16), "rng": rng}  # fmt: skip
+    found = decode(*encode(state, "main"))
+    assert found["x"].shape == (0, 3)
+    assert found["letters"].tolist() == [b"S", b"F"]
+    assert torch.equal(found["t"], state["t"])
+    assert float(found["n"]) == 1.5
+    assert found["b"].dtype is torch.bfloat16
+    assert found["rng"].random() == rng.random()
+
+
+def test_what_cannot_be_saved_is_named() -> None:
+    with pytest.raises(StateError, match=r"main\.a\[1\] is a object, which no checkpoint can hold"):
+        encode({"a": [1, object()]}, "main")

@@ -1,0 +1,344 @@
+"""`reactors train`, `eval`, `play` and `compare`, as somebody at a terminal meets them."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import reactors as rx
+from reactors import rl
+from reactors.cli import main
+from reactors.rl.training.curves import curve
+from reactors.rl.training.journal_file import JournalFile, Tail, read
+from reactors.rl.training.live import Lines, LiveTable
+from reactors.rl.training.settings import algorithms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PNG = b"\x89PNG\r\n\x1a\n"
+SMALL = ("--set", "num_envs=4", "--set", "horizon=16", "--set", "epochs=1", "--set", "hidden=8", "--total-steps", "640")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fonts(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
+    curve({"a": [{"global_step": 1, "seconds": 1}]}, tmp_path_factory.mktemp("fonts") / "x.png")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    yield
+    gc.collect()  # of a program, its replay buffer
+
+
+def reactors(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+# ---- train ----
+
+
+def test_train_leaves_a_folder() -> None:
+    done = reactors("train", "PPO", "--env", "CartPole-v1", *SMALL, "--checkpoint-every", 4, "--eval-every", 5)
+    assert done.exit_code == 0, done.output
+    out = Path("runs/ppo-CartPole-v1-0-1")
+    assert f"all of it is in {out}" in done.stdout
+    names = {path.name for path in out.iterdir()}
+    assert names - {"graph.svg", "graph.mmd"} == {
+        "config.json", "journal.csv", "curve.png", "result.json", "weights.safetensors", "checkpoints"
+    }  # fmt: skip
+    assert "actors" in next(out.glob("graph.*")).read_text()
+    assert (out / "curve.png").read_bytes().startswith(PNG)
+    result = json.loads((out / "result.json").read_text())
+    assert result["state"] == "finished"
+    assert result["steps"] == 640
+    assert set(result["versions"]) == {"reactors", "torch", "numpy", "gymnasium"}
+    rows = read(out / "journal.csv")
+    assert len(rows) == 10
+    assert {"losses/policy_loss", "eval/mean_return", "time/play", "time/learn", "charts/weight_age"} <= set(rows[0])
+    assert {row["charts/weight_age"] for row in rows} == {1.0}
+    assert "steps 640 of 640" in done.stderr
+    again = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--json")
+    told = json.loads(again.stdout.splitlines()[-1])
+    assert told["out"] == "runs/ppo-CartPole-v1-0-2"
+    assert told["weights"] == result["weights"]
+
+
+def test_train_goes_on(tmp_path: Path) -> None:
+    options = ("--mode", "pipelined", "--seed", 4, "--set", "anneal=no")
+    whole = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, *options, "--out", "a", "--json")
+    short = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL[:-1], 320, *options, "--out", "b")
+    assert short.exit_code == 0, short.output
+    more = reactors("train", "--resume", "b", "--total-steps", 640, "--json")
+    assert more.exit_code == 0, more.output
+    assert json.loads(more.stdout)["weights"] == json.loads(whole.stdout)["weights"]
+    assert len(read(tmp_path / "b" / "journal.csv")) == 10
+    refused = reactors("train", "--resume", "b", "--total-steps", 700, "--seed", 5)
+    assert refused.exit_code == 2
+    assert "--resume: seed was 4 and cannot be 5" in refused.stderr
+
+
+def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
+    Path("run.toml").write_text(
+        'algorithm = "ppo"\nenv = "CartPole-v1"\ntotal_steps = 320\nseed = 9\n'
+        "[hyperparameters]\nnum_envs = 4\nhorizon = 16\nepochs = 1\nhidden = [8, 8]\n"
+        "[env_kwargs]\nsutton_barto_reward = true\n"
+    )
+    done = reactors("train", "--config", "run.toml", "--seed", 2, "--set", "epochs=2", "--out", "out")
+    assert done.exit_code == 0, done.output
+    config = json.loads(Path("out/config.json").read_text())
+    assert (config["seed"], config["hyperparameters"]["epochs"], config["hyperparameters"]["hidden"]) == (2, 2, [8, 8])
+    assert config["env_kwargs"] == {"sutton_barto_reward": True}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["pp0", "--env", "CartPole-v1"], "there is no algorithm 'pp0' (did you mean 'ppo'"),
+        (["ppo", "--env", "CartPol-v1"], "there is no environment 'CartPol-v1' (did you mean 'CartPole-v1'"),
+        (["ppo"], "--env is missing"),
+        ([], "the name of an algorithm is missing"),
+        (["ppo", "--env", "CartPole-v1", "--set", "epoch=3"], "PPO has no 'epoch' (did you mean 'epochs'?)"),
+        (["ppo", "--env", "CartPole-v1", "--set", "epochs=few"], "epochs is 'few', but PPO takes int there"),
+        (["ppo", "--env", "CartPole-v1", "--set", "epochs"], "write KEY=VALUE"),
+        (["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"], "total_steps is set by --total-steps"),
+        (["ppo", "--env", "CartPole-v1", "--set", "epochs=0"], "epochs of PPO is 0"),
+        (["ppo", "--env", "CartPole-v1", "--lag", "3"], 'mode="sync" is a lag of 1'),
+        (["ppo", "--env", "CartPole-v1", "--device", "abacus"], "device of rl.train is 'abacus'"),
+        (["dqn", "--env", "Pendulum-v1"], "DQN takes discrete actions"),
+        (["ppo", "--env", "FrozenLake-v1"], "PPO takes observations of a Box"),
+        (["dqn", "--env", "CartPole-v1", "--set", "capacity=10"], "batch_size of DQN is 64, but its memory keeps 10"),
+        (["--config", "odd.toml"], "there is no option 'wrokers' (did you mean 'workers'?)"),
+    ],
+)
+def test_train_refuses_what_makes_no_sense(arguments: list[str], said: str) -> None:
+    Path("odd.toml").write_text("wrokers = 3\n")
+    done = reactors("train", *arguments)
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr
+    assert not list(Path().glob("runs/*"))
+
+
+def test_train_refuses_more_memory_than_there_is() -> None:
+    huge = ("--set", "capacity=1000000000000", "--set", "batch_size=100000000000")
+    done = reactors("train", "dqn", "--env", "CartPole-v1", *huge)
+    assert done.exit_code == 1
+    assert "more than" in done.stderr or "GiB" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_train_says_what_is_damaged() -> None:
+    reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "a")
+    path = next(Path("a/checkpoints").iterdir()) / "state.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    done = reactors("train", "--resume", "a", "--total-steps", 900)
+    assert done.exit_code == 1
+    assert "is damaged: state.safetensors: it is cut off" in done.stderr
+
+
+@pytest.mark.parametrize(("option", "package"), [("--video", "moviepy"), ("--tensorboard", "tensorboard")])
+def test_train_says_which_package_is_missing(option: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == package else find(name, *rest))
+    done = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, option)
+    assert done.exit_code == 2
+    assert f"pip install {package}" in done.stderr
+
+
+def test_ctrl_c_saves_and_the_run_goes_on() -> None:
+    command = [sys.executable, "-m", "reactors", "train", "ppo", "--env", "CartPole-v1", *SMALL, "--workers", "2"]
+    process = subprocess.Popen(
+        [*command, "--total-steps", "10000000", "--out", "a"], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    with process:
+        journal = Path("a/journal.csv")
+        while not (journal.exists() and len(journal.read_text().splitlines()) > 3):
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+        assert process.wait(60) == 130
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert "saved; go on with: reactors train --resume a" in said
+    assert "Traceback" not in said
+    steps = int(read(Path("a/journal.csv"))[-1]["global_step"])
+    assert [int(path.name) for path in Path("a/checkpoints").iterdir()] == [steps]
+    more = reactors("train", "--resume", "a", "--total-steps", steps + 128, "--workers", 1)
+    assert more.exit_code == 0, more.output
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from reactors.cli import main\n"
+        "for command in ([], ['train'], ['eval'], ['play'], ['compare']):\n"
+        "    assert CliRunner().invoke(main, [*command, '--help']).exit_code == 0\n"
+        "sys.exit(' '.join({'torch', 'gymnasium', 'matplotlib', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == ""
+
+
+def test_algorithms_are_what_the_package_exports() -> None:
+    assert {"dqn", "ppo"} <= set(algorithms())
+    assert all(getattr(rl, kind.__name__) is kind for kind in algorithms().values())
+
+
+# ---- eval, play, compare ----
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "trained"
+    rl.train(
+        rl.PPO(num_envs=4, horizon=16, epochs=1, hidden=(8,)), "CartPole-v1", total_steps=320, out=out, eval_every=2
+    )
+    return out
+
+
+def test_eval_plays_greedy_episodes(run: Path) -> None:
+    done = reactors("eval", run, "--episodes", 5, "--seed", 3, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["episodes"] == 5
+    assert 8 <= found["min"] <= found["mean"] <= found["max"] <= 500
+    assert f"mean {found['mean']:.2f}" in reactors("eval", run, "--episodes", 5, "--seed", 3).stdout
+
+
+def test_eval_refuses_what_is_no_run(run: Path, tmp_path: Path) -> None:
+    done = reactors("eval", tmp_path)
+    assert done.exit_code == 1
+    assert "is no folder of a run: there is no config.json in it" in done.stderr
+    assert reactors("eval", tmp_path / "nothing").exit_code == 2
+
+
+def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "moviepy" else find(name, *rest)
+    )
+    done = reactors("play", run, "--video", "videos")
+    assert done.exit_code == 2
+    assert "pip install moviepy" in done.stderr
+
+
+def test_play_films(run: Path) -> None:
+    pytest.importorskip("moviepy")
+    done = reactors("play", run, "--video", "videos")
+    assert done.exit_code == 0, done.output
+    assert [path.suffix for path in Path("videos").glob("*.mp4")] == [".mp4"]
+
+
+def test_play_opens_a_window(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    done = reactors("play", run)
+    assert done.exit_code == 0, done.output
+    assert "episode 1: return" in done.stdout
+
+
+def test_compare_draws_and_prints(run: Path) -> None:
+    done = reactors("compare", run, run, "-o", "both.png")
+    assert done.exit_code == 0, done.output
+    assert Path("both.png").read_bytes().startswith(PNG)
+    head, first, *_ = done.stdout.splitlines()
+    assert head.split()[:3] == ["run", "algorithm", "environment"]
+    assert first.split()[:6] == ["trained", "PPO", "CartPole-v1", "sync", "1", "320"]
+    assert reactors("compare", run, "-o", "nowhere/x.png").exit_code == 2
+
+
+# ---- what is seen meanwhile ----
+
+
+class Scalars:
+    def __init__(self) -> None:
+        self.told: list[tuple[str, float, int]] = []
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        self.told.append((name, value, step))
+
+
+@pytest.mark.parametrize("out", [None, "out"])
+def test_scalars_are_told_once_and_in_order(out: str | None) -> None:
+    writer = Scalars()
+    small = rl.PPO(num_envs=4, horizon=16, epochs=1, hidden=(8,))
+    done = rl.train(small, "CartPole-v1", total_steps=320, tensorboard=writer, out=out)
+    expected = [(name, value, row["global_step"]) for row in done.journal for name, value in row.items() if "/" in name]
+    assert sorted(writer.told) == sorted(expected)
+    assert [step for _, _, step in writer.told] == sorted(step for _, _, step in writer.told)
+    assert any(name == "charts/episodic_return" for name, _, _ in writer.told)
+
+
+ROWS = [
+    {"global_step": 64, "seconds": 1.0, "charts/SPS": 64.0, "losses/td_loss": 0.5},
+    {"global_step": 128, "seconds": 2.0, "charts/SPS": 64.0, "charts/episodic_return": 21.0, "charts/weight_age": 2.0},
+]
+
+
+def test_lines_have_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines(1000, every=0.0) as lines:
+        lines(ROWS[:1])
+        lines(ROWS[1:])
+    first, last = capsys.readouterr().err.splitlines()
+    assert first == "steps 64 of 1,000  time 1.0 s  steps/s 64  td_loss 0.5"
+    assert last == "steps 128 of 1,000  time 2.0 s  steps/s 64  return 21.0  td_loss 0.5  weights 2.0 rounds old"
+
+
+def test_the_table_honours_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    drawn = {}
+    for no_color in ("", "1"):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm-256color")
+        with LiveTable("PPO in CartPole-v1", 1000, out := io.StringIO()) as table:
+            table(ROWS)
+        drawn[no_color] = out.getvalue()
+    assert "128 of 1,000" in drawn["1"]
+    assert "\x1b[3" not in drawn["1"].replace("\x1b[3m", "")  # no colours
+    assert "weights" in drawn[""]
+
+
+def test_a_tail_sees_every_row_once(tmp_path: Path) -> None:
+    path = tmp_path / "journal.csv"
+    tail, rows = Tail(path), []
+    assert tail.new() == []
+    file = JournalFile(path, [])
+    found = []
+    for i in range(6):
+        rows.append({"global_step": i, **({"late": 0.5} if i > 2 else {})})
+        file.add(rows)
+        if i % 2:
+            found += tail.new()
+    with path.open("a") as half:
+        half.write("6")  # a row that is being written
+    found += tail.new()
+    file.close()
+    tail.close()
+    assert found == rows
+
+
+def test_python_and_the_command_give_the_same() -> None:
+    small = rl.PPO(num_envs=4, horizon=16, epochs=1, hidden=(8,))
+    done = rl.train(small, "CartPole-v1", total_steps=640, out="python")
+    reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "command")
+    assert json.loads(Path("command/result.json").read_text())["digest"] == done.digest
+
+
+def test_files_without_a_folder_are_refused() -> None:
+    options: dict[str, Any] = {"checkpoint_every": 2}
+    with pytest.raises(rx.ReactorError, match="is given no folder; say out="):
+        rl.train(rl.PPO(), "CartPole-v1", **options)
