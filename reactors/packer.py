@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
-from functools import partial
+from functools import _lru_cache_wrapper, lru_cache, partial
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -86,6 +86,11 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
                 return _function_of, where
             if isinstance(obj, type) and issubclass(obj, Reactor):
                 return self._without_init(super().reducer_override(obj))
+        elif isinstance(obj, _lru_cache_wrapper):  # cloudpickle knows it by name only
+            self._note(_module_of(obj.__wrapped__))
+            module = obj.__wrapped__.__module__
+            if module == "__main__" or module in self._by_value or "<locals>" in obj.__qualname__:
+                return _cached_again, (obj.__wrapped__, *obj.cache_parameters().values())
         elif isinstance(obj, io.IOBase) and not isinstance(obj, io.BytesIO | io.StringIO):
             if obj not in (sys.stdout, sys.stderr):  # cloudpickle would send what is in the file
                 raise pickle.PicklingError("an open file belongs to one process")
@@ -133,6 +138,10 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
             for module in self._by_value.values():
                 cloudpickle.unregister_pickle_by_value(module)
             self._by_value.clear()
+
+
+def _cached_again(function: Any, maxsize: int | None, typed: bool) -> Any:  # noqa: FBT001 - as pickle gives them
+    return lru_cache(maxsize, typed)(function)
 
 
 class Nowhere:

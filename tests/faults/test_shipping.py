@@ -1,6 +1,7 @@
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 from pathlib import Path
 from typing import Any
@@ -497,3 +498,36 @@ print(main.reader.got.number, main.reader.same, type(main.reader.got) is Message
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("7 True True\n", "")
+
+
+def test_a_function_with_a_cache_travels_without_what_is_in_it() -> None:
+    script = textwrap.dedent("""
+    import functools
+    import reactors as rx
+
+    @functools.lru_cache(maxsize=5)
+    def fib(n):
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    class Member(rx.Reactor):
+        found = 0
+
+        @functools.cache
+        def table(self):
+            return 7
+
+        @rx.reaction(rx.startup)
+        def begin(self):
+            self.found = fib(20) + self.table() + fib.cache_parameters()["maxsize"]
+
+    class Main(rx.Reactor):
+        def __init__(self):
+            self.members = rx.bank(2, Member)
+
+    fib(10)
+    main = Main()
+    rx.run(main, workers=2, backend="process")
+    print([m.found for m in main.members], fib.cache_info().currsize)
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[6777, 6777] 5", done.stderr
