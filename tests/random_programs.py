@@ -85,7 +85,11 @@ def make_class(
     for k in range(choose.one([1, 1, 2] if physical and modal else [0, 1, 1, 2])):
         spacing = choose.one([0, 1, 2, 4]) if choose.yes(30) else None
         policy = "defer" if spacing is None else choose.one(["defer", "drop", "replace", "update"])
-        moments = choose.some([0, 1, 3, 3, 4, 5, 8, 12], 0, 4) if physical and choose.yes(50 if not cls.modes else 80) else None
+        moments = (
+            choose.some([0, 1, 3, 3, 4, 5, 8, 12], 0, 4)
+            if physical and choose.yes(50 if not cls.modes else 80)
+            else None
+        )
         cls.actions.append(Action(f"a{k}", choose.one([0, 0, 1, 3]), spacing, policy, some_mode(choose, cls), moments))
     for k in range(choose.one([1, 2, 3, 3, 4, 5] if main else [0, 0, 1, 2, 2]) if known else 0):
         child = Child(f"c{k}", choose.one(known[::-1]), choose.one([None, None, 2, 3, 4]), some_mode(choose, cls))

@@ -248,7 +248,11 @@ def test_arrivals_are_recorded_as_they_are(workers: int, virtual: bool, tmp_path
         assert [tag[:2] for tag in heard[:8]] == [(2_500_000, k) for k in range(1, 9)]
     records = log.parse(file.read_bytes().partition(b"\n")[2])
     assert [tag for kind, tag, *_ in records if kind == log.ARRIVAL][: len(heard)] == [tag[:2] for tag in heard]
-    for way in ({"workers": 1}, {"workers": 2, "backend": "thread", "placement": apart}, {"workers": 2, "placement": apart}):
+    for way in (
+        {"workers": 1},
+        {"workers": 2, "backend": "thread", "placement": apart},
+        {"workers": 2, "placement": apart},
+    ):
         again = Bursts()
         assert rx.run(again, replay=file, **way).digest == result.digest  # type: ignore[arg-type]  # a dict of several kinds
         assert again.listener.log == heard
