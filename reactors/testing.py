@@ -57,8 +57,8 @@ def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: 
 
     It is the same list whatever `workers` and `backend` are. `clock` may also be a function that makes a `VirtualClock`
     for the program that it is given. Values are as they were when the reaction ended: deep copies, and the objects
-    themselves where there is no such copy. If the run fails, what it did until then is in `steps`, a list that was given,
-    and the end of it in the error's notes.
+    themselves where there is no such copy. If the run fails, what it did until then is in `steps`, a list that was
+    given, and the end of it in the error's notes.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
