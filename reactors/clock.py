@@ -20,8 +20,8 @@ class VirtualClock:
     When all workers wait, it jumps to the next time that one of them waits for. So physical time, lag and deadlines,
     and the tags of physical actions and connections, are the same in every run. With `sleep=True`, `time.sleep` in a
     reaction makes it later for the worker that sleeps, as if the reaction had worked for so long. Who reads a value is
-    never earlier than its sender was. Sleeps on one worker follow one another, those on two pass side by side, so what is
-    late may depend on the placement; with the same placement it is the same in every run.
+    never earlier than its sender was. Sleeps on one worker follow one another, those on two pass side by side, so what
+    is late may depend on the placement; with the same placement it is the same in every run.
 
     >>> import time
     >>> import reactors as rx

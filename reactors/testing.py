@@ -56,9 +56,9 @@ def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: 
     """Run a program and return what it did, in the order in which one worker does it; `options` are those of `rx.run`.
 
     It is the same list whatever `workers` and `backend` are. `clock` may also be a function that makes a `VirtualClock`
-    for the program that it is given. Values are as they were when the reaction ended: of what can be copied, a deep copy is
-    kept, of anything else itself. If the run fails, what it did until then is in `steps`, a list that was given, and
-    the end of it in the error's notes.
+    for the program that it is given. Values are as they were when the reaction ended: deep copies, and the objects
+    themselves where there is no such copy. If the run fails, what it did until then is in `steps`, a list that was
+    given, and the end of it in the error's notes.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -160,8 +160,9 @@ def assert_deterministic(
     """Run a program in this thread and on each number of workers, and compare digests, and outcomes.
 
     `program` makes a new one for each run; `outcome` is given the reactor when the run is over, and what it returns (a
-    learned table, a log) has to be equal; NaN is equal to NaN, also in arrays, lists, tuples, dicts and dataclasses. `options` are those of `rx.run`; `clock` may be a function that makes one for
-    the program that it is given. Raises `AssertionError`, and `ArgumentError` for outcomes that cannot be compared.
+    learned table, a log) has to be equal; NaN is equal to NaN, also in arrays, lists, tuples, dicts and
+    dataclasses. `options` are those of `rx.run`; `clock` may be a function that makes one for the program that it is
+    given. Raises `AssertionError`, and `ArgumentError` for outcomes that cannot be compared.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -187,7 +188,7 @@ def assert_deterministic(
             raise AssertionError(f"the outcome is {first[2]!r} with {first[0]} and {found[2]!r} with {found[0]}")
 
 
-NUMBERS = float, complex, np.generic  # which may be NaN
+NUMBERS = float, complex, np.inexact  # which may be NaN
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -200,7 +201,7 @@ def _equal(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(_equal, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(_equal(a[key], b[key]) for key in a)
-    if isinstance(a, NUMBERS) and isinstance(b, NUMBERS) and a != a and b != b:
+    if isinstance(a, NUMBERS) and isinstance(b, NUMBERS) and np.isnan(a) and np.isnan(b):
         return True
     unclear: Exception | None = None
     try:
@@ -208,12 +209,12 @@ def _equal(a: Any, b: Any) -> bool:
             return True
     except Exception as error:  # noqa: BLE001 - of two arrays inside, say, somebody asks whether they are true
         unclear = error
-    if is_dataclass(a) and type(a) is type(b) and type(a).__dataclass_params__.eq:  # type: ignore[attr-defined]
+    if is_dataclass(a) and type(a) is type(b) and getattr(type(a), "__dataclass_params__").eq:  # noqa: B009 - no type knows it
         return all(_equal(getattr(a, each.name), getattr(b, each.name)) for each in fields(a) if each.compare)
     if unclear is not None:
         raise ArgumentError(
-            f"outcome of assert_deterministic: two of type {type(a).__name__} cannot be compared ({unclear}); return numbers, "
-            "strings, arrays, and lists, tuples, dicts or dataclasses of them"
+            f"outcome of assert_deterministic: two of type {type(a).__name__} cannot be compared ({unclear}); return "
+            "numbers, strings, arrays, and lists, tuples, dicts or dataclasses of them"
         ) from unclear
     return False
 

@@ -681,7 +681,7 @@ class Run:
     def stamp(self, port: Port) -> None:
         port.clock = self.now
         for link in port.outgoing:
-            if not link.delayed and is_active(link.mode):
+            if link.target.is_present and not link.delayed:
                 self.stamp(link.target)
 
     def sleep(self, seconds: float) -> None:

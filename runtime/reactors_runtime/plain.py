@@ -1,7 +1,7 @@
 """How is a value kept in a file that anybody may have written? Without pickle: reading it runs no code.
 
-None, booleans, numbers, strings, bytes, arrays and NumPy scalars, and tuples, lists and dicts of them (keys of dicts are
-none of the last five); a letter for the kind, then what it takes.
+None, booleans, numbers, strings, bytes, arrays and NumPy scalars, and tuples, lists and dicts of them (keys of
+dicts are none of the last five); a letter for the kind, then what it takes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _put(value: Any, parts: list[bytes]) -> None:
         for key, each in value.items():
             if type(key) not in _KEYS:
                 raise TypeError(
-                    f"the key {key!r} of a dict is of type {type(key).__name__}, and none of: None, bool, int, float, str, bytes"
+                    f"the key {key!r} of a dict is of type {type(key).__name__}, "
+                    "and none of: None, bool, int, float, str, bytes"
                 )
             _put(key, parts)
             _put(each, parts)

@@ -259,7 +259,7 @@ def test_classes_that_code_made_in_bare_globals_go_by_value(names: dict[str, Any
     made = dict(names)
     exec(GENERATED, made)
     for kind in (made["Called"], made["Stated"]):
-        main = rx.Reactor()
+        main: Any = rx.Reactor()
         main.quiet, main.made = Quiet(), kind()
         rx.run(main, workers=2, placement={"main.made": 1}, fast=True, timeout=0)
         assert main.made.found == 6
