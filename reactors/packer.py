@@ -87,8 +87,8 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
             if isinstance(obj, type) and issubclass(obj, Reactor):
                 return self._without_init(super().reducer_override(obj))
         elif isinstance(obj, _lru_cache_wrapper):  # cloudpickle knows it by name only
-            self._note(_module_of(obj.__wrapped__))
-            module = obj.__wrapped__.__module__
+            self._note(obj.__module__)
+            module = obj.__module__
             if module == "__main__" or module in self._by_value or "<locals>" in obj.__qualname__:
                 return _cached_again, (obj.__wrapped__, *obj.cache_parameters().values())
         elif isinstance(obj, io.IOBase) and not isinstance(obj, io.BytesIO | io.StringIO):
@@ -140,7 +140,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
             self._by_value.clear()
 
 
-def _cached_again(function: Any, maxsize: int | None, typed: bool) -> Any:  # noqa: FBT001 - as pickle gives them
+def _cached_again(function: Any, maxsize: int | None, typed: bool) -> Any:
     return lru_cache(maxsize, typed)(function)
 
 

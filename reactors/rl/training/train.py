@@ -330,4 +330,4 @@ def _checked_lag(mode: str, lag: Any) -> int:
         raise ArgumentError(f"lag of rl.train is {lag!r}; write a whole number of rounds, 1 or more")
     if mode == "sync" and lag != 1:
         raise ArgumentError(f'lag of rl.train is {lag}, but mode="sync" is a lag of 1; write mode="pipelined"')
-    return lag
+    return given
