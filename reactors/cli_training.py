@@ -160,10 +160,9 @@ def train_command(
             if RunFolder(out).result.get("state") == "interrupted":
                 click.echo(f"saved; go on with: reactors train --resume {out}", err=True)
             raise
-        except (ArgumentError, ParameterError):
+        finally:
             if out.is_dir() and not any(out.iterdir()):
                 out.rmdir()  # nothing came of it
-            raise
     for note in done.notes:
         click.echo(f"note: {note}", err=True)
     result = RunFolder(out).result
