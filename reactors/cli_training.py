@@ -132,7 +132,7 @@ def train_command(
             _refuse_changes(before, {**settings, **said}, {**hyperparameters, **given}, env_kwargs)
             options = {name: before.config[name] for name in _DEFAULTS}
             options |= {name: value for name, value in {**settings, **said}.items() if name in _ANEW}
-            made, env, env_kwargs = before.algorithm, before.config["env"], before.config["env_kwargs"]
+            made, env_id, env_kwargs = before.algorithm, before.config["env"], before.config["env_kwargs"]
             before.maker()  # says why, if it cannot be made
             out = before.path if out is None else out
         else:
@@ -141,29 +141,28 @@ def train_command(
                 raise click.UsageError(
                     f"{missing} is missing; write for instance: reactors train ppo --env CartPole-v1"
                 )
-            name, env = settings.pop("algorithm"), settings.pop("env")
+            name, env_id = str(settings.pop("algorithm")), str(settings.pop("env"))
             kind = algorithm_named(name)
             made = with_settings(kind, hyperparameters, "--config")
             made = with_settings(kind, {**{key: getattr(made, key) for key in hyperparameters}, **given})
             options = {**_DEFAULTS, **settings, **said}
-            _check_env(env)
+            _check_env(env_id)
             if out is None:
-                out = numbered(Path("runs"), f"{name.lower()}-{env.replace('/', '-')}-{options['seed']}")
-        shown = display(f"{type(made).__name__} in {env}", options["total_steps"])
+                out = numbered(Path("runs"), f"{name.lower()}-{env_id.replace('/', '-')}-{options['seed']}")
+        shown = display(f"{type(made).__name__} in {env_id}", options["total_steps"])
         try:
             with shown:
                 done = train(
-                    made, env, out=out, resume=resume, env_kwargs=env_kwargs, tensorboard=tensorboard or None,
+                    made, env_id, out=out, resume=resume, env_kwargs=env_kwargs, tensorboard=tensorboard or None,
                     video=video, watch=[shown], **options,
                 )  # fmt: skip
         except KeyboardInterrupt:
             if RunFolder(out).result.get("state") == "interrupted":
                 click.echo(f"saved; go on with: reactors train --resume {out}", err=True)
             raise
-        except (ArgumentError, ParameterError):
+        finally:
             if out.is_dir() and not any(out.iterdir()):
                 out.rmdir()  # nothing came of it
-            raise
     for note in done.notes:
         click.echo(f"note: {note}", err=True)
     result = RunFolder(out).result

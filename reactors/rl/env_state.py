@@ -104,10 +104,9 @@ def _plain(value: Any, name: str, seen: dict[int, int]) -> Any:
         return {"generator": rng_state(value)}
     if isinstance(value, gym.Space):
         return _plain(value._np_random, name, seen)
-    if type(value) in {list, tuple}:
-        return type(value)(_plain(part, f"{name}[{i}]", seen) for i, part in enumerate(value))
-    if type(value) is deque:
-        return deque((_plain(part, f"{name}[{i}]", seen) for i, part in enumerate(value)), value.maxlen)
+    if type(value) is list or type(value) is tuple or type(value) is deque:
+        parts = [_plain(part, f"{name}[{i}]", seen) for i, part in enumerate(value)]
+        return deque(parts, value.maxlen) if type(value) is deque else tuple(parts) if type(value) is tuple else parts
     if isinstance(value, Mapping) and all(isinstance(key, (*_PLAIN, np.integer)) for key in value):
         return {"items": [(key, _plain(part, f"{name}[{key!r}]", seen)) for key, part in value.items()]}
     raise HiddenStateError(f"{name} is a {type(value).__name__}, of which nobody knows how to save it")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import io
 import json
 import os
@@ -152,8 +151,7 @@ def test_train_says_what_is_damaged() -> None:
 
 @pytest.mark.parametrize(("option", "package"), [("--video", "moviepy"), ("--tensorboard", "tensorboard")])
 def test_train_says_which_package_is_missing(option: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == package else find(name, *rest))
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not there
     done = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, option)
     assert done.exit_code == 2
     assert f"pip install {package}" in done.stderr
@@ -226,10 +224,7 @@ def test_eval_refuses_what_is_no_run(run: Path, tmp_path: Path) -> None:
 
 
 def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "moviepy" else find(name, *rest)
-    )
+    monkeypatch.setitem(sys.modules, "moviepy", None)  # as if it were not there
     done = reactors("play", run, "--video", "videos")
     assert done.exit_code == 2
     assert "pip install moviepy" in done.stderr

@@ -66,9 +66,13 @@ def scalars(writer: Writer) -> Callable[[Sequence[Row]], None]:
 
 def summary_writer(folder: Path) -> Any:
     """TensorBoard's own writer; `ArgumentError` if it is not installed."""
-    if importlib.util.find_spec("tensorboard") is None:
-        raise ArgumentError("the package tensorboard is not installed; pip install tensorboard, or leave it out")
-    from torch.utils.tensorboard import SummaryWriter
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise ArgumentError(
+            f"scalars for TensorBoard need the package tensorboard ({error}); pip install tensorboard, or "
+            "leave them out"
+        ) from None
 
     return SummaryWriter(str(folder))
 

@@ -196,7 +196,7 @@ def _run(
     try:
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
-        weights = training.learner.learning.weights()
+        weights = final = training.learner.learning.weights()
         rows = training.journal.rows
         report |= {
             "state": "interrupted" if interruption.asked else "finished", "digest": result.digest,
@@ -218,7 +218,7 @@ def _run(
             folder.finish(report, weights)
     if interruption.asked:
         raise KeyboardInterrupt
-    return weights, result
+    return final, result
 
 
 def _saved(path: Path, program: Mapping[str, Any], rounds: int) -> Saved:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
 def check_video(make: Callable[..., Any]) -> None:
     """Refuse what cannot be filmed: `ArgumentError` if moviepy is missing, `ParameterError` without rgb_array."""
-    if importlib.util.find_spec("moviepy") is None:
-        raise ArgumentError("videos need the package moviepy; pip install moviepy, or leave the video out")
+    try:
+        import_module("moviepy")
+    except ImportError as error:
+        raise ArgumentError(
+            f"videos need the package moviepy ({error}); pip install moviepy, or leave them out"
+        ) from None
     rendering(make, "rgb_array").close()
 
 
