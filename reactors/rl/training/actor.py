@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.replay_buffer import ReplayBuffer
 
 
 def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:
@@ -52,12 +53,14 @@ class Actor(Stateful):
         weights: Any,
         steps: int,
         lag: int,
+        lately: ReplayBuffer | None = None,
     ) -> None:
         self.algorithm, self.makers, self.first_env = algorithm, makers, first_env
         self.observation_space, self.action_space = observation_space, action_space
         self.horizon, self.num_envs = algorithm.horizon, len(makers)
         self.latest, self.size = weights, len(weights)
         self.steps = steps  # of all actors in a round
+        self.lately = lately  # in free mode: where the learner leaves its weights
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
         self.policy = algorithm.policy(observation_space, action_space)  # here: torch may draw numbers for it
         self.checked = [
@@ -100,9 +103,21 @@ class Actor(Stateful):
         self.latest, self.loaded = self.weights.value.copy(), self.tag.time // 1000
         self.policy.load(self.latest)
 
+    def look(self) -> None:
+        """Newer weights, if the learner has left some."""
+        assert self.lately is not None
+        if not len(self.lately):
+            return
+        row = self.lately.sample(1)
+        if (loaded := int(row["round"][0]) + self.late) != self.loaded:
+            self.latest, self.loaded = row["vector"][0].copy(), loaded
+            self.policy.load(self.latest)
+
     def play(self) -> None:
         """A round."""
         began = time.perf_counter()
+        if self.lately is not None:
+            self.look()
         rows, sim, policy, rng = self.segment.loan(), self.simulation, self.policy, self.rng
         obs, actions, rewards, following = rows["obs"], rows["action"], rows["reward"], rows["next_obs"]
         terminated, truncated = rows["terminated"], rows["truncated"]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.replay_buffer import ReplayBuffer
 
 
 NO_NUMBER = {"losses/explained_variance"}  # of returns that are all the same
@@ -46,10 +47,11 @@ class Learner(Stateful):
         device: str,
         lag: int,
         steps: int,
+        lately: ReplayBuffer | None,
     ) -> None:
         self.algorithm, self.device, self.size = algorithm, device, size
         self.spaces = observation_space, action_space
-        self.learner_seed = seed
+        self.learner_seed, self.lately = seed, lately
         self.learning: Any = None
         self.seconds, self.began, self.steps = 0.0, 0.0, steps
         self.sent: deque[tuple[int, Any]] = deque(maxlen=lag)  # when, in ns, and what
@@ -103,6 +105,8 @@ class Learner(Stateful):
                 "may keep it finite"
             )
         self.weights.set(weights)
+        if self.lately is not None:
+            self.lately.add(vector=weights[None], round=np.array([self.tag.time // 1000]))
         self.sent.append((self.tag.time, weights))
         spent = time.perf_counter() - self.began
         self.seconds += spent

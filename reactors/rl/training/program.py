@@ -7,7 +7,7 @@ makes the modes:
 - `sync`: a lag of one round. Everybody learns from, and plays with, the latest; actors and learner take turns.
 - `pipelined`: a lag of two or more. Actors play the next round while the learner learns from the last one, and the
   result is the same, bit for bit, however fast they are.
-- `free`: weights reach the actors when they do, through a physical connection. Nobody waits for weights; no two runs
+- `free`: actors take the newest weights, from memory that all share. Nobody waits for weights; no two runs
   are alike.
 """
 
@@ -15,8 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 import reactors as rx
 from reactors.errors import ArgumentError
+from reactors.rl.replay_buffer import ReplayBuffer
 from reactors.rl.training.actor import Actor
 from reactors.rl.training.checkpoint import STOP, Checkpoint
 from reactors.rl.training.evaluator import Evaluator
@@ -72,12 +75,16 @@ class Training(rx.Reactor):
         per_actor = algorithm.num_envs // actors
         initial = algorithm.learning(*spaces, seed, device).weights()
         steps = algorithm.horizon * algorithm.num_envs
+        lately = None
+        if mode == "free":  # a single row: who reads gets the latest, whole
+            size = len(initial)
+            lately = ReplayBuffer(1, {"vector": ((size,), np.float32), "round": ((), np.int64)})
         self.actors = rx.bank(
-            actors, Actor, algorithm, [maker] * per_actor, lambda i: i * per_actor, *spaces, initial, steps, lag
+            actors, Actor, algorithm, [maker] * per_actor, lambda i: i * per_actor, *spaces, initial, steps, lag, lately
         )
         stop_after = f"{lag} us" if saving is None else f"{lag * 1000 + STOP} ns"
         self.journal = Journal(actors, steps, stop_at=stop_at, stop_after=stop_after, file=journal, tell=tell)
-        told = algorithm, *spaces, seed, len(initial), device, lag, steps
+        told = algorithm, *spaces, seed, len(initial), device, lag, steps, lately
         self.learner: RolloutLearner | ReplayLearner
         if algorithm.on_policy:
             self.learner = RolloutLearner(*told, actors=actors, num_envs=per_actor)
@@ -89,9 +96,7 @@ class Training(rx.Reactor):
             rx.connect(self.experience.batches, self.learner.batches)
             if self.experience.algorithm.prioritized:
                 rx.connect(self.learner.errors, self.experience.errors, after=0)
-        if mode == "free":
-            rx.connect(self.learner.weights, self.actors.weights, physical=True, broadcast=True)
-        else:
+        if mode != "free":
             rx.connect(self.learner.weights, self.actors.weights, after=f"{lag} us", broadcast=True)
         rx.connect(self.actors.episodes, self.journal.episodes)
         rx.connect(self.actors.figures, self.journal.times)
