@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import torch
 from torch import nn
+from torch.optim.adam import adam
 
 from reactors.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import gymnasium as gym
     from numpy.typing import NDArray
@@ -30,14 +31,30 @@ _NUMPY: dict[type[nn.Module], Callable[[Array], Array]] = {
 }
 
 
-def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: float | None = None) -> nn.Sequential:
+class Chain(nn.Sequential):
+    """Layers one after the other, where linear ones and ReLU do not cost the calls of their modules."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """What the last layer gives."""
+        x = input
+        for layer in self:
+            if type(layer) is nn.Linear:
+                x = nn.functional.linear(x, layer.weight, layer.bias)
+            elif type(layer) is nn.ReLU:
+                x = torch.relu_(x)  # of what a linear layer has just made
+            else:
+                x = layer(x)
+        return x
+
+
+def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: float | None = None) -> Chain:
     """Linear layers of these sizes with an activation between them.
 
     With `gain`, weights are orthogonal with gain sqrt(2), the last layer's with `gain`, and biases zero, as is usual
     for policy gradients (Engstrom et al., "Implementation Matters in Deep RL", 2020).
 
     >>> mlp([4, 8, 2])
-    Sequential(
+    Chain(
       (0): Linear(in_features=4, out_features=8, bias=True)
       (1): Tanh()
       (2): Linear(in_features=8, out_features=2, bias=True)
@@ -50,7 +67,7 @@ def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: fl
             nn.init.orthogonal_(linear.weight, 2**0.5 if i < len(sizes) - 2 else gain)
             nn.init.zeros_(linear.bias)
         layers += [linear] if i == len(sizes) - 2 else [linear, activation()]
-    return nn.Sequential(*layers)
+    return Chain(*layers)
 
 
 class _Convolutions(nn.Sequential):
@@ -172,6 +189,56 @@ class Flat:
         grad = self.weights.grad
         assert grad is not None
         grad.mul_((most / (torch.linalg.vector_norm(grad) + 1e-6)).clamp_(max=1.0))
+
+
+class Adam:
+    """Adam (Kingma and Ba, 2015) on one vector: `torch.optim.Adam` without what it does around its arithmetic."""
+
+    def __init__(self, flat: Flat, learning_rate: float, eps: float = 1e-8) -> None:
+        self.weights, self.learning_rate, self.eps = flat.weights, learning_rate, eps
+        self.first, self.second = torch.zeros_like(self.weights.data), torch.zeros_like(self.weights.data)
+        self.steps = torch.zeros((), device=self.weights.device)
+
+    def step(self) -> None:
+        """Descend along the gradient."""
+        assert self.weights.grad is not None
+        adam(
+            [self.weights.data], [self.weights.grad], [self.first], [self.second], [], [self.steps],
+            lr=self.learning_rate, beta1=0.9, beta2=0.999, eps=self.eps, weight_decay=0.0, amsgrad=False,
+            maximize=False, fused=True,
+        )  # fmt: skip
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """Both moments, and how many steps there were."""
+        return {"first": self.first, "second": self.second, "steps": self.steps}
+
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Continue from there."""
+        for name, mine in self.state_dict().items():
+            mine.copy_(state[name])
+
+
+class RMSProp:
+    """RMSProp (Tieleman and Hinton, 2012) on one vector, as `torch.optim.RMSprop` reckons."""
+
+    def __init__(self, flat: Flat, learning_rate: float, smoothing: float, eps: float) -> None:
+        self.weights, self.learning_rate, self.smoothing, self.eps = flat.weights, learning_rate, smoothing, eps
+        self.squares = torch.zeros_like(self.weights.data)
+
+    def step(self) -> None:
+        """Descend along the gradient."""
+        grad = self.weights.grad
+        assert grad is not None
+        self.squares.mul_(self.smoothing).addcmul_(grad, grad, value=1 - self.smoothing)
+        self.weights.data.addcdiv_(grad, self.squares.sqrt().add_(self.eps), value=-self.learning_rate)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """The mean of squares."""
+        return {"squares": self.squares}
+
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Continue from there."""
+        self.squares.copy_(state["squares"])
 
 
 def flat(net: nn.Module) -> NDArray[np.float32]:

@@ -159,13 +159,14 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(RUNS))
     parser.add_argument("--modes", default="sync,pipelined")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     if given.one:
         print(json.dumps(one(given.one[0], given.one[1], int(given.one[2]))))
         return
     names, modes = given.only.split(","), given.modes.split(",")
-    jobs = [(name, mode, seed) for seed in range(given.seeds) for name in names for mode in modes]
+    jobs = [(name, mode, seed) for seed in range(given.first_seed, given.seeds) for name in names for mode in modes]
     for found in everything(jobs, given.jobs):
         keep(found)
 

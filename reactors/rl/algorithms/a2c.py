@@ -12,6 +12,7 @@ import torch
 
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course, advantages
+from reactors.rl.networks import RMSProp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,11 +66,9 @@ class A2CLearning(PolicyGradientLearning):
         super().__init__(config, observation_space, action_space, seed, device)
         self.config = config
 
-    def optimizer_of(self, config: A2C) -> torch.optim.Optimizer:
+    def optimizer_of(self, config: A2C) -> RMSProp:
         """RMSProp."""
-        return torch.optim.RMSprop(
-            [self.flat.weights], config.learning_rate, config.smoothing, config.eps, foreach=False
-        )
+        return RMSProp(self.flat, config.learning_rate, config.smoothing, config.eps)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
         """One update from a round's experience."""

@@ -44,13 +44,14 @@ class Decoder(nn.Module):
 
     def __init__(self, observation_space: gym.Space[object], features: int) -> None:
         super().__init__()
-        shape = observation_space.shape or ()
-        self.frames = len(shape) == 3 and shape[1:] == (84, 84)
+        shape: tuple[int, ...] = observation_space.shape or ()
+        frames = shape[0] if len(shape) == 3 and shape[1:] == (84, 84) else 0
+        self.frames = frames > 0
         self.net: nn.Module = mlp([features, 64, inputs_of(observation_space)])
         if self.frames:
             self.net = nn.Sequential(
                 nn.Linear(features, 2592), nn.ReLU(), nn.Unflatten(1, (32, 9, 9)),
-                nn.ConvTranspose2d(32, 16, 4, 2), nn.ReLU(), nn.ConvTranspose2d(16, shape[0], 8, 4),
+                nn.ConvTranspose2d(32, 16, 4, 2), nn.ReLU(), nn.ConvTranspose2d(16, frames, 8, 4),
             )  # fmt: skip
 
     def loss(self, codes: torch.Tensor, obs: torch.Tensor) -> torch.Tensor:

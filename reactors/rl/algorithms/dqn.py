@@ -17,7 +17,7 @@ from torch import nn
 
 from reactors.rl.algorithms.algorithm import Learning, Policy, seeded
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.networks import Flat, Inference, Torso, inputs_of, mlp, torso
+from reactors.rl.networks import Adam, Flat, Inference, Torso, inputs_of, mlp, torso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,7 +137,7 @@ class DQNLearning(Learning):
         self.net = QNetwork(config, observation_space, action_space).to(device)
         self.target = deepcopy(self.net).requires_grad_(False)
         self.flat, self.old = Flat(self.net.parameters()), Flat(self.target.parameters())
-        self.optimizer = torch.optim.Adam([self.flat.weights], config.learning_rate, fused=True)
+        self.optimizer = Adam(self.flat, config.learning_rate)
         self.start = int(getattr(action_space, "start", 0))
         self.updates = 0
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
-import torch
 
 from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy, Space
 from reactors.rl.algorithms.algorithm import Algorithm, Learning, seeded
-from reactors.rl.networks import Flat, Torso
+from reactors.rl.networks import Adam, Flat, Torso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import torch
     from numpy.typing import NDArray
 
 
@@ -73,9 +73,9 @@ class PolicyGradientLearning(Learning):
         self.optimizer = self.optimizer_of(config)
         self.learning_rate, self.left, self.steps = config.learning_rate, 1.0, 0
 
-    def optimizer_of(self, config: Any) -> torch.optim.Optimizer:
+    def optimizer_of(self, config: Any) -> Any:
         """Adam, as Schulman et al. have it in their code."""
-        return torch.optim.Adam([self.flat.weights], config.learning_rate, eps=1e-5, fused=True)
+        return Adam(self.flat, config.learning_rate, eps=1e-5)
 
     def weights(self) -> NDArray[np.float32]:
         """The actor's."""
@@ -86,8 +86,7 @@ class PolicyGradientLearning(Learning):
         """The batch, with `choice`, of which `log_prob` is, and rewards as they are learned from; anneals."""
         self.left = max(0.0, 1 - self.steps / config.total_steps) if config.anneal else 1.0
         self.learning_rate = config.learning_rate * self.left
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate
+        self.optimizer.learning_rate = self.learning_rate
         self.steps += batch["reward"].numel()
         reward, clip = batch["reward"], config.reward_clip
         return {

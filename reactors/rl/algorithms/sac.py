@@ -13,7 +13,7 @@ from torch import nn
 
 from reactors.rl.algorithms.algorithm import Learning, Policy, seeded
 from reactors.rl.algorithms.continuous import Bounds, Continuous, Critics, vectors
-from reactors.rl.networks import Flat, Inference, inputs_of, mlp
+from reactors.rl.networks import Adam, Flat, Inference, inputs_of, mlp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,11 +97,11 @@ class SACLearning(Learning):
         self.flat = Flat(self.actor.parameters()), Flat(self.critics.parameters())
         self.old = Flat(self.target.parameters())
         first = 1.0 if config.temperature is None else config.temperature
-        self.log_temperature = torch.tensor([math.log(first)], device=device, requires_grad=config.temperature is None)
+        self.log_temperature = nn.Parameter(torch.tensor([math.log(first)], device=device))
         wanted = config.target_entropy
         self.target_entropy = -float(self.bounds.size) if wanted is None else wanted
-        learned = [*(each.weights for each in self.flat), self.log_temperature]
-        self.optimizers = [torch.optim.Adam([each], config.learning_rate, fused=True) for each in learned]
+        self.temper = Flat([self.log_temperature])
+        self.optimizers = [Adam(each, config.learning_rate) for each in (*self.flat, self.temper)]
 
     def weights(self) -> NDArray[np.float32]:
         """The actor's."""
@@ -139,7 +139,7 @@ class SACLearning(Learning):
         self.descend(0, actor_loss)
         self.critics.requires_grad_(True)
         if config.temperature is None:  # equation 18, by the logarithm, as in the authors' code
-            self.log_temperature.grad = -(log_prob.detach().mean() + self.target_entropy).view(1)
+            self.temper.weights.grad = -(log_prob.detach().mean() + self.target_entropy).view(1)
             self.optimizers[2].step()
         self.old.weights.data.lerp_(self.flat[1].weights.data, config.tau)
         figures = {

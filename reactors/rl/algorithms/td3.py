@@ -11,7 +11,7 @@ from torch import nn
 
 from reactors.rl.algorithms.algorithm import Learning, seeded
 from reactors.rl.algorithms.continuous import Bounds, Continuous, Critics, DeterministicPolicy, vectors
-from reactors.rl.networks import Flat, inputs_of, mlp
+from reactors.rl.networks import Adam, Chain, Flat, inputs_of, mlp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ class TD3(Continuous):
 def actor_network(config: Continuous, observation_space: Space, action_space: Space) -> nn.Sequential:
     """Observations to actions between -1 and 1."""
     sizes = [inputs_of(observation_space), *config.hidden, Bounds(action_space).size]
-    return nn.Sequential(*mlp(sizes, nn.ReLU), nn.Tanh())
+    return Chain(*mlp(sizes, nn.ReLU), nn.Tanh())
 
 
 class TD3Learning(Learning):
@@ -75,7 +75,7 @@ class TD3Learning(Learning):
         self.target_critics = deepcopy(self.critics).requires_grad_(False)
         self.flat = Flat(self.actor.parameters()), Flat(self.critics.parameters())
         self.old = Flat(self.target_actor.parameters()), Flat(self.target_critics.parameters())
-        self.optimizers = [torch.optim.Adam([each.weights], config.learning_rate, fused=True) for each in self.flat]
+        self.optimizers = [Adam(each, config.learning_rate) for each in self.flat]
         self.updates = 0
         self.actor_loss = torch.tensor(0.0)
 

@@ -1,0 +1,34 @@
+"""A short proof that algorithms learn; `make learn` has the long one."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from reactors import rl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Graphs are cycles, and replay memory goes with them."""
+    yield
+    gc.collect()
+
+
+def test_a_table_finds_the_way_over_the_lake() -> None:
+    done = rl.train(
+        rl.QLearning(learning_rate=0.5, gamma=0.95), "FrozenLake-v1", total_steps=12_000, seed=1,
+        env_kwargs={"is_slippery": False},
+    )  # fmt: skip
+    assert done.evaluate(3) == 1.0
+
+
+@pytest.mark.parametrize("mode", ["sync", "pipelined"])
+def test_an_actor_and_its_critic_balance_the_pole_for_a_while(mode: Any) -> None:
+    done = rl.train(rl.A2C(), "CartPole-v1", total_steps=8_000, seed=3, mode=mode)
+    assert done.evaluate(10) > 100
