@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from reactors import rl
-from reactors.errors import ParameterError
+from reactors.errors import ArgumentError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,3 +210,21 @@ def test_any_module_can_be_the_torso(kind: Any) -> None:
     small = REPLAY if kind is rl.DQN else SMALL
     done = rl.train(kind(**small, torso=Wide), "CartPole-v1", total_steps=64)
     assert done.weights.size >= 4 * 12 + 12 + 12 * 2 + 2
+
+
+def test_in_free_mode_weights_reach_the_actors() -> None:
+    """Alone on one worker nobody can be late, so free is what sync is."""
+    few = rl.PPO(num_envs=4, horizon=16, epochs=2)
+    free, sync = (rl.train(few, "CartPole-v1", total_steps=512, mode=mode, seed=3) for mode in ("free", "sync"))
+    assert free.weights.tobytes() == sync.weights.tobytes()
+    together = rl.train(few, "CartPole-v1", total_steps=512, mode="free", workers=2, seed=3)
+    assert together.journal[-1]["charts/weight_age"] < 7
+    del free, together
+    gc.collect()
+
+
+def test_what_is_no_algorithm_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"as in rl.train\(rl.PPO\(\), ...\)"):
+        rl.train(rl.PPO, "CartPole-v1")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="there is no such folder"):
+        rl.train(rl.PPO(), "CartPole-v1", journal="nowhere/j.csv")

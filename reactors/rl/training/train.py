@@ -17,6 +17,7 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.record import description
+from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.checkpoint import STOP, Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.algorithms.algorithm import Policy
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def train(
     eval_every: int | None = None,
     eval_episodes: int = 10,
     stop_at: float | None = None,
-    journal: Path | None = None,
+    journal: str | Path | None = None,
     tell: Callable[[dict[str, float]], None] | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
@@ -116,11 +117,14 @@ def train(
     >>> done.journal[-1]["global_step"], done.weights.shape
     (256, (4610,))
     """
+    if not isinstance(algorithm, Algorithm):
+        raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
     lag = _checked_lag(mode, lag)
     _check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
         checkpoint_every=checkpoint_every,
     )  # fmt: skip
+    journal = _checked_journal(journal)
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
@@ -219,6 +223,12 @@ def _run(
     if interruption.asked:
         raise KeyboardInterrupt
     return final, result
+
+
+def _checked_journal(given: str | Path | None) -> Path | None:
+    if given is not None and not Path(given).parent.is_dir():
+        raise ArgumentError(f"journal of rl.train is {str(given)!r}, but there is no such folder; make it")
+    return None if given is None else Path(given)
 
 
 def _saved(path: Path, program: Mapping[str, Any], rounds: int) -> Saved:
