@@ -8,9 +8,11 @@ that travels over a port; any other acts in torch.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import gymnasium as gym
 import numpy as np
 import torch
 from torch import nn
@@ -19,9 +21,8 @@ from torch.optim.adam import adam
 from reactors.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    import gymnasium as gym
     from numpy.typing import NDArray
 
 Array: TypeAlias = "NDArray[Any]"
@@ -112,7 +113,7 @@ class MinAtarTorso(_Convolutions):
 
 
 TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "minatar": MinAtarTorso}
-Torso: TypeAlias = "str | Callable[[gym.Space[Any]], nn.Module] | None"
+Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by `reactors train`, too
 
 
 def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
