@@ -1,7 +1,7 @@
 """Some environments of a vector environment, in one place: stepped, reset and asked as Gymnasium has it.
 
 What `gymnasium.vector` says of its sub-environments holds here: the three modes of automatic resets, what goes into
-infos, what may be called by name. A `Group` knows nothing of reactors; those of `lockstep` and `freerun` have one.
+infos, what may be called by name. A `Group` knows nothing of reactors; `lockstep.Rows` is one around it.
 """
 
 from __future__ import annotations

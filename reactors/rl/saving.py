@@ -129,6 +129,19 @@ def _config(buffer: ReplayBuffer) -> dict[str, Any]:
     return {**buffer.config._asdict(), "fields": fields}
 
 
+def header(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None) -> bytes:
+    """What a safetensors file of these arrays begins with: where each lies, and what is no array."""
+    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    at = 0
+    for name, array in arrays.items():
+        kind = NAMES[array.dtype.str[1:]]
+        entries[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(entries).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
 def _header(buffer: ReplayBuffer, found: dict[str, NDArray[Any]], sums: dict[str, str]) -> bytes:
     metadata = {
         "format": FORMAT,
@@ -137,15 +150,7 @@ def _header(buffer: ReplayBuffer, found: dict[str, NDArray[Any]], sums: dict[str
         "beta": json.dumps(buffer.beta),
         "crc32": json.dumps(sums),
     }
-    entries: dict[str, Any] = {"__metadata__": metadata}
-    at = 0
-    for name, array in found.items():
-        kind = NAMES[array.dtype.str[1:]]
-        entries[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(entries).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text
+    return header(found, metadata)
 
 
 def save(buffer: ReplayBuffer, path: str | Path) -> None:

@@ -127,7 +127,6 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         common = room, space, mode, self._whereabouts
         groups = [Group(self.env_fns[i : i + room], i, *common, restarting=restarting) for i in firsts]
         rows = [Rows(group, actions, asynchronous=asynchronous) for group in groups]
-        self._place = [i // room * room + i % room for i in range(n)]
         self._rows = rows
         self._state = AsyncState.DEFAULT
         self._overdue = False
@@ -376,7 +375,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         given = list(iterate(batch_space(self.single_action_space, len(ids)), actions))
         if len(given) != len(ids):
             raise ValueError(f"{len(given)} actions for {len(ids)} environments; give one to each")
-        self._beat.next_ones = dict(zip((self._place[i] for i in ids), given, strict=True))
+        self._beat.next_ones = dict(zip(ids, given, strict=True))
         self._pending.update(ids)
         self._beat.wanted = 0
         self._call()

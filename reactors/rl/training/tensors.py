@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.saving import NAMES
+from reactors.rl.saving import NAMES, PIECE, header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PIECE = 1 << 24  # bytes that are copied at a time
 KINDS = {name: np.dtype(kind) for kind, name in NAMES.items()}
 
 
@@ -36,18 +35,10 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str,
     >>> found["a"], checksum == again
     (array([0., 1., 2.], dtype=float32), True)
     """
-    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
-    at = 0
-    for name, array in arrays.items():
-        kind = NAMES[array.dtype.str[1:]]
-        entries[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(entries).encode()
-    text += b" " * (-len(text) % 8)
-    header = len(text).to_bytes(8, "little") + text
-    crc = zlib.crc32(header)
+    head = header(arrays, metadata)
+    crc = zlib.crc32(head)
     with path.open("wb") as file:
-        file.write(header)
+        file.write(head)
         for array in arrays.values():
             flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
             for begin in range(0, len(flat), PIECE):
