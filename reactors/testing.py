@@ -267,7 +267,7 @@ def _left(
     return [
         *(f"process {each}" for each in sorted(_processes() - before[0])),
         *(f"descriptor {fd}: {what}" for fd, what in _descriptors().items() if fd not in before[1]),
-        *(f"/dev/shm/{name}" for name in sorted(_shared_memory(ignored) - before[2])),
+        *(f"/dev/shm/{name}" for name in sorted(_ours(_shared_memory(ignored) - before[2]))),
         *(f"{thread}" for thread in threading.enumerate() if thread not in before[3]),
     ]
 
@@ -307,6 +307,21 @@ def _descriptors() -> dict[int, str]:
 
 def _shared_memory(ignored: tuple[str, ...]) -> set[str]:
     return {entry.name for entry in Path("/dev/shm").iterdir() if not entry.name.startswith(ignored or ("\0",))}
+
+
+def _ours(names: set[str]) -> set[str]:
+    """Without what strangers have mapped: other programs may run beside ours."""
+    if not names:
+        return names
+    mine = {str(os.getpid()), *(each.partition(",")[0] for each in _processes())}
+    for process in PROC.iterdir():
+        if process.name.isdecimal() and process.name not in mine:
+            try:
+                mapped = (process / "maps").read_text()
+            except OSError:  # gone meanwhile, or somebody else's
+                continue
+            names = {name for name in names if f"/dev/shm/{name}\n" not in mapped}
+    return names
 
 
 # ---- random values ----

@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +19,6 @@ from hypothesis import strategies as st
 
 import reactors as rx
 from reactors.testing import Step, assert_deterministic, events, nothing_left, trace, values
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Source(rx.Reactor):
@@ -305,6 +303,32 @@ def test_what_is_left_behind_is_named(tmp_path: Path) -> None:
     processes[0].wait()
     with nothing_left():
         rx.run(Main(), workers=2, fast=True, timeout=0)
+
+
+def test_shared_memory_of_ours_is_named_and_of_strangers_is_not(tmp_path: Path) -> None:
+    file = Path("/dev/shm") / f"rx-test-{os.getpid()}"
+    with pytest.raises(AssertionError, match=file.name), nothing_left(seconds=0.05):
+        file.write_bytes(bytes(8))
+    file.unlink()
+    script = tmp_path / "stranger.py"
+    script.write_text(
+        "import mmap, pathlib, sys\n"
+        "file = pathlib.Path(sys.argv[1])\n"
+        "file.write_bytes(bytes(8))\n"
+        "with file.open('r+b') as opened, mmap.mmap(opened.fileno(), 8):\n"
+        "    print('there', flush=True)\n"
+        "    sys.stdin.read()\n"
+        "file.unlink()\n"
+    )
+    grandchild = ["sh", "-c", 'read _; "$@"; true', "sh", sys.executable, str(script), str(file)]
+    with subprocess.Popen(grandchild, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with nothing_left(seconds=0.05):
+            process.stdin.write(b"now\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"there\n"
+    assert not file.exists()
 
 
 class Ports(rx.Reactor):
