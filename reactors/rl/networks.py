@@ -8,7 +8,7 @@ that travels over a port; any other acts in torch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -185,6 +185,11 @@ class Flat:
         assert self.weights.grad is not None
         self.weights.grad.zero_()
 
+    def fetch(self, n: int | None = None) -> NDArray[np.float32]:
+        """The weights, or the first n, as an array of its own."""
+        found: NDArray[np.float32] = self.weights.detach()[:n].cpu().numpy().copy()
+        return found
+
     def clip(self, most: float) -> None:
         """Scale the gradients to a norm of at most that."""
         grad = self.weights.grad
@@ -240,6 +245,38 @@ class RMSProp:
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Continue from there."""
         self.squares.copy_(state["squares"])
+
+
+Descent: TypeAlias = Generator[Flat, None, dict[str, Any]]
+"""An update, or several: it yields parameters whose gradients are ready, before each step, and returns figures."""
+
+
+def descend(
+    loss: torch.Tensor, flat: Flat, optimizer: Adam | RMSProp, max_grad_norm: float | None = None
+) -> Iterator[Flat]:
+    """One step of an optimizer; whoever runs it may change the gradients that it yields before it goes on.
+
+    >>> net = mlp([1, 1])
+    >>> every = Flat(net.parameters())
+    >>> [bool(each is every) for each in descend(net(torch.ones(1, 1)).sum(), every, Adam(every, 0.1))]
+    [True]
+    """
+    flat.clear()
+    loss.backward()  # type: ignore[no-untyped-call]
+    yield flat
+    if max_grad_norm is not None:
+        flat.clip(max_grad_norm)
+    optimizer.step()
+
+
+def alone(descent: Descent) -> dict[str, Any]:
+    """All of it by the gradients that it has itself; the figures."""
+    while True:
+        try:
+            next(descent)
+        except StopIteration as end:
+            figures: dict[str, Any] = end.value
+            return figures
 
 
 def flat(net: nn.Module) -> NDArray[np.float32]:

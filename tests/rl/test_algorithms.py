@@ -13,6 +13,7 @@ import torch
 
 from reactors import rl
 from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.networks import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,13 +128,13 @@ def test_learning_continues_from_its_state_as_if_it_had_not_stopped(name: str) -
     learning, other = algorithm.learning(*spaces, 1), algorithm.learning(*spaces, 2)
     batches = [experience(algorithm, spaces, seed) for seed in range(6)]
     for batch in batches[:3]:
-        learning.learn(batch)
+        alone(learning.learn(batch))
     other.load_state_dict(copy.deepcopy(learning.state_dict()))
     for batch in batches[3:]:
-        learning.learn(batch)
+        alone(learning.learn(batch))
     before = other.weights()
     for batch in batches[3:]:
-        other.learn(batch)
+        alone(other.learn(batch))
     assert learning.weights().tobytes() == other.weights().tobytes()
     assert env == "FrozenLake-v1" or before.tobytes() != other.weights().tobytes()
 

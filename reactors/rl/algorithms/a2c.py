@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.actor_critic import Space
+    from reactors.rl.networks import Descent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class A2CLearning(PolicyGradientLearning):
         """RMSProp."""
         return RMSProp(self.flat, config.learning_rate, config.smoothing, config.eps)
 
-    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One update from a round's experience."""
         config = self.config
         batch = self.prepare(batch, config)
@@ -88,7 +89,7 @@ class A2CLearning(PolicyGradientLearning):
         loss = policy_loss + config.value * value_loss
         if config.entropy:
             loss = loss - config.entropy * entropy
-        self.descend(loss, config.max_grad_norm)
+        yield from self.descend(loss, config.max_grad_norm)
         return {
             "losses/policy_loss": policy_loss.item(), "losses/value_loss": value_loss.item(),
             "losses/entropy": entropy.item(), "charts/learning_rate": self.learning_rate,

@@ -8,7 +8,7 @@ knows where it runs, or what the others do meanwhile.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,10 +18,13 @@ import numpy as np
 from reactors.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Self
 
     import torch
     from numpy.typing import NDArray
+
+    from reactors.rl.networks import Descent, Flat
 
 
 class Policy(ABC):
@@ -57,13 +60,31 @@ class Policy(ABC):
 class Learning(ABC):
     """Networks, optimizers, and what one batch does to them."""
 
-    @abstractmethod
-    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-        """One update, or all that an on-policy algorithm makes of a batch; figures to be logged.
+    @property
+    def flats(self) -> Sequence[Flat]:
+        """Parameters whose gradients it descends, one `networks.Flat` for each optimizer.
 
-        An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), where replay is
-        prioritized. A figure that is a tensor stands for its mean, which is asked for only where it is logged.
-        An on-policy one has fields (steps, environments, ...).
+        Without any, as it is by default, there can be but one learner.
+        """
+        return ()
+
+    @abstractmethod
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """One update, or all that an on-policy algorithm makes of a batch, as a generator.
+
+        Before each step of an optimizer it yields the one of `flats` whose gradients are ready: several learners put
+        their mean in their place, and a single one just goes on. `networks.descend` does that for one loss. Learners
+        that share a batch must yield the same in the same order, whatever is in their parts of it.
+
+        It returns figures to be logged. A figure that is a tensor stands for its mean, which is asked for only where it
+        is logged. An off-policy batch has (n, ...) fields, and the figures have `errors`, float32 (n,), where replay is
+        prioritized. An on-policy one has fields (steps, environments, ...).
+        """
+
+    def reseed(self, seed: int) -> None:  # noqa: B027 - not all that learns is random
+        """Draw random numbers from this seed from now on: of several learners with the same networks, each its own.
+
+        Torch's own generator, of which dropout draws, belongs to all; several learners must not use it.
         """
 
     @abstractmethod
@@ -88,6 +109,8 @@ class Algorithm(ABC):
     discrete: ClassVar[bool] = True
     continuous: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
+    shared: ClassVar[tuple[str, ...]] = ("num_envs",)
+    """Hyperparameters of which each of several learners has its part."""
 
     num_envs: int = 8
     """Environments of all actors together."""
@@ -122,6 +145,19 @@ class Algorithm(ABC):
             f"{self.name} takes actions of a {' or a flat '.join(self.takes())}, and the environment's are "
             f"{action_space}"
         )
+
+    def part(self, learners: int) -> Self:
+        """Its hyperparameters for one of so many learners, which share each batch evenly.
+
+        Raises `ParameterError` where that cannot be.
+        """
+        for name in self.shared:
+            if (whole := getattr(self, name)) % learners:
+                raise ParameterError(
+                    f"{name} of {self.name} is {whole}, which {learners} learners cannot share evenly; let it be a "
+                    f"multiple of {learners}, or take other learners"
+                )
+        return replace(self, **{name: getattr(self, name) // learners for name in self.shared})
 
     def check_bounds(self, action_space: gym.spaces.Box) -> None:
         """Refuse a Box of actions with bounds that it cannot take; by default it takes all."""

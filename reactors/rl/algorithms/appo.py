@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.actor_critic import Space
+    from reactors.rl.networks import Descent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +59,9 @@ class APPOLearning(IMPALALearning):
         self.old = Flat(self.target.parameters_in_order())
         self.updates = 0
 
-    def update(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def update(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One step, and now and then a new target."""
-        figures = super().update(batch)
+        figures = yield from super().update(batch)
         self.updates += 1
         if self.updates % self.config.target_every == 0:
             self.old.weights.data.copy_(self.flat.weights.data[: len(self.old.weights)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -44,6 +45,10 @@ class Continuous(OffPolicy):
     """How far target networks move towards the networks at an update."""
     hidden: tuple[int, ...] = (256, 256)
     """Layers of actor and of critics."""
+
+    @abstractmethod
+    def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
+        """The actor."""
 
     def check_bounds(self, action_space: gym.spaces.Box) -> None:
         """Actions are squashed, or clipped, to the bounds: there must be some."""

@@ -17,12 +17,14 @@ from torch import nn
 
 from reactors.rl.algorithms.algorithm import Learning, Policy, seeded
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.networks import Adam, Flat, Inference, Torso, inputs_of, mlp, torso
+from reactors.rl.networks import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from reactors.rl.networks import Descent
 
 Space = gym.Space[Any]
 
@@ -143,10 +145,14 @@ class DQNLearning(Learning):
 
     def weights(self) -> NDArray[np.float32]:
         """The network's."""
-        found: NDArray[np.float32] = self.flat.weights.detach().cpu().numpy().copy()
-        return found
+        return self.flat.fetch()
 
-    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    @property
+    def flats(self) -> tuple[Flat]:
+        """There is one optimizer."""
+        return (self.flat,)
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One update; `errors` are the absolute temporal-difference errors."""
         config, net, following = self.config, self.net, batch["next_obs"]
         with torch.no_grad():
@@ -159,10 +165,7 @@ class DQNLearning(Learning):
             loss = (nn.functional.smooth_l1_loss(q, goal, reduction="none") * batch["weights"]).mean()
         else:
             loss = nn.functional.smooth_l1_loss(q, goal)
-        self.flat.clear()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.flat.clip(config.max_grad_norm)
-        self.optimizer.step()
+        yield from descend(loss, self.flat, self.optimizer, config.max_grad_norm)
         self.updates += 1
         if self.updates % config.target_every == 0:
             self.old.weights.data.copy_(self.flat.weights.data)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.actor_critic import Space
+    from reactors.rl.networks import Descent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,7 @@ class IMPALA(PolicyGradient):
     """
 
     name: ClassVar[str] = "IMPALA"
+    shared: ClassVar[tuple[str, ...]] = ("num_envs", "fragments")
 
     num_envs: int = 16
     horizon: int = 20
@@ -91,7 +93,7 @@ class IMPALALearning(PolicyGradientLearning):
         self.replay = FragmentReplay(config.replay_slots, config.replay_proportion, self.rng)
         self.ring = MinibatchRing(config.ring, config.passes)
 
-    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """All updates for which a round's experience is reason."""
         config = self.config
         batch = self.prepare(batch, config)
@@ -99,10 +101,10 @@ class IMPALALearning(PolicyGradientLearning):
         for first in range(0, batch["reward"].shape[1], config.fragments):
             part = {name: each[:, first : first + config.fragments] for name, each in batch.items()}
             for each in self.ring.turn(self.replay.mix(part) if config.replay_slots else part):
-                figures = self.update(each)
+                figures = yield from self.update(each)
         return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
 
-    def update(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def update(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One step of the optimizer."""
         config, net, course = self.config, self.net, Course.of(batch)
         features = net.features(course.obs)
@@ -123,7 +125,7 @@ class IMPALALearning(PolicyGradientLearning):
             reconstruction = self.decoder.loss(features, course.obs)
             loss = loss + config.reconstruction * reconstruction
             figures["losses/reconstruction"] = reconstruction.detach()
-        self.descend(loss, config.max_grad_norm)
+        yield from self.descend(loss, config.max_grad_norm)
         return figures | {
             "losses/policy_loss": policy_loss.detach(), "losses/value_loss": value_loss.detach(),
             "losses/entropy": entropy.detach(),

@@ -13,6 +13,7 @@ class OffPolicy(Algorithm):
     """Hyperparameters of replay."""
 
     on_policy: ClassVar[bool] = False
+    shared: ClassVar[tuple[str, ...]] = ("batch_size",)
 
     capacity: int = 100_000
     """Transitions kept."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -10,10 +10,11 @@ import numpy as np
 
 from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy, Space
 from reactors.rl.algorithms.algorithm import Algorithm, Learning, seeded
-from reactors.rl.networks import Adam, Flat, Torso
+from reactors.rl.networks import Adam, Flat, Torso, descend
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from typing import Self
 
     import torch
     from numpy.typing import NDArray
@@ -43,6 +44,10 @@ class PolicyGradient(Algorithm):
     `features`; by default Nature's for frames, and none for vectors."""
     total_steps: int = 100_000
     """Over which the learning rate is annealed; `rl.train` sets it."""
+
+    def part(self, learners: int) -> Self:
+        """Each learner counts its own steps alone, by which it anneals."""
+        return replace(super().part(learners), total_steps=max(1, self.total_steps // learners))
 
     def remembered(self, action_space: Space) -> dict[str, Any]:
         """The probability of each action when it was chosen, and what it was before it was clipped."""
@@ -79,8 +84,16 @@ class PolicyGradientLearning(Learning):
 
     def weights(self) -> NDArray[np.float32]:
         """The actor's."""
-        found: NDArray[np.float32] = self.flat.weights.detach()[: self.net.acting_size].cpu().numpy().copy()
-        return found
+        return self.flat.fetch(self.net.acting_size)
+
+    @property
+    def flats(self) -> tuple[Flat]:
+        """There is one optimizer."""
+        return (self.flat,)
+
+    def reseed(self, seed: int) -> None:
+        """What is drawn from is also others'."""
+        self.rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
     def prepare(self, batch: Mapping[str, torch.Tensor], config: PolicyGradient) -> dict[str, torch.Tensor]:
         """The batch, with `choice`, of which `log_prob` is, and rewards as they are learned from; anneals."""
@@ -95,12 +108,9 @@ class PolicyGradientLearning(Learning):
             "choice": batch["action"] if self.net.discrete else batch["draw"],
         }
 
-    def descend(self, loss: torch.Tensor, max_grad_norm: float) -> None:
+    def descend(self, loss: torch.Tensor, max_grad_norm: float) -> Iterator[Flat]:
         """One step of the optimizer."""
-        self.flat.clear()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.flat.clip(max_grad_norm)
-        self.optimizer.step()
+        return descend(loss, self.flat, self.optimizer, max_grad_norm)
 
     def state_dict(self) -> dict[str, Any]:
         """Network, optimizer, generator, how far the annealing is."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.actor_critic import Space
+    from reactors.rl.networks import Descent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,7 @@ class PPO(PolicyGradient):
     """
 
     name: ClassVar[str] = "PPO"
+    shared: ClassVar[tuple[str, ...]] = ("num_envs", "batch_size")
 
     num_envs: int = 8
     horizon: int = 32
@@ -53,7 +55,7 @@ class PPOLearning(PolicyGradientLearning):
         super().__init__(config, observation_space, action_space, seed, device)
         self.config = config
 
-    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """All epochs over a round's experience."""
         config = self.config
         batch = self.prepare(batch, config)
@@ -72,7 +74,7 @@ class PPOLearning(PolicyGradientLearning):
             shuffled = [part[order] for part in parts]
             for first in range(0, n - size + 1, size):
                 last = epoch == config.epochs - 1 and first + 2 * size > n
-                figures = self.update(*(part[first : first + size] for part in shuffled), tell=last)
+                figures = yield from self.update(*(part[first : first + size] for part in shuffled), tell=last)
         spread = returns.var()
         explained = 1 - (returns - values).var() / spread if spread > 0 else torch.tensor(float("nan"))
         return {name: float(x) for name, x in figures.items()} | {
@@ -88,7 +90,7 @@ class PPOLearning(PolicyGradientLearning):
         returns: torch.Tensor,
         *,
         tell: bool,
-    ) -> dict[str, torch.Tensor]:
+    ) -> Descent:
         """One minibatch; figures if they are wanted."""
         config, clip = self.config, self.config.clip * self.left
         if config.normalise:
@@ -103,7 +105,7 @@ class PPOLearning(PolicyGradientLearning):
         loss = config.value * value_loss - surrogate
         if config.entropy:
             loss = loss - config.entropy * entropy
-        self.descend(loss, config.max_grad_norm)
+        yield from self.descend(loss, config.max_grad_norm)
         if not tell:
             return {}
         with torch.no_grad():

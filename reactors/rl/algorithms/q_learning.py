@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
+    from reactors.rl.networks import Descent
+
 Space = gym.Space[Any]
 
 
@@ -103,7 +105,7 @@ class TableLearning(Learning):
         """The table."""
         return self.table.reshape(-1).copy()
 
-    def learn(self, batch: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """All steps of a round, in the order in which they were made, environment by environment at each."""
         table, config = self.table, self.config
         states = (batch["obs"].flatten() - self.first).tolist()
@@ -111,6 +113,7 @@ class TableLearning(Learning):
         following = (batch["next_obs"].flatten() - self.first).tolist()
         ends, rewards = batch["terminated"].flatten().tolist(), batch["reward"].flatten().tolist()
         total = 0.0
+        yield from self.flats  # there are no gradients
         for state, action, reward, after, end in zip(states, actions, rewards, following, ends, strict=True):
             goal = reward if end else reward + config.gamma * float(table[after].max())
             error = goal - float(table[state, action])

@@ -13,6 +13,7 @@ import torch
 import reactors as rx
 from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.errors import NotFiniteError
+from reactors.rl.networks import alone
 from reactors.rl.training.actor import experience_dtype
 from reactors.rl.training.stateful import Stateful
 
@@ -130,7 +131,7 @@ class RolloutLearner(Learner):
         for name in rows.dtype.names or ():
             field = np.ascontiguousarray(np.moveaxis(rows[name], 0, 1))
             batch[name] = torch.from_numpy(field.reshape(field.shape[0], -1, *field.shape[3:])).to(self.device)
-        figures = self.learning.learn(batch)
+        figures = alone(self.learning.learn(batch))
         self.tell(figures)
 
 
@@ -152,7 +153,7 @@ class ReplayLearner(Learner):
         figures: dict[str, Any] = {}
         for i, record in enumerate(records):
             batch = {name: torch.from_numpy(record[name].copy()).to(self.device) for name in records.dtype.names or ()}
-            figures = self.learning.learn(batch)
+            figures = alone(self.learning.learn(batch))
             if self.prioritized:
                 errors[i] = figures.pop("errors").cpu().numpy()
         if self.prioritized:

@@ -1,0 +1,122 @@
+"""How do an actor for continuous actions and its critics learn, together or apart?
+
+One update improves the critics, then by them the actor. Both halves may also be done apart, each on a device of its own
+(Spreeze, arXiv 2312.06126): then the critics go by the actor as it was when both last exchanged weights, and the actor
+by the critics of that time.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from reactors.rl.algorithms.algorithm import Learning, seeded
+from reactors.rl.algorithms.continuous import Bounds, Continuous, Critics
+from reactors.rl.networks import Adam, Flat, descend, inputs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reactors.rl.algorithms.continuous import Space
+    from reactors.rl.networks import Descent
+
+
+class ActorAndCritics(Learning):
+    """An actor, so many critics and their targets, each network with an optimizer; what of their losses is the same."""
+
+    def __init__(
+        self, config: Continuous, observation_space: Space, action_space: Space, seed: int, device: str, *, critics: int
+    ) -> None:
+        self.bounds, self.tau, self.gamma, self.prioritized = (
+            Bounds(action_space), config.tau, config.gamma, config.prioritized,
+        )  # fmt: skip
+        seeded(seed)
+        self.noise = torch.Generator(device).manual_seed(seed)
+        self.actor = config.network(observation_space, action_space).to(device)
+        self.critics = Critics(critics, inputs_of(observation_space) + self.bounds.size, config.hidden).to(device)
+        self.target_critics = deepcopy(self.critics).requires_grad_(False)
+        self.networks: dict[str, nn.Module] = {
+            "actor": self.actor, "critics": self.critics, "target_critics": self.target_critics
+        }  # fmt: skip
+        self.flat = {name: Flat(net.parameters()) for name, net in self.networks.items()}
+        self.optimizers = {name: Adam(self.flat[name], config.learning_rate) for name in ("actor", "critics")}
+
+    @property
+    def flats(self) -> Sequence[Flat]:
+        """Of all optimizers."""
+        return [self.flat[name] for name in self.optimizers]
+
+    @property
+    def of_actor(self) -> Sequence[Flat]:
+        """What the critics have to know of the actor's half."""
+        return (self.flat["actor"],)
+
+    @property
+    def of_critics(self) -> Sequence[Flat]:
+        """What the actor has to know of the critics' half."""
+        return (self.flat["critics"],)
+
+    @abstractmethod
+    def improve_critics(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """One update of the critics and their targets; figures, and `errors` where replay is prioritized."""
+
+    @abstractmethod
+    def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """One update of the actor; figures."""
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """One update of all; `errors` are the absolute temporal-difference errors, the mean of all critics."""
+        figures = yield from self.improve_critics(batch)
+        more = yield from self.improve_actor(batch)
+        return figures | more
+
+    def squares(
+        self, obs: torch.Tensor, batch: Mapping[str, torch.Tensor], following: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, Any]]:
+        """The sum of all critics' mean squared errors, where `following` are values of the next observations."""
+        discount: Any = batch.get("discount", self.gamma)
+        goal = torch.addcmul(batch["reward"], discount * ~batch["terminated"], following)
+        errors = self.critics(obs, self.bounds.inwards(batch["action"])) - goal
+        if not self.prioritized:
+            return errors.square().mean(1).sum(), {}
+        loss = (errors.square() * batch["weights"]).mean(1).sum()
+        return loss, {"errors": errors.detach().abs().mean(0)}
+
+    def descend(self, name: str, loss: torch.Tensor) -> Iterator[Flat]:
+        """One step of an optimizer."""
+        return descend(loss, self.flat[name], self.optimizers[name])
+
+    def follow(self, target: str, name: str) -> None:
+        """A target moves towards its network."""
+        self.flat[target].weights.data.lerp_(self.flat[name].weights.data, self.tau)
+
+    def weights(self) -> NDArray[np.float32]:
+        """The actor's."""
+        return self.flat["actor"].fetch()
+
+    def reseed(self, seed: int) -> None:
+        """The noise on actions."""
+        self.noise.manual_seed(seed)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Networks, optimizers, generator."""
+        return {
+            "networks": {name: net.state_dict() for name, net in self.networks.items()},
+            "optimizers": {name: each.state_dict() for name, each in self.optimizers.items()},
+            "noise": self.noise.get_state(),
+        }  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        for name, net in self.networks.items():
+            net.load_state_dict(state["networks"][name])
+        for name, optimizer in self.optimizers.items():
+            optimizer.load_state_dict(state["optimizers"][name])
+        self.noise.set_state(state["noise"])
