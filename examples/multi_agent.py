@@ -4,11 +4,14 @@ The environment is any PettingZoo parallel environment: the traffic junction nex
 registry. Agents that are not there (yet, or any more) have no observation at that tag, so their policies do not run and
 their actions are absent. This is workload E of arXiv 2312.04704; the policies are untrained networks.
 
+With `--batched`, one reactor has the ports and weights of all agents, and evaluates them in one call.
+
 With `--serve` the simulation runs at 200 steps a second, and meanwhile a client asks the same policies about
 observations of its own, through a physical action. The answers come through a socket, whichever process gives them.
 
 Run:   python multi_agent.py --agents 10
        python multi_agent.py --env pistonball --agents 10 --workers 2
+       python multi_agent.py --agents 10 --batched
        python multi_agent.py --serve --workers 2
 Needs: pip install 'reactors[rl]'
 """
@@ -30,6 +33,7 @@ from numpy.typing import NDArray
 from traffic_junction import TrafficJunction
 
 import reactors as rx
+from reactors import rl
 
 ANSWER = "ii"  # number of the request, action
 
@@ -49,7 +53,7 @@ def features(obs: NDArray[Any]) -> NDArray[np.float32]:
 class World(rx.Reactor):
     """The shared environment. Channel i of its ports belongs to agent i, and is absent where that agent is."""
 
-    actions = rx.Input(int, width="agents")
+    actions = rx.Input(shape=(), dtype=np.int64, width="agents")
     observation = rx.Output(shape="obs_size", dtype=np.float32, width="agents")
 
     def __init__(self, env: str, agents: int, obs_size: int, steps: int) -> None:
@@ -65,7 +69,7 @@ class World(rx.Reactor):
     @rx.reaction(actions, effects=(observation, rx.stop))
     def step(self) -> None:
         names = self.env.possible_agents
-        observations, rewards, *_ = self.env.step({names[i]: self.actions[i].value for i in self.actions.present})
+        observations, rewards, *_ = self.env.step({names[i]: int(self.actions[i].value) for i in self.actions.present})
         self.decisions += len(self.actions.present)
         self.reward += float(sum(rewards.values()))
         self.steps -= 1
@@ -87,22 +91,27 @@ class World(rx.Reactor):
         self.env.close()
 
 
+def network(agent: int, obs_size: int, n_actions: int) -> torch.nn.Module:
+    """An agent's, with weights of its own."""
+    net = torch.nn.Sequential(torch.nn.Linear(obs_size, 64), torch.nn.ReLU(), torch.nn.Linear(64, n_actions))
+    generator = torch.Generator().manual_seed(agent)  # torch's own is shared by all threads of the process
+    for parameter in net.parameters():
+        torch.nn.init.normal_(parameter, std=0.3, generator=generator)
+    return net
+
+
 class Agent(rx.Reactor):
     """One policy."""
 
     observation = rx.Input(shape="obs_size", dtype=np.float32)
-    action = rx.Output(int)
+    action = rx.Output(shape=(), dtype=np.int64)
 
     def __init__(self, obs_size: int, n_actions: int) -> None:
         self.obs_size, self.n_actions = obs_size, n_actions
 
     @rx.reaction(rx.startup)
     def load(self) -> None:
-        first, last = torch.nn.Linear(self.obs_size, 64), torch.nn.Linear(64, self.n_actions)
-        self.policy = torch.nn.Sequential(first, torch.nn.ReLU(), last)
-        generator = torch.Generator().manual_seed(self.seed)  # torch's own is shared by all threads of the process
-        for parameter in self.policy.parameters():
-            torch.nn.init.normal_(parameter, std=0.3, generator=generator)
+        self.policy = network(self.bank_index, self.obs_size, self.n_actions)
 
     @rx.reaction(observation, effects=action)
     def act(self) -> None:
@@ -119,13 +128,20 @@ class MultiAgent(rx.Reactor):
     """The world and its agents. Actions reach the world `after` the observation: a microstep later, or in real time."""
 
     kind: type[Agent] = Agent
+    agents: Any  # a bank of them, or one reactor with the same ports
 
-    def __init__(self, env: str = "junction", agents: int = 4, steps: int = 1000, after: str | int = 0) -> None:
+    def __init__(
+        self, env: str = "junction", agents: int = 4, steps: int = 1000, after: str | int = 0, *, batched: bool = False
+    ) -> None:
         probe = environment(env, agents)
         name = probe.possible_agents[0]
-        obs_size = features(probe.observation_space(name).sample()).size
+        obs_size, n_actions = features(probe.observation_space(name).sample()).size, int(probe.action_space(name).n)
         self.world = World(env, agents, obs_size, steps)
-        self.agents = rx.bank(agents, self.kind, obs_size, int(probe.action_space(name).n))
+        if batched:
+            networks = [network(i, obs_size, n_actions) for i in range(agents)]
+            self.agents = rl.Policies(networks, shape=(obs_size,), choose="sample")
+        else:
+            self.agents = rx.bank(agents, self.kind, obs_size, n_actions)
         rx.connect(self.world.observation, self.agents.observation)
         rx.connect(self.agents.action, self.world.actions, after=after)
 
@@ -201,7 +217,7 @@ def ask(desk: Desk, client: socket.socket, over: threading.Event, latencies: lis
 
 def simulate(args: argparse.Namespace) -> tuple[MultiAgent, rx.Result]:
     """Runs the simulation as fast as it can."""
-    program = MultiAgent(args.env, args.agents, args.steps)
+    program = MultiAgent(args.env, args.agents, args.steps, batched=args.batched)
     return program, rx.run(program, workers=args.workers, backend=args.backend, fast=True, seed=args.seed)
 
 
@@ -229,11 +245,14 @@ def main() -> None:
     options.add_argument("--env", default="junction", choices=("junction", "pistonball"))
     options.add_argument("--agents", type=int, default=4)
     options.add_argument("--steps", type=int, default=1000)
+    options.add_argument("--batched", action="store_true", help="evaluate all policies in one call")
     options.add_argument("--serve", action="store_true", help="answer a client's requests meanwhile")
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))
     options.add_argument("--seed", type=int, default=0)
     args = options.parse_args()
+    if args.batched and args.serve:
+        options.error("--batched has no agents that answer questions; take one of --batched and --serve")
     program, result = serve(args) if args.serve else simulate(args)
     print(result.summary())
     world = program.world

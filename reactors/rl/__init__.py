@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.q_learning import QLearning
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
+    from reactors.rl.policies import Policies
     from reactors.rl.training.train import Trained, train
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Episode",
     "Learning",
     "MultiAgentEnv",
+    "Policies",
     "Policy",
     "QLearning",
     "Replay",
@@ -77,6 +79,7 @@ _WITH_TORCH = {
     "algorithms.q_learning": ("QLearning",),
     "algorithms.sac": ("SAC",),
     "algorithms.td3": ("TD3",),
+    "policies": ("Policies",),
     "training.train": ("Trained", "train"),
 }
 

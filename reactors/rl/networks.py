@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Array: TypeAlias = "NDArray[Any]"
-_NUMPY: dict[type[nn.Module], Callable[[Array], Array]] = {
+IN_NUMPY: dict[type[nn.Module], Callable[[Array], Array]] = {
     nn.ReLU: lambda x: np.maximum(x, 0, out=x),
     nn.Tanh: lambda x: np.tanh(x, out=x),
 }
@@ -301,7 +301,7 @@ class Inference:
         self.net = net
         self.size = sum(p.numel() for p in net.parameters())
         chain = [*net] if isinstance(net, nn.Sequential) else []
-        self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, *_NUMPY} for layer in chain)
+        self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, *IN_NUMPY} for layer in chain)
         self._steps: list[Any] = []
 
     def load(self, weights: NDArray[np.float32]) -> None:
@@ -322,7 +322,7 @@ class Inference:
                 at += 0 if given is None else n
                 self._steps.append((kernel, bias))
             else:
-                self._steps.append(_NUMPY[type(layer)])
+                self._steps.append(IN_NUMPY[type(layer)])
 
     def __call__(self, x: Array) -> Array:
         """The outputs for a batch of inputs."""

@@ -15,6 +15,7 @@ from timing import Stopwatch
 from torch import nn
 
 import reactors as rx
+from reactors import rl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 POLICIES = {"small": (16, 64, 64, 5), "large": (256, 1024, 1024, 1024, 18)}
 CASES = {f"{agents} agents, {policy} policy": (agents, policy) for policy in POLICIES for agents in (4, 10, 16)}
 SMALL = tuple(case for case in CASES if "small" in case)
+BATCHED = "rl.Policies"
 LARGE = tuple(case for case in CASES if "large" in case)
 Array = npt.NDArray[np.float32]
 
@@ -36,6 +38,7 @@ row = Row(
         Bar(ALL, "Ray compiled graph", 10, SMALL),
         Bar(ALL, "loop", 1.3, SMALL),
         Bar(ALL, "loop", 1.4, LARGE),
+        Bar(BATCHED, "loop", 5, SMALL),
     ),
     check_rounds=20,
 )
@@ -124,18 +127,22 @@ class Agent(rx.Reactor):
 
 
 class MultiAgent(rx.Reactor):
-    def __init__(self, case: str, rounds: int) -> None:
+    def __init__(self, case: str, rounds: int, *, batched: bool = False) -> None:
         agents, policy = CASES[case]
         sizes = POLICIES[policy]
         self.world = World(agents, sizes[0], rounds)
-        self.agents = rx.bank(agents, Agent, agents, sizes)
-        rx.connect(self.world.observation, self.agents.observation, broadcast=True)
+        if batched:
+            self.agents: Any = rl.Policies([Policy(i, sizes).net for i in range(agents)], shape=sizes[:1])
+            rx.connect(self.world.observation, self.agents.observations)
+        else:
+            self.agents = rx.bank(agents, Agent, agents, sizes)
+            rx.connect(self.world.observation, self.agents.observation, broadcast=True)
         rx.connect(self.agents.action, self.world.actions, after=0)
 
 
-def on(workers: int, case: str) -> Iterator[Measure]:
+def on(workers: int, case: str, *, batched: bool = False) -> Iterator[Measure]:
     def measure(rounds: int) -> Sample:
-        main = MultiAgent(case, rounds)
+        main = MultiAgent(case, rounds, batched=batched)
         rx.run(main, workers=workers, fast=True)
         return Sample(main.world.watch.seconds, main.world.scene.total)
 
@@ -150,6 +157,11 @@ def one(case: str) -> Iterator[Measure]:
 @row.peer(ALL)
 def all_cores(case: str) -> Iterator[Measure]:
     yield from on(CORES, case)
+
+
+@row.peer(BATCHED)
+def batched(case: str) -> Iterator[Measure]:
+    yield from on(1, case, batched=True)
 
 
 @row.peer("loop")
