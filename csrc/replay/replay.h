@@ -92,6 +92,7 @@ static inline uint64_t rx__oldest(const rx_replay *r, uint64_t stream, uint64_t 
 
 void rx__copy_in(void *to, const void *from, size_t bytes);       /* into memory that others may be reading */
 void rx__copy_out(void *to, const void *from, size_t bytes);      /* out of memory that others may be writing */
+void rx__copy_far(void *to, const void *from, size_t bytes, const void *after);      /* the same; [after] is copied from next */
 int rx__claim(rx_replay *r, uint64_t slot, uint64_t number, int may_wait);      /* 1: ours to write; 0: a later row is there; RX__BUSY; or an error */
 void rx__let_row_go(rx_replay *r, uint64_t slot);                 /* a row that we claimed is gone */
 void rx__powers(int64_t n, const float *x, float add, float exponent, float *out);

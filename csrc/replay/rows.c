@@ -6,9 +6,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #include "replay.h"
 
@@ -28,36 +25,7 @@ void rx__copy_out(void *to, const void *from, size_t bytes)
 }
 #else
 void rx__copy_in(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
-#if defined(__SSE2__)
-#define STREAMED 4096      /* bytes from which on a copy goes past the caches */
-
-/* Images by the hundred fit no cache: stores that go past it spare reading first what is overwritten, and the rows, which
- * lie anywhere, are asked for ahead, as the hardware does not look beyond a page. */
-static void stream(uint8_t *to, const uint8_t *from, size_t bytes)
-{
-    size_t head = -(uintptr_t)to & 15, at;
-    memcpy(to, from, head);
-    for (at = head; at + 64 <= bytes; at += 64) {
-        __builtin_prefetch(from + at + 1024, 0, 0);
-        __m128i a = _mm_loadu_si128((const __m128i *)(from + at)), b = _mm_loadu_si128((const __m128i *)(from + at + 16));
-        __m128i c = _mm_loadu_si128((const __m128i *)(from + at + 32)), d = _mm_loadu_si128((const __m128i *)(from + at + 48));
-        _mm_stream_si128((__m128i *)(to + at), a);
-        _mm_stream_si128((__m128i *)(to + at + 16), b);
-        _mm_stream_si128((__m128i *)(to + at + 32), c);
-        _mm_stream_si128((__m128i *)(to + at + 48), d);
-    }
-    memcpy(to + at, from + at, bytes - at);
-    _mm_sfence();
-}
-
-void rx__copy_out(void *to, const void *from, size_t bytes)
-{
-    if (bytes >= STREAMED) stream(to, from, bytes);
-    else memcpy(to, from, bytes);
-}
-#else
 void rx__copy_out(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
-#endif
 #endif
 
 uint64_t rx_replay_header_bytes(uint64_t streams) { return sizeof(rx__replay_header) + streams * sizeof(rx__stream); }

@@ -12,17 +12,35 @@
         for (int64_t i = 0; i < n; i++) rx__copy_out(to + i * size, source + (uint64_t)slots[i] * f->stride, size);   \
         break
 
-/* [stack] frames that follow one another in the ring of a stream; the row says which is the last. */
-static void copy_frames(const rx_replay *r, uint8_t *to, const uint8_t *last_at, uint64_t slot)
+typedef struct { const uint8_t *ring; uint64_t first; } stack;      /* [first]: where in the ring of its stream it begins */
+
+static inline stack stack_of(const rx_replay *r, const rx_replay_field *f, uint64_t slot)
 {
     uint64_t last;
-    rx__copy_out(&last, last_at, 8);
+    rx__copy_out(&last, rx__field_at(r, f, slot), 8);
     const rx_replay_shape *a = &r->shape;
-    const uint8_t *ring = r->base + a->frames + slot / r->share * a->n_frames * a->frame_bytes;
-    uint64_t first = (last + 1 - a->stack) % a->n_frames;
-    uint64_t straight = a->n_frames - first < a->stack ? a->n_frames - first : a->stack;
-    rx__copy_out(to, ring + first * a->frame_bytes, straight * a->frame_bytes);
-    rx__copy_out(to + straight * a->frame_bytes, ring, (a->stack - straight) * a->frame_bytes);
+    return (stack){r->base + a->frames + slot / r->share * a->n_frames * a->frame_bytes, (last + 1 - a->stack) % a->n_frames};
+}
+
+/* The fields made of frames, row by row: what follows an observation shares all but one of its frames, which lie in a cache
+ * when it comes to that. */
+static void copy_stacks(const rx_replay *r, int64_t n, const int64_t *slots, void *const *into, int64_t at)
+{
+    const rx_replay_shape *a = &r->shape;
+    uint32_t fields[2], n_stacked = 0;
+    for (uint32_t k = 0; k < r->n_fields && n_stacked < 2; k++)
+        if (r->fields[k].sampled != r->fields[k].bytes) fields[n_stacked++] = k;
+    int64_t all = n * n_stacked;
+    stack now = stack_of(r, &r->fields[fields[0]], (uint64_t)slots[0]);
+    for (int64_t i = 0; i < all; i++) {
+        int64_t j = i + 1 < all ? i + 1 : i;
+        stack next = stack_of(r, &r->fields[fields[j % n_stacked]], (uint64_t)slots[j / n_stacked]);
+        uint64_t straight = a->n_frames - now.first < a->stack ? a->n_frames - now.first : a->stack;
+        uint8_t *to = (uint8_t *)into[fields[i % n_stacked]] + (uint64_t)(at + i / n_stacked) * a->stack * a->frame_bytes;
+        rx__copy_far(to, now.ring + now.first * a->frame_bytes, straight * a->frame_bytes, next.ring + next.first * a->frame_bytes);
+        rx__copy_far(to + straight * a->frame_bytes, now.ring, (a->stack - straight) * a->frame_bytes, now.ring);
+        now = next;
+    }
 }
 
 static void copy_rows(const rx_replay *r, int64_t n, const int64_t *slots, void *const *into, int64_t at)
@@ -31,11 +49,7 @@ static void copy_rows(const rx_replay *r, int64_t n, const int64_t *slots, void 
         const rx_replay_field *f = &r->fields[k];
         const uint8_t *source = r->base + f->offset;
         uint8_t *to = (uint8_t *)into[k] + (uint64_t)at * f->sampled;
-        if (f->sampled != f->bytes) {
-            for (int64_t i = 0; i < n; i++)
-                copy_frames(r, to + (uint64_t)i * f->sampled, source + (uint64_t)slots[i] * f->stride, (uint64_t)slots[i]);
-            continue;
-        }
+        if (f->sampled != f->bytes) continue;
         switch (f->bytes) {
             LOAD(1);
             LOAD(2);
@@ -48,10 +62,13 @@ static void copy_rows(const rx_replay *r, int64_t n, const int64_t *slots, void 
             LOAD(68);
             LOAD(96);
             default:
-                for (int64_t i = 0; i < n; i++)
-                    rx__copy_out(to + (uint64_t)i * f->bytes, source + (uint64_t)slots[i] * f->stride, f->bytes);
+                for (int64_t i = 0; i < n; i++) {
+                    const uint8_t *row = source + (uint64_t)slots[i] * f->stride, *after = source + (uint64_t)slots[i + 1 < n ? i + 1 : i] * f->stride;
+                    rx__copy_far(to + (uint64_t)i * f->bytes, row, f->bytes, after);
+                }
         }
     }
+    if (r->shape.n_frames) copy_stacks(r, n, slots, into, at);
 }
 
 static inline void prefetch_rows(const rx_replay *r, int64_t n, const int64_t *slots)

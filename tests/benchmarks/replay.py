@@ -31,6 +31,7 @@ VECTORS = tuple(
     for batch in (256, 32)
 )
 IMAGES = "obs uint8[4, 84, 84], 10,000 rows: sample 256"
+FRAMES = "obs uint8[4, 84, 84] kept as frames, 10,000 rows: sample 256"
 INSERTS = "obs float32[4], 100,000 rows: insert 64"
 LARGE = tuple(variant for variant in VECTORS if variant.endswith("256"))
 SMALL = tuple(variant for variant in VECTORS if variant.endswith("32"))
@@ -38,12 +39,13 @@ SMALL = tuple(variant for variant in VECTORS if variant.endswith("32"))
 row = Row(
     title="a replay buffer",
     unit="rounds/s",
-    variants=(*VECTORS, IMAGES, INSERTS),
+    variants=(*VECTORS, IMAGES, FRAMES, INSERTS),
     work=lambda _: 1,
     bars=(
         *(Bar(OURS, peer, 5, LARGE) for peer in ("Tianshou", "cpprb", "torchrl")),
         *(Bar(OURS, peer, 3, SMALL) for peer in ("Tianshou", "cpprb", "torchrl")),
         *(Bar(OURS, peer, 2, (IMAGES,)) for peer in ("Tianshou", "cpprb", "torchrl")),
+        *(Bar(OURS, peer, 2, (FRAMES,)) for peer in ("Tianshou", "cpprb")),
         *(Bar(OURS, peer, 1, (INSERTS,)) for peer in ("Tianshou", "cpprb", "torchrl")),
     ),
     note="a round is 8 rows in one call, a sample and an update, or what the variant says",
@@ -52,7 +54,7 @@ row = Row(
 
 def size_of(variant: str) -> tuple[tuple[int, ...], str, int, int]:
     """The shape and dtype of an observation, the capacity and the batch."""
-    if variant == IMAGES:
+    if variant in {IMAGES, FRAMES}:
         return (4, 84, 84), "u1", 10_000, 256
     if variant == INSERTS:
         return (4,), "f4", 100_000, 64
@@ -70,6 +72,11 @@ def rows(variant: str, n: int) -> dict[str, Array]:
     """Transitions of the shapes that the variant has."""
     rng, (shape, dtype, _, _) = np.random.default_rng(0), size_of(variant)
     whole = np.dtype(dtype).kind == "u"
+
+    if variant == FRAMES:
+        every = rng.integers(256, size=(n + 4, *shape[1:]), dtype=np.uint8)
+        stacks = np.stack([every[i : i + 4] for i in range(n + 1)])
+        return rows(INSERTS, n) | {"obs": stacks[:-1], "next_obs": stacks[1:]}
 
     def draw(*shape: int) -> Array:
         return (
@@ -119,7 +126,7 @@ class Round:
         def draw(_: int) -> None:
             sample(batch)
 
-        one = {IMAGES: draw, INSERTS: insert}.get(self.variant, whole)
+        one = {IMAGES: draw, FRAMES: draw, INSERTS: insert}.get(self.variant, whole)
 
         for i in range(min(n, 20)):
             one(i)
@@ -139,7 +146,10 @@ def ours(variant: str) -> Iterator[Measure]:
         "next_obs": (shape, dtype),
         "done": ((), "?"),
     }
-    buffer = rl.ReplayBuffer(capacity, fields, prioritized=True, alpha=ALPHA, beta=BETA, seed=0)
+    stack = 4 if variant == FRAMES else None
+    buffer = rl.ReplayBuffer(
+        capacity, fields, prioritized=True, alpha=ALPHA, beta=BETA, frame_stack=stack, seed=0
+    )
     yield Round(variant, buffer.add, buffer.sample, buffer.update_priorities).measure
 
 
@@ -149,8 +159,9 @@ def tianshou(variant: str) -> Iterator[Measure]:
     from tianshou.data import Batch, PrioritizedVectorReplayBuffer
 
     _, _, capacity, _ = size_of(variant)
-    count = 64 if variant == INSERTS else 8
-    buffer = PrioritizedVectorReplayBuffer(capacity, count, alpha=ALPHA, beta=BETA)
+    count = {INSERTS: 64, FRAMES: 1}.get(variant, 8)
+    frames: Any = {"stack_num": 4, "ignore_obs_next": True, "save_only_last_obs": True} if variant == FRAMES else {}
+    buffer = PrioritizedVectorReplayBuffer(capacity, count, alpha=ALPHA, beta=BETA, **frames)
     ids = np.arange(count)
 
     def add(given: dict[str, Array]) -> None:
@@ -179,7 +190,11 @@ def cpprb(variant: str) -> Iterator[Measure]:
     columns = {"obs": {"shape": shape, "dtype": kind}, "act": {"shape": 1}, "rew": {},
                "next_obs": {"shape": shape, "dtype": kind},
                "done": {"dtype": np.bool_}}  # fmt: skip
-    buffer = PrioritizedReplayBuffer(capacity, columns, alpha=ALPHA)
+    frames: Any = {}
+    if variant == FRAMES:
+        del columns["next_obs"]
+        frames = {"next_of": "obs", "stack_compress": "obs"}
+    buffer = PrioritizedReplayBuffer(capacity, columns, alpha=ALPHA, **frames)
 
     def add(given: dict[str, Array]) -> None:
         buffer.add(**given)
@@ -191,7 +206,7 @@ def cpprb(variant: str) -> Iterator[Measure]:
     yield Round(variant, add, sample, buffer.update_priorities).measure
 
 
-@row.peer("torchrl")
+@row.peer("torchrl", variants=(*VECTORS, IMAGES, INSERTS))
 def torchrl(variant: str) -> Iterator[Measure]:
     sys.setdlopenflags(os.RTLD_LAZY)  # its extension wants symbols of another torch, which its trees do not use
     import torch
