@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
     from reactors.rl.training.train import Trained, train
+    from reactors.rl.training.trained_policy import TrainedPolicy, load
 
 __all__ = [
     "A2C",
@@ -57,9 +58,11 @@ __all__ = [
     "SumTree",
     "SumTreeError",
     "Trained",
+    "TrainedPolicy",
     "VectorEnv",
     "batch_dtype",
     "batch_tensors",
+    "load",
     "record",
     "space_dtype",
     "train",
@@ -78,6 +81,7 @@ _WITH_TORCH = {
     "algorithms.sac": ("SAC",),
     "algorithms.td3": ("TD3",),
     "training.train": ("Trained", "train"),
+    "training.trained_policy": ("TrainedPolicy", "load"),
 }
 
 
