@@ -80,9 +80,9 @@ def test_a_subclass_with_other_defaults_keeps_the_bounds() -> None:
         patience: int = 3
 
     assert Patient().gamma == 0.999
-    with pytest.raises(ArgumentError, match="gamma of Patient is 1.5; write a number from 0 to 1"):
+    with pytest.raises(ArgumentError, match=r"gamma of Patient is 1\.5; write a number from 0 to 1"):
         Patient(gamma=1.5)
-    with pytest.raises(ArgumentError, match="patience of Patient is 0.5; write a whole number"):
+    with pytest.raises(ArgumentError, match=r"patience of Patient is 0\.5; write a whole number"):
         Patient(patience=0.5)  # type: ignore[arg-type]
 
 

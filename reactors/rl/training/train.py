@@ -36,16 +36,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from reactors.rl.algorithms.algorithm import Policy
+
 
 @dataclass(frozen=True)
 class Trained(TrainedPolicy):
     """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own result.
 
+    `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or went on.
     `out` is the run's folder, and `notes` are what is to be known of a run that went on from a checkpoint.
     """
 
     journal: list[dict[str, float]]
     result: rx.Result
+    best: TrainedPolicy | None = None
     out: Path | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -173,15 +177,23 @@ def train(
             timeout=(rounds - 1) * 1000 + (STOP if saving is not None else 0), keepalive=False,
             placement=partial(_worker, placement(training, workers, mode)),
         )  # fmt: skip
-    policy = algorithm.policy(*spaces)
-    policy.load(weights)
+    policy, best = _policy(algorithm, spaces, weights), None
+    if eval_every is not None and training.evaluator.best is not None:
+        chosen = training.evaluator.best
+        best = TrainedPolicy(algorithm, _policy(algorithm, spaces, chosen), chosen, make, spaces, config)
     if video and folder is not None:
         film(policy, make, folder.path / "videos", 1, seed)
     place = None if folder is None else folder.path
     return Trained(
-        algorithm, policy, weights, make, spaces, config, journal=training.journal.rows, result=result, out=place,
-        notes=report["notes"],
+        algorithm, policy, weights, make, spaces, config, journal=training.journal.rows, result=result, best=best,
+        out=place, notes=report["notes"],
     )  # fmt: skip
+
+
+def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.float32]) -> Policy:
+    policy = algorithm.policy(*spaces)
+    policy.load(weights)
+    return policy
 
 
 def _run(
