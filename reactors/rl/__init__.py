@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.td3 import TD3
     from reactors.rl.policies import Policies
     from reactors.rl.training.train import Trained, train
+    from reactors.rl.training.trained_policy import TrainedPolicy, load
 
 __all__ = [
     "A2C",
@@ -59,9 +60,11 @@ __all__ = [
     "SumTree",
     "SumTreeError",
     "Trained",
+    "TrainedPolicy",
     "VectorEnv",
     "batch_dtype",
     "batch_tensors",
+    "load",
     "record",
     "space_dtype",
     "train",
@@ -81,6 +84,7 @@ _WITH_TORCH = {
     "algorithms.td3": ("TD3",),
     "policies": ("Policies",),
     "training.train": ("Trained", "train"),
+    "training.trained_policy": ("TrainedPolicy", "load"),
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from reactors.rl.algorithms.hyperparameters import Decay, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course, advantages
 from reactors.rl.networks import RMSProp
@@ -35,13 +36,13 @@ class A2C(PolicyGradient):
     horizon: int = 5
     """t_max of the paper."""
     gamma: float = 0.99
-    lam: float = 1.0
+    lam: Share = 1.0
     """1 makes n-step returns, the paper's; less, generalised advantages."""
     learning_rate: float = 2e-3
     """Chosen on CartPole-v1; PAAC's grows with the environments, by 0.0007 for each."""
-    smoothing: float = 0.99
+    smoothing: Decay = 0.99
     """RMSProp's decay of squared gradients; the paper's section 5.1."""
-    eps: float = 1e-5
+    eps: Positive = 1e-5
     """RMSProp's, beside the root of the squares; Stable-Baselines3's."""
     normalise: bool = False
     """Advantages, in each update."""

@@ -16,6 +16,7 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.errors import ParameterError
+from reactors.rl.algorithms.hyperparameters import Count, Share, check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,12 +113,16 @@ class Algorithm(ABC):
     shared: ClassVar[tuple[str, ...]] = ("num_envs",)
     """Hyperparameters of which each of several learners has its part."""
 
-    num_envs: int = 8
+    num_envs: Count = 8
     """Environments of all actors together."""
-    horizon: int = 32
+    horizon: Count = 32
     """Steps of each environment in a round."""
-    gamma: float = 0.99
+    gamma: Share = 0.99
     """Discount."""
+
+    def __post_init__(self) -> None:
+        """Refuse hyperparameters that cannot be."""
+        check(self)
 
     def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
         """Refuse spaces that it cannot take."""

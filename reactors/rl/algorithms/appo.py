@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from reactors.rl.algorithms.hyperparameters import Count, Positive
 from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
 from reactors.rl.networks import Flat
 
@@ -32,11 +33,11 @@ class APPO(IMPALA):
 
     name: ClassVar[str] = "APPO"
 
-    clip: float = 0.4
+    clip: Positive = 0.4
     """Of the ratio of probabilities; RLlib's."""
-    most: float = 2.0
+    most: Positive = 2.0
     """Of the importance weight of the behaviour to the target policy; RLlib's and IMPACT's."""
-    target_every: int = 4
+    target_every: Count = 4
     """Updates between copies of the network into its target."""
     passes: int = 2
     """RLlib's `pong-appo`."""

@@ -15,6 +15,7 @@ from torch import nn
 
 from reactors.errors import ParameterError
 from reactors.rl.algorithms.algorithm import Policy
+from reactors.rl.algorithms.hyperparameters import Layers, Positive, Rate
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.networks import Inference
 
@@ -39,11 +40,11 @@ class Continuous(OffPolicy):
     learning_starts: int = 1_000
     """Transitions before the first update, whose actions are random."""
     batch_size: int = 256
-    learning_rate: float = 1e-3
+    learning_rate: Positive = 1e-3
     """Of all networks."""
-    tau: float = 0.005
+    tau: Rate = 0.005
     """How far target networks move towards the networks at an update."""
-    hidden: tuple[int, ...] = (256, 256)
+    hidden: Layers = (256, 256)
     """Layers of actor and of critics."""
 
     @abstractmethod

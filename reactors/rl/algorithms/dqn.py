@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.algorithm import Learning, Policy, seeded
+from reactors.rl.algorithms.hyperparameters import Count, Layers, Positive, Share
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.networks import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
 
@@ -48,22 +49,30 @@ class DQN(OffPolicy):
     batch_size: int = 64
     updates_per_step: float = 0.5
     """128 updates every 256 steps."""
-    learning_rate: float = 2.3e-3
-    target_every: int = 10
-    """Updates between copies of the network into its target."""
-    exploration_fraction: float = 0.16
+    learning_rate: Positive = 2.3e-3
+    anneal: bool = True
+    """The learning rate falls linearly to 0 over the run. RL Zoo's does not, and chance picks the final weights."""
+    target_every: Count = 128
+    """Updates between copies of the network into its target. RL Zoo says 10 steps, but makes 128 updates at once every
+    256 steps, with no copy in between."""
+    exploration_fraction: Share = 0.16
     """Of the run, in which epsilon falls from 1 to `exploration_final`."""
-    exploration_final: float = 0.04
+    exploration_final: Share = 0.04
     double: bool = True
     dueling: bool = False
-    max_grad_norm: float = 10.0
-    hidden: tuple[int, ...] = (256, 256)
+    max_grad_norm: Positive = 10.0
+    hidden: Layers = (256, 256)
     """Layers for vectors."""
     torso: Torso = None
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""
-    total_steps: int = 50_000
-    """Over which exploration is scheduled; `rl.train` sets it."""
+    total_steps: Count = 50_000
+    """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
+
+    @property
+    def updates(self) -> float:
+        """In a run of `total_steps`."""
+        return max(1.0, (self.total_steps - self.learning_starts) * self.updates_per_step)
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
         """One for an actor."""
@@ -165,6 +174,8 @@ class DQNLearning(Learning):
             loss = (nn.functional.smooth_l1_loss(q, goal, reduction="none") * batch["weights"]).mean()
         else:
             loss = nn.functional.smooth_l1_loss(q, goal)
+        if config.anneal:
+            self.optimizer.learning_rate = config.learning_rate * max(0.0, 1 - self.updates / config.updates)
         yield from descend(loss, self.flat, self.optimizer, config.max_grad_norm)
         self.updates += 1
         if self.updates % config.target_every == 0:

@@ -15,6 +15,7 @@ import torch
 from reactors.rl.algorithms.actor_critic import ActorCritic
 from reactors.rl.algorithms.autoencoder import Decoder, Encoder
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing
+from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, Positive
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course
 from reactors.rl.algorithms.vtrace import vtrace
@@ -41,7 +42,7 @@ class IMPALA(PolicyGradient):
     num_envs: int = 16
     horizon: int = 20
     """Steps of a fragment: the paper's table G.1."""
-    fragments: int = 4
+    fragments: Count = 4
     """Fragments in an update; a round makes num_envs / fragments of them."""
     learning_rate: float = 1e-3
     entropy: float = 0.01
@@ -50,21 +51,23 @@ class IMPALA(PolicyGradient):
     """The paper's table G.1."""
     max_grad_norm: float = 40.0
     """The paper's table G.1."""
-    rho: float = 1.0
+    rho: Positive = 1.0
     """Truncation of importance weights in the temporal differences."""
-    c: float = 1.0
+    c: Positive = 1.0
     """Truncation of importance weights in the trace."""
-    passes: int = 1
+    passes: Count = 1
     """How often a batch is learned from."""
-    ring: int = 1
+    ring: Count = 1
     """Batches that take turns in that; 4 in RLlib's `pong-appo`."""
-    replay_slots: int = 0
+    normalise: bool = False
+    """Advantages, in each update."""
+    replay_slots: Natural = 0
     """Old fragments that are kept; 100 in RLlib."""
-    replay_proportion: float = 0.0
+    replay_proportion: NotNegative = 0.0
     """Old fragments for a new one in a batch."""
-    latent: int | None = None
+    latent: Count | None = None
     """Size of the auto-encoder's code, on which the policy acts; no auto-encoder by default."""
-    reconstruction: float = 1.0
+    reconstruction: NotNegative = 1.0
     """Weight of the auto-encoder's loss."""
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:
@@ -118,7 +121,10 @@ class IMPALALearning(PolicyGradientLearning):
             (target - before).view_as(values), batch["reward"], values, following, course, config.gamma,
             rho=config.rho, c=config.c, rho_gradient=config.rho,
         )  # fmt: skip
-        policy_loss, figures = self.policy_loss(log_prob, before, target, trace.advantages.flatten())
+        found = trace.advantages.flatten()
+        if config.normalise:
+            found = (found - found.mean()) / (found.std() + 1e-8)
+        policy_loss, figures = self.policy_loss(log_prob, before, target, found)
         value_loss = torch.nn.functional.mse_loss(estimates[:n], trace.targets.flatten())
         loss = policy_loss + config.value * value_loss - config.entropy * entropy
         if self.decoder is not None:

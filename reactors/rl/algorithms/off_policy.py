@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from reactors.rl.algorithms.algorithm import Algorithm
+from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, Positive, Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,18 +16,18 @@ class OffPolicy(Algorithm):
     on_policy: ClassVar[bool] = False
     shared: ClassVar[tuple[str, ...]] = ("batch_size",)
 
-    capacity: int = 100_000
+    capacity: Count = 100_000
     """Transitions kept."""
-    learning_starts: int = 1_000
+    learning_starts: Natural = 1_000
     """Transitions before the first update."""
-    batch_size: int = 64
-    updates_per_step: float = 1.0
+    batch_size: Count = 64
+    updates_per_step: Positive = 1.0
     """The ratio of updates to environment steps, kept exactly: PAL's throttle."""
-    n_step: int = 1
+    n_step: Count = 1
     """Steps of a return."""
     prioritized: bool = False
     """Sample by temporal-difference error."""
-    alpha: float = 0.6
+    alpha: NotNegative = 0.6
     """How much priorities count in sampling."""
-    beta: float = 0.4
+    beta: Share = 0.4
     """How much of the bias of that is taken back."""

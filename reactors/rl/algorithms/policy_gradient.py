@@ -10,6 +10,7 @@ import numpy as np
 
 from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy, Space
 from reactors.rl.algorithms.algorithm import Algorithm, Learning, seeded
+from reactors.rl.algorithms.hyperparameters import Count, Layers, NotNegative, Positive
 from reactors.rl.networks import Adam, Flat, Torso, descend
 
 if TYPE_CHECKING:
@@ -26,23 +27,23 @@ class PolicyGradient(Algorithm):
 
     on_policy: ClassVar[bool] = True
 
-    learning_rate: float = 1e-3
+    learning_rate: Positive = 1e-3
     """Of the optimizer; falls linearly to 0 over the run if `anneal`."""
     anneal: bool = True
-    entropy: float = 0.0
+    entropy: NotNegative = 0.0
     """Weight of the entropy bonus."""
-    value: float = 0.5
+    value: NotNegative = 0.5
     """Weight of the value loss."""
-    max_grad_norm: float = 0.5
+    max_grad_norm: Positive = 0.5
     """The gradient is scaled down to this norm."""
-    reward_clip: float | None = None
+    reward_clip: Positive | None = None
     """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013)."""
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: Layers = (64, 64)
     """Layers of actor and of critic, where there is no torso."""
     torso: Torso = None
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""
-    total_steps: int = 100_000
+    total_steps: Count = 100_000
     """Over which the learning rate is annealed; `rl.train` sets it."""
 
     def part(self, learners: int) -> Self:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from reactors.rl.algorithms.hyperparameters import Count, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course, advantages
 
@@ -31,14 +32,14 @@ class PPO(PolicyGradient):
     num_envs: int = 8
     horizon: int = 32
     gamma: float = 0.98
-    lam: float = 0.8
+    lam: Share = 0.8
     """Lambda of the generalised advantages."""
     learning_rate: float = 1e-3
-    epochs: int = 20
+    epochs: Count = 20
     """Passes over a round's experience."""
-    batch_size: int = 256
+    batch_size: Count = 256
     """Steps in a minibatch."""
-    clip: float = 0.2
+    clip: Positive = 0.2
     """Of the ratio of probabilities; falls with the learning rate."""
     normalise: bool = True
     """Advantages, in each minibatch."""

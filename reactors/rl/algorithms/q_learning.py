@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
+from reactors.rl.algorithms.hyperparameters import Count, Rate, Share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,12 +37,12 @@ class QLearning(Algorithm):
 
     num_envs: int = 4
     horizon: int = 16
-    learning_rate: float = 0.1
+    learning_rate: Rate = 0.1
     """How far a value moves towards its target."""
-    exploration_fraction: float = 0.5
+    exploration_fraction: Share = 0.5
     """Of the run, in which epsilon falls from 1 to `exploration_final`."""
-    exploration_final: float = 0.05
-    total_steps: int = 100_000
+    exploration_final: Share = 0.05
+    total_steps: Count = 100_000
     """Over which exploration is scheduled; `rl.train` sets it."""
 
     def policy(self, observation_space: Space, action_space: Space) -> TablePolicy:

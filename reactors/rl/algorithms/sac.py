@@ -13,6 +13,7 @@ from torch import nn
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.algorithm import Policy
 from reactors.rl.algorithms.continuous import Bounds, Continuous, vectors
+from reactors.rl.algorithms.hyperparameters import Positive
 from reactors.rl.networks import Adam, Flat, Inference, inputs_of, mlp
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class SAC(Continuous):
 
     gamma: float = 0.99
     learning_starts: int = 100
-    temperature: float | None = None
+    temperature: Positive | None = None
     """Weight of the entropy; learned by default."""
     target_entropy: float | None = None
     """What it is learned for; minus the number of actions by default (appendix D)."""

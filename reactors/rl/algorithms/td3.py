@@ -11,6 +11,7 @@ from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import Bounds, Continuous, DeterministicPolicy, vectors
+from reactors.rl.algorithms.hyperparameters import Count, NotNegative
 from reactors.rl.networks import Chain, Flat, inputs_of, mlp
 
 if TYPE_CHECKING:
@@ -31,15 +32,15 @@ class TD3(Continuous):
     name: ClassVar[str] = "TD3"
 
     gamma: float = 0.98
-    noise: float = 0.1
+    noise: NotNegative = 0.1
     """Standard deviation of the noise on actions, of which -1 and 1 are the bounds."""
-    critics: int = 2
+    critics: Count = 2
     """The least of whose values counts (section 4.2)."""
-    policy_delay: int = 2
+    policy_delay: Count = 2
     """Updates of the critics for one of the actor and of all targets (section 5.2)."""
-    target_noise: float = 0.2
+    target_noise: NotNegative = 0.2
     """Standard deviation of the noise that smooths the target policy (section 5.3)."""
-    target_clip: float = 0.5
+    target_clip: NotNegative = 0.5
     """The most that this noise may be."""
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import gymnasium as gym
+    from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Algorithm, Policy
 
@@ -40,7 +42,10 @@ def play(
 
 
 class Evaluator(rx.Reactor):
-    """Plays greedy episodes with the weights of every `every`-th round: mean, least and greatest return."""
+    """Plays greedy episodes with the weights of every `every`-th round: mean, least and greatest return.
+
+    It keeps the `best` weights of those that it has seen, the first ones if others are as good.
+    """
 
     weights = rx.Input(shape="size", dtype=np.float32)
     evaluation = rx.Output(dict)
@@ -60,6 +65,8 @@ class Evaluator(rx.Reactor):
         self.spaces = observation_space, action_space
         self.policy = algorithm.policy(*self.spaces)  # here: torch may draw numbers for it
         self.first = 0  # rounds before it were evaluated already
+        self.best: NDArray[np.float32] | None = None
+        self.highest = -math.inf
 
     @rx.reaction(weights, effects=evaluation)
     def evaluate(self) -> None:
@@ -69,9 +76,12 @@ class Evaluator(rx.Reactor):
             return
         self.policy.load(self.weights.value)
         returns = play(self.policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, number))
+        mean = float(np.mean(returns))
+        if mean > self.highest:
+            self.highest, self.best = mean, self.weights.value.copy()
         self.evaluation.set(
             {
-                "eval/mean_return": float(np.mean(returns)),
+                "eval/mean_return": mean,
                 "eval/min_return": min(returns),
                 "eval/max_return": max(returns),
             }

@@ -26,6 +26,7 @@ from reactors.rl.training.settings import algorithm_named, with_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Algorithm, Policy
@@ -122,23 +123,37 @@ class RunFolder:
         """Of observations and actions."""
         return spaces_of(self.maker(), str(self.path))
 
-    def policy(self) -> Policy:
-        """The policy with the weights of the end, or of the last checkpoint."""
-        policy = self.algorithm.policy(*self.spaces)
+    @cached_property
+    def weights(self) -> NDArray[np.float32]:
+        """Those of the end, or of the last checkpoint."""
         file = self.path / "weights.safetensors"
         if file.exists():
             try:
-                weights = tensors.read(file)[0]["weights"]
+                found: NDArray[np.float32] = tensors.read(file)[0]["weights"]
             except (ValueError, KeyError) as error:
                 raise RunFolderError(f"{file} is damaged: {error}") from error
         elif latest(self.checkpoints) is not None:
-            weights = load(self.path).states["learner"]["latest"]
+            found = load(self.path).states["learner"]["latest"]
         else:
             raise RunFolderError(f"{self.path} has no weights yet: the run has not ended, and has no checkpoint")
-        if weights.shape != (policy.size,):
-            raise RunFolderError(f"{file} has {weights.size} weights, and the policy of config.json {policy.size}")
-        policy.load(weights)
+        return found
+
+    def policy(self) -> Policy:
+        """The policy with these weights."""
+        policy = self.algorithm.policy(*self.spaces)
+        if self.weights.shape != (policy.size,):
+            raise RunFolderError(
+                f"{self.path} has {self.weights.size} weights, and the policy of config.json {policy.size}"
+            )
+        policy.load(self.weights)
         return policy
+
+    def keep(self, weights: NDArray[Any]) -> None:
+        """Write the weights."""
+        metadata = {"algorithm": self.config["algorithm"], "env": self.config["env"]}
+        beside = self.path / ".weights.safetensors.new"
+        tensors.write(beside, {"weights": weights}, metadata)
+        beside.replace(self.path / "weights.safetensors")
 
     def draw(self, graph: rx.Graph, workers: int, placement: Any) -> None:
         """The program, as a picture if there is `dot`, else as Mermaid text."""
@@ -154,10 +169,7 @@ class RunFolder:
         from reactors.rl.training.curves import curve
 
         if weights is not None:
-            metadata = {"algorithm": self.config["algorithm"], "env": self.config["env"]}
-            beside = self.path / ".weights.safetensors.new"
-            tensors.write(beside, {"weights": weights}, metadata)
-            beside.replace(self.path / "weights.safetensors")
+            self.keep(weights)
         write_json(self.path / "result.json", result)
         curve({self.path.name: read(self.journal_file)}, self.path / "curve.png")
         self.stop.unlink(missing_ok=True)

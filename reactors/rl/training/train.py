@@ -12,16 +12,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.record import description
 from reactors.rl.algorithms.algorithm import Algorithm
+from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.checkpoint import STOP, Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
-from reactors.rl.training.evaluator import play
 from reactors.rl.training.interruption import Interruption
 from reactors.rl.training.journal import rows_of
 from reactors.rl.training.journal_file import JournalFile
@@ -29,30 +27,29 @@ from reactors.rl.training.live import Watch, scalars, summary_writer
 from reactors.rl.training.program import Mode, Training, placement
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
 from reactors.rl.training.settings import hyperparameters
+from reactors.rl.training.trained_policy import TrainedPolicy
 from reactors.rl.training.watching import check_video, film
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Policy
 
 
 @dataclass(frozen=True)
-class Trained:
+class Trained(TrainedPolicy):
     """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own result.
 
+    `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or went on.
     `out` is the run's folder, and `notes` are what is to be known of a run that went on from a checkpoint.
     """
 
-    algorithm: Algorithm
-    policy: Policy
-    weights: NDArray[np.float32]
     journal: list[dict[str, float]]
     result: rx.Result
-    make: Callable[[], Any]
-    spaces: tuple[Any, Any]
+    best: TrainedPolicy | None = None
     out: Path | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -61,13 +58,10 @@ class Trained:
         """Of the run; the values are in the weights."""
         return self.result.digest
 
-    def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
-        """The mean return of greedy episodes."""
-        return float(np.mean(play(self.policy, self.make, *self.spaces, episodes, seed)))
-
-    def __call__(self, observation: Any) -> Any:
-        """The greedy action for one observation."""
-        return self.policy.greedy(np.asarray(observation)[None])[0]
+    @property
+    def steps(self) -> int:
+        """Environment steps that were made: `total_steps` in whole rounds, or less if it stopped early."""
+        return int(self.journal[-1]["global_step"]) if self.journal else 0
 
 
 def train(
@@ -96,6 +90,9 @@ def train(
     watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
 ) -> Trained:
     """Train `algorithm` for `total_steps` environment steps in `env`, an id, a spec or a function.
+
+    Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
+    many steps that were is `steps` of the result.
 
     `mode` is how actors and learner go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is
     said), or "free". In the first two, the final weights are the same bit for bit for a seed, whatever the workers and
@@ -128,7 +125,7 @@ def train(
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
-    _check(algorithm, device)
+    _check(algorithm, total_steps, device)
     if video:
         check_video(make)
     if any(field.name == "total_steps" for field in fields(algorithm)):
@@ -180,12 +177,23 @@ def train(
             timeout=(rounds - 1) * 1000 + (STOP if saving is not None else 0), keepalive=False,
             placement=partial(_worker, placement(training, workers, mode)),
         )  # fmt: skip
-    policy = algorithm.policy(*spaces)
-    policy.load(weights)
+    policy, best = _policy(algorithm, spaces, weights), None
+    if eval_every is not None and training.evaluator.best is not None:
+        chosen = training.evaluator.best
+        best = TrainedPolicy(algorithm, _policy(algorithm, spaces, chosen), chosen, make, spaces, config)
     if video and folder is not None:
         film(policy, make, folder.path / "videos", 1, seed)
     place = None if folder is None else folder.path
-    return Trained(algorithm, policy, weights, training.journal.rows, result, make, spaces, place, report["notes"])
+    return Trained(
+        algorithm, policy, weights, make, spaces, config, journal=training.journal.rows, result=result, best=best,
+        out=place, notes=report["notes"],
+    )  # fmt: skip
+
+
+def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.float32]) -> Policy:
+    policy = algorithm.policy(*spaces)
+    policy.load(weights)
+    return policy
 
 
 def _run(
@@ -303,31 +311,37 @@ def _check_numbers(**numbers: Any) -> None:
             raise ArgumentError(f"{name} of rl.train is {value!r}; write a whole number, 1 or more")
 
 
-def _check(algorithm: Algorithm, device: str) -> None:
+def _check(algorithm: Algorithm, total_steps: int, device: str) -> None:
     """Refuse what would fail later."""
     import torch
 
-    name = algorithm.name
-    for key in ("num_envs", "horizon", "batch_size", "capacity", "n_step", "epochs"):
-        value: Any = getattr(algorithm, key, 1)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ArgumentError(f"{key} of {name} is {value!r}; write a whole number, 1 or more")
-    batch, capacity = getattr(algorithm, "batch_size", 0), getattr(algorithm, "capacity", None)
-    if capacity is not None and batch > capacity:
-        raise ArgumentError(
-            f"batch_size of {name} is {batch}, but its memory keeps {capacity} transitions; let capacity be larger"
-        )
-    if capacity is not None and algorithm.horizon * algorithm.num_envs > capacity:
-        raise ArgumentError(
-            f"a round of {name} has {algorithm.horizon * algorithm.num_envs} transitions, but its memory keeps "
-            f"{capacity}; let capacity be larger"
-        )
+    if isinstance(algorithm, OffPolicy):
+        _check_memory(algorithm, total_steps)
     try:
         kind = torch.device(device).type
     except RuntimeError as error:
         raise ArgumentError(f"device of rl.train is {device!r}: {str(error).splitlines()[0]}") from None
     if kind == "cuda" and not torch.cuda.is_available():
         raise ArgumentError(f'device of rl.train is {device!r}, but torch finds no CUDA here; write device="cpu"')
+
+
+def _check_memory(algorithm: OffPolicy, total_steps: int) -> None:
+    name, capacity, a_round = algorithm.name, algorithm.capacity, algorithm.horizon * algorithm.num_envs
+    if algorithm.batch_size > capacity:
+        raise ArgumentError(
+            f"batch_size of {name} is {algorithm.batch_size}, but its memory keeps {capacity} transitions; let "
+            "capacity be larger"
+        )
+    if a_round > capacity:
+        raise ArgumentError(
+            f"a round of {name} has {a_round} transitions, but its memory keeps {capacity}; let capacity be larger"
+        )
+    steps = max(1, total_steps // a_round) * a_round
+    if algorithm.learning_starts > steps:
+        raise ArgumentError(
+            f"learning_starts of {name} is {algorithm.learning_starts}, but the run has {steps} steps, so that nothing "
+            "would be learned; let learning_starts be less, or total_steps more"
+        )
 
 
 def _checked_lag(mode: str, lag: Any) -> int:

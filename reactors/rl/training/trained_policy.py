@@ -1,0 +1,70 @@
+"""How is a trained policy used, and kept?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.rl.training.evaluator import play
+from reactors.rl.training.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+
+
+@dataclass(frozen=True)
+class TrainedPolicy:
+    """A `policy` and its `weights`, with the algorithm that made it, its environment and the spaces of that.
+
+    Called with one observation, it gives the greedy action.
+    """
+
+    algorithm: Algorithm
+    policy: Policy
+    weights: NDArray[np.float32]
+    make: Callable[[], Any]
+    spaces: tuple[Any, Any]
+    config: dict[str, Any]
+
+    def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
+        """The mean return of greedy episodes."""
+        return float(np.mean(play(self.policy, self.make, *self.spaces, episodes, seed)))
+
+    def __call__(self, observation: Any) -> Any:
+        """The greedy action for one observation."""
+        return self.policy.greedy(np.asarray(observation)[None])[0]
+
+    def save(self, folder: str | Path) -> Path:
+        """Keep it in a new folder, as a run with `out=` does: `load`, `reactors eval` and `reactors play` read it.
+
+        Raises `RunFolderError` where there is a run already.
+        """
+        run = RunFolder(folder)
+        run.begin(self.config, again=False)
+        run.keep(self.weights)
+        return run.path
+
+
+def load(folder: str | Path) -> TrainedPolicy:
+    """The policy of a run's folder, or of `Trained.save`; of a run that has not ended, that of its last checkpoint.
+
+    Raises `RunFolderError` for a folder that is none, and for algorithms and environments that only the program knows
+    which trained them.
+
+    >>> import tempfile
+    >>> from reactors import rl
+    >>> done = rl.train(rl.PPO(num_envs=4, horizon=16, epochs=1), "CartPole-v1", total_steps=64)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = rl.load(done.save(folder))
+    >>> again.evaluate(3) == done.evaluate(3)
+    True
+    """
+    run = RunFolder(folder)
+    return TrainedPolicy(run.algorithm, run.policy(), run.weights, run.maker(), run.spaces, run.config)

@@ -1,0 +1,113 @@
+"""Hyperparameters that cannot be are refused where they are said, and a policy can be kept without a run's folder."""
+
+from __future__ import annotations
+
+import gc
+import typing
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from reactors import rl
+from reactors.cli import main
+from reactors.errors import ArgumentError
+from reactors.rl.errors import RunFolderError
+from reactors.rl.training.settings import algorithms, with_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAN, INFINITY = float("nan"), float("inf")
+WRONG: dict[Any, tuple[Any, ...]] = {
+    int: (-1, 0.5, "many", True, NAN), float: (NAN, INFINITY, "much", True), bool: (1, "yes", None),
+    tuple[int, ...]: (64, [64], (64, 0), (64, -1), (0.5,), "64"),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Graphs are cycles, and replay memory goes with them."""
+    yield
+    gc.collect()
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_every_hyperparameter_has_a_type_and_values_that_it_refuses(name: str) -> None:
+    algorithm = algorithms()[name]()
+    hints = typing.get_type_hints(type(algorithm))
+    for field in fields(algorithm):
+        kinds = [kind for kind in typing.get_args(hints[field.name]) if kind in WRONG] or [hints[field.name]]
+        for value in WRONG.get(kinds[0], ()):
+            with pytest.raises(ArgumentError, match=f"{field.name} of {algorithm.name} is "):
+                replace(algorithm, **{field.name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("PPO", {"gamma": 2}, "gamma of PPO is 2; write a number from 0 to 1"),
+        ("PPO", {"hidden": 64}, "hidden of PPO is 64; write a tuple, each of it a whole number, 1 or more"),
+        ("TD3", {"learning_rate": -1}, "learning_rate of TD3 is -1; write a number above 0"),
+        ("APPO", {"clip": 0}, "clip of APPO is 0; write a number above 0"),
+        ("A2C", {"smoothing": 1}, "write a number from 0, below 1"),
+        ("SAC", {"tau": 1.5}, "write a number above 0, up to 1"),
+        ("SAC", {"temperature": 0}, "write a number above 0 or None"),
+        ("DQN", {"exploration_final": -0.1}, "write a number from 0 to 1"),
+        ("DQN", {"beta": 1.1}, "write a number from 0 to 1"),
+        ("IMPALA", {"replay_slots": -1}, "write a whole number, 0 or more"),
+        ("QLearning", {"learning_rate": 2.0}, "write a number above 0, up to 1"),
+    ],
+)
+def test_the_error_says_what_is_possible(name: str, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        getattr(rl, name)(**given)
+    assert said in str(caught.value)
+
+
+def test_text_of_a_command_line_is_checked_the_same_way() -> None:
+    for name, text in (("gamma", "nan"), ("hidden", "64,0"), ("learning_rate", "-1e-3"), ("epochs", "0")):
+        with pytest.raises(ArgumentError, match=f"{name} of PPO is "):
+            with_settings(rl.PPO, {name: text})
+
+
+def test_a_subclass_with_other_defaults_keeps_the_bounds() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Patient(rl.PPO):
+        gamma: float = 0.999
+        patience: int = 3
+
+    assert Patient().gamma == 0.999
+    with pytest.raises(ArgumentError, match=r"gamma of Patient is 1\.5; write a number from 0 to 1"):
+        Patient(gamma=1.5)
+    with pytest.raises(ArgumentError, match=r"patience of Patient is 0\.5; write a whole number"):
+        Patient(patience=0.5)  # type: ignore[arg-type]
+
+
+def test_a_run_that_is_over_before_anything_is_learned_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="learning_starts of DQN is 1000, but the run has 768 steps"):
+        rl.train(rl.DQN(), "CartPole-v1", total_steps=1000)
+
+
+@pytest.mark.parametrize(("asked", "made"), [(1, 64), (64, 64), (150, 128)])
+def test_a_run_has_whole_rounds_and_says_how_many_steps_these_were(asked: int, made: int) -> None:
+    done = rl.train(rl.A2C(num_envs=4, horizon=16, hidden=(8,)), "CartPole-v1", total_steps=asked)
+    assert done.steps == made
+
+
+def test_a_policy_is_kept_and_loaded(tmp_path: Path) -> None:
+    done = rl.train(rl.SAC(num_envs=2, learning_starts=8, hidden=(8, 8)), "Pendulum-v1", total_steps=32)
+    again = rl.load(done.save(tmp_path / "kept"))
+    assert again.weights.tobytes() == done.weights.tobytes()
+    assert again.algorithm == done.algorithm
+    assert again.evaluate(2) == done.evaluate(2)
+    assert again([1.0, 0.0, 0.0]) == done([1.0, 0.0, 0.0])
+    told = CliRunner().invoke(main, ["eval", str(tmp_path / "kept"), "--episodes", "2"])
+    assert told.exit_code == 0, told.output
+    assert f"mean {done.evaluate(2):.2f}" in told.stdout
+    with pytest.raises(RunFolderError, match="is the folder of a run already"):
+        done.save(tmp_path / "kept")
+    with pytest.raises(RunFolderError, match="it does not exist"):
+        rl.load(tmp_path / "nothing")
