@@ -17,6 +17,7 @@ from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks import alone
 from reactors.rl.training.actor import experience_dtype
 from reactors.rl.training.stateful import Stateful
+from reactors.rl.transfer import Upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,9 +133,9 @@ class Learner(Stateful):
 
     def give(self, flat: Flat) -> None:
         """Gradients."""
-        self.stepping = flat
-        loan = self.offered.loan()
-        put(flat.weights.grad, loan)
+        self.stepping, loan = flat, self.offered.loan()
+        gradients: Any = flat.weights.grad
+        put(gradients, loan)
         self.offered.set(loan)
 
     def take(self) -> None:
@@ -150,6 +151,7 @@ class Learner(Stateful):
         """Make the networks, from the seed, or as they were."""
         with INITIALISING:
             self.learning = self.algorithm.learning(*self.spaces, self.learner_seed, self.device)
+        self.upload = Upload(self.device)
         if self.exchange is not None:
             self.learning.reseed(self.seed)
         restored = self.taken()
@@ -236,8 +238,8 @@ class RolloutLearner(Learner):
         for name in rows.dtype.names or ():
             field = np.ascontiguousarray(np.moveaxis(rows[name], 0, 1))
             field = field.reshape(field.shape[0], -1, *field.shape[3:])[:, mine]
-            batch[name] = torch.from_numpy(field).to(self.device)
-        found: Descent = self.learning.learn(batch)
+            batch[name] = field
+        found: Descent = self.learning.learn(self.upload(batch))
         return found
 
 
@@ -260,7 +262,7 @@ class ReplayLearner(Learner):
         part = self.bank_index if self.parts > 1 else 0
         mine = slice(self.rows * part, self.rows * (part + 1))
         batches = (
-            {name: torch.from_numpy(record[name][mine].copy()).to(self.device) for name in record.dtype.names or ()}
+            self.upload({name: record[name][mine].copy() for name in record.dtype.names or ()})
             for record in self.batches.value
         )
         return batches if self.exchange is None else list(batches)  # a later microstep could not read the port
