@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from reactors.rl.training.run_folder import RunFolder
 
 # Of a run that goes on, what may be said anew; the rest is as it was.
-_ANEW = ("total_steps", "workers", "device", "eval_every", "checkpoint_every", "stop_at")
+_ANEW = (
+    "total_steps", "workers", "device", "actor_device", "critic_device", "eval_every", "checkpoint_every", "stop_at",
+)  # fmt: skip
 _DEFAULTS: dict[str, Any] = {
     "total_steps": 100_000, "workers": 1, "mode": "sync", "seed": 0, "device": "cpu", "lag": None, "actors": 2,
     "eval_every": None, "checkpoint_every": None, "stop_at": None,
+    "learners": 1, "actor_device": None, "critic_device": None, "exchange_every": None,
 }  # fmt: skip
 _folder = click.Path(file_okay=False, path_type=Path)
 _count = click.IntRange(1)
@@ -75,6 +78,14 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
 @click.option("--lag", type=_count, metavar="N", help="Rounds by which weights are late.  [default: 2 if pipelined]")
 @_seed
 @click.option("--device", metavar="NAME", help="Where the learner reckons.  [default: cpu]")
+@click.option(
+    "--learners", type=_count, metavar="N", help="Learners that share each batch: mean gradients.  [default: 1]"
+)
+@click.option("--actor-device", metavar="NAME", help="Where the actor learns, apart from its critics (SAC, TD3, DDPG).")
+@click.option("--critic-device", metavar="NAME", help="Where the critics learn.")
+@click.option(
+    "--exchange-every", type=_count, metavar="N", help="Updates between exchanges of the two.  [default: a round's]"
+)
 @click.option(
     "--config",
     "settings",

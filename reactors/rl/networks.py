@@ -19,6 +19,7 @@ from torch import nn
 from torch.optim.adam import adam
 
 from reactors.errors import ParameterError
+from reactors.rl.transfer import Download
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -179,6 +180,7 @@ class Flat:
             p.data = self.weights.data[part].view_as(p)
             p.grad = self.weights.grad[part].view_as(p)
             at += p.numel()
+        self.download: Download | None = None
 
     def clear(self) -> None:
         """All gradients are 0."""
@@ -187,7 +189,11 @@ class Flat:
 
     def fetch(self, n: int | None = None) -> NDArray[np.float32]:
         """The weights, or the first n, as an array of its own."""
-        found: NDArray[np.float32] = self.weights.detach()[:n].cpu().numpy().copy()
+        weights = self.weights.detach()[:n]
+        if weights.is_cuda:
+            self.download = self.download or Download(weights.device)
+            return self.download(weights)
+        found: NDArray[np.float32] = weights.numpy().copy()
         return found
 
     def clip(self, most: float) -> None:

@@ -95,7 +95,7 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(
     assert told(full.journal) == told(again.journal)
     assert again.result.final_tag == full.result.final_tag
     end = [load(run.out).states for run in (full, again) if run.out is not None]
-    for part in ("learner", "experience", "actors[0]", "actors[1]"):
+    for part in ("learners[0]", "experience", "actors[0]", "actors[1]"):
         if part in end[0]:
             (tree, arrays), (again_tree, again_arrays) = (encode(state[part]) for state in end)
             assert {**tree, "seconds": 0} == {**again_tree, "seconds": 0}
@@ -301,7 +301,7 @@ def test_a_loss_that_is_no_number_is_named() -> None:
     with pytest.raises(ReactionError) as caught:
         train(wild)
     assert isinstance(caught.value.__cause__, NotFiniteError)
-    assert "main.learner: losses/" in str(caught.value.__cause__)
+    assert "main.learners[0]: losses/" in str(caught.value.__cause__)
     assert "at step 64" in str(caught.value.__cause__)
 
 

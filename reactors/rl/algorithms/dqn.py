@@ -70,8 +70,8 @@ class DQN(OffPolicy):
     """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
 
     @property
-    def updates(self) -> float:
-        """In a run of `total_steps`."""
+    def updates_in_all(self) -> float:
+        """Of a run of `total_steps`."""
         return max(1.0, (self.total_steps - self.learning_starts) * self.updates_per_step)
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
@@ -175,7 +175,7 @@ class DQNLearning(Learning):
         else:
             loss = nn.functional.smooth_l1_loss(q, goal)
         if config.anneal:
-            self.optimizer.learning_rate = config.learning_rate * max(0.0, 1 - self.updates / config.updates)
+            self.optimizer.learning_rate = config.learning_rate * max(0.0, 1 - self.updates / config.updates_in_all)
         yield from descend(loss, self.flat, self.optimizer, config.max_grad_norm)
         self.updates += 1
         if self.updates % config.target_every == 0:

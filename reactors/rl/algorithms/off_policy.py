@@ -31,3 +31,8 @@ class OffPolicy(Algorithm):
     """How much priorities count in sampling."""
     beta: Share = 0.4
     """How much of the bias of that is taken back."""
+
+    @property
+    def updates(self) -> int:
+        """Of a round in which there is enough experience."""
+        return max(1, round(self.updates_per_step * self.horizon * self.num_envs))

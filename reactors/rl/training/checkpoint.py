@@ -39,8 +39,8 @@ class Saving:
 class Checkpoint(rx.Reactor):
     """Writes a checkpoint every so many rounds, after the last, and when the run is asked to end.
 
-    `states` are of the reactors named by `names`, of which "learner" gives the weights. The first `slack` rounds cannot
-    be saved, as no word can reach them.
+    `states` are of the reactors named by `names`, of which "learners[0]" gives the weights. The first `slack` rounds
+    cannot be saved, as no word can reach them.
     """
 
     rounds = rx.Timer("half", "1 us")
@@ -91,6 +91,6 @@ class Checkpoint(rx.Reactor):
             **self.saving.meta, "tag": [*self.tag], "round": number, "global_step": (number + 1) * self.steps,
             "notes": notes,
         }  # fmt: skip
-        weights = states["learner"].arrays["learner.latest"]
+        weights = states["learners[0]"].arrays["learners[0].latest"]
         self.written.append(str(write(self.saving.folder, meta, states, weights)))
         self.seconds += time.perf_counter() - began

@@ -22,11 +22,16 @@ class Experience(Stateful):
     """Keeps what actors send, and once a round draws as many batches as the ratio of updates to steps asks for.
 
     The ratio is kept exactly, over all rounds in which there is enough experience (PAL's throttle). What the learner
-    found of priorities comes back as `errors`.
+    found of priorities comes back as `errors`, of each of the `parts` in which learners share a batch.
     """
 
     def __init__(
-        self, algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any], actors: int
+        self,
+        algorithm: OffPolicy,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        actors: int,
+        parts: int = 1,
     ) -> None:
         self.algorithm, self.actors = algorithm, actors
         per_actor = algorithm.num_envs // actors
@@ -35,8 +40,7 @@ class Experience(Stateful):
             algorithm.capacity, dtype, prioritized=algorithm.prioritized, alpha=algorithm.alpha, beta=algorithm.beta,
             n_step=algorithm.n_step, gamma=algorithm.gamma, num_envs=algorithm.num_envs,
         )  # fmt: skip
-        self.steps = algorithm.horizon * algorithm.num_envs
-        self.updates = max(1, round(algorithm.updates_per_step * self.steps))
+        self.updates = algorithm.updates
         self.segments = rx.Input(shape=(algorithm.horizon, per_actor), dtype=dtype, width=actors)
         record = batch_dtype(self.buffer.config.fields, algorithm.batch_size)
         self.batches = rx.Output(shape=(self.updates,), dtype=record)
@@ -45,7 +49,8 @@ class Experience(Stateful):
         self.added = 0
         self.add_reaction(rx.startup, self.begin)
         if algorithm.prioritized:
-            self.errors = rx.Input(shape=(self.updates, algorithm.batch_size), dtype=np.float32)
+            shape = self.updates, algorithm.batch_size // parts
+            self.errors = rx.Input(shape=shape, dtype=np.float32, width=parts)
             self.add_reaction(self.errors, self.answer)
         self.add_reaction(self.segments, self.keep_and_draw, effects=self.batches)
 
@@ -63,7 +68,8 @@ class Experience(Stateful):
 
     def answer(self) -> None:
         """New priorities for the batches of a round."""
-        for indices, errors in zip(self.sent.pop(0), self.errors.value, strict=True):
+        every = np.concatenate(self.errors.array, axis=1)
+        for indices, errors in zip(self.sent.pop(0), every, strict=True):
             self.buffer.update_priorities(indices, errors)
 
     def keep_and_draw(self) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Journal(Stateful):
-    """Collects episodes of all actors, the learner's figures, and evaluations, under CleanRL's names.
+    """Collects episodes of all actors, the mean of all learners' figures, and evaluations, under CleanRL's names.
 
     `rows` has one dict for each round in which something was told: `global_step`, `seconds` since the start, and what
     there is. Each is also given to `tell`, and appended to the CSV file. `enough` is told when the mean return of the
@@ -30,7 +30,7 @@ class Journal(Stateful):
 
     episodes = rx.Input(tuple, width="actors")
     times = rx.Input(tuple, width="actors")
-    figures = rx.Input(dict)
+    figures = rx.Input(dict, width="learners")
     evaluation = rx.Input(dict)
     enough = rx.Output(bool)
 
@@ -39,12 +39,14 @@ class Journal(Stateful):
         actors: int,
         steps: int,
         *,
+        learners: int,
         stop_at: float | None,
         stop_after: str,
         file: Path | None,
         tell: Callable[[dict[str, float]], None] | None,
     ) -> None:
-        self.actors, self.steps, self.stop_at, self.file, self.tell = actors, steps, stop_at, file, tell
+        self.actors, self.learners, self.steps = actors, learners, steps
+        self.stop_at, self.file, self.tell = stop_at, file, tell
         self.rows: list[dict[str, float]] = []
         self.returns: deque[float] = deque(maxlen=20)
         self.lengths: deque[float] = deque(maxlen=20)
@@ -91,9 +93,12 @@ class Journal(Stateful):
             row["charts/episodic_return"] = statistics.fmean(self.returns)
             row["charts/episodic_length"] = statistics.fmean(self.lengths)
         row["charts/SPS"] = row["global_step"] / max(row["seconds"], 1e-9)
-        for port in (self.figures, self.evaluation):
-            if port.value is not None:
-                row.update(port.value)
+        told_by = [self.figures[i].value for i in self.figures.present]
+        for name in dict.fromkeys(name for figures in told_by for name in figures):
+            numbers = [figures[name] for figures in told_by if name in figures]
+            row[name] = max(numbers) if name == "time/learn" else statistics.fmean(numbers)
+        if self.evaluation.value is not None:
+            row.update(self.evaluation.value)
         seconds, ages = zip(*(self.times[i].value for i in self.times.present), strict=True)
         row["time/play"], row["charts/weight_age"] = max(seconds), statistics.fmean(ages)
         self.rows.append(row)

@@ -5,26 +5,39 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 
 import reactors as rx
+from reactors.errors import ReactorError
 from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks import alone
 from reactors.rl.training.actor import experience_dtype
 from reactors.rl.training.stateful import Stateful
+from reactors.rl.transfer import Upload
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import gymnasium as gym
 
     from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.networks import Descent, Flat
     from reactors.rl.replay_buffer import ReplayBuffer
 
 
 NO_NUMBER = {"losses/explained_variance"}  # of returns that are all the same
+
+
+class Exchange(NamedTuple):
+    """What goes from learner to learner between updates: vectors of such sizes, received from so many."""
+
+    offered: int
+    received: int
+    width: int
 
 
 class Learner(Stateful):
@@ -32,6 +45,10 @@ class Learner(Stateful):
 
     It keeps the weights of the last `lag` rounds, which are still on their way to the actors: one that goes on from a
     checkpoint sends them `again`, each at its tag. Raises `NotFiniteError` for losses and weights that are not finite.
+
+    Several have the same networks, and each learns from its part of a batch. Before each step of an optimizer each
+    says its gradients, and goes on, a microstep later, with the mean of all: they stay equal bit for bit. Weights are
+    told by the first.
     """
 
     again = rx.LogicalAction(int)
@@ -49,20 +66,94 @@ class Learner(Stateful):
         lag: int,
         steps: int,
         lately: ReplayBuffer | None,
+        *,
+        parts: int,
+        exchange: Exchange | None,
     ) -> None:
-        self.algorithm, self.device, self.size = algorithm, device, size
+        self.algorithm, self.device, self.size = algorithm.part(parts), device, size
         self.spaces = observation_space, action_space
         self.learner_seed, self.lately = seed, lately
         self.learning: Any = None
+        self.running: Descent | None = None
         self.seconds, self.began, self.steps = 0.0, 0.0, steps
         self.sent: deque[tuple[int, Any]] = deque(maxlen=lag)  # when, in ns, and what
+        self.parts, self.exchange = parts, exchange
+        if exchange is not None:
+            self.offered = rx.Output(shape=(exchange.offered,), dtype=np.float32)
+            self.received = rx.Input(shape=(exchange.received,), dtype=np.float32, width=exchange.width)
         self.add_reaction(rx.startup, self.open, effects=self.again)
         self.add_reaction(self.again, self.send_again, effects=self.weights)
+
+    def learn_from(self, experience: Any, *effects: Any) -> None:
+        """Learn at each value of this port."""
+        effects = (self.weights, self.figures, *effects)
+        if self.exchange is None:
+            self.add_reaction(experience, self.learn, effects=effects)
+        else:
+            self.add_reaction(experience, self.begin, effects=(*effects, self.offered))
+            self.add_reaction(self.received, self.take_and_go_on, effects=(*effects, self.offered))
+
+    def round(self) -> Descent:
+        """All that is to be learned at this tag; whatever is on ports is read before it yields."""
+        raise NotImplementedError
+
+    def learn(self) -> None:
+        """A round, alone."""
+        self.began = time.perf_counter()
+        self.tell(alone(self.round()))
+
+    def begin(self) -> None:
+        """A round, up to the first exchange."""
+        self.began = time.perf_counter()
+        self.running = self.round()
+        self.go_on()
+
+    def go_on(self) -> None:
+        """On to the next exchange, or to the end of the round."""
+        assert self.running is not None
+        try:
+            flat = next(self.running)
+        except StopIteration as end:
+            self.running = None
+            self.tell(end.value)
+            return
+        self.give(flat)
+
+    def take_and_go_on(self) -> None:
+        """What the others have given."""
+        if self.running is None or len(self.received.present) < len(self.received):
+            missing = sorted({*range(len(self.received))} - {*self.received.present})
+            who = f"learners {missing}" if self.running is not None else "this one"
+            raise ReactorError(
+                f"{self.path}: {who} made fewer steps of the optimizer in this round than the others; let learn() of "
+                f"{self.algorithm.name} yield as often whatever is in a batch"
+            )
+        self.take()
+        self.go_on()
+
+    def give(self, flat: Flat) -> None:
+        """Gradients."""
+        self.stepping, loan = flat, self.offered.loan()
+        gradients: Any = flat.weights.grad
+        put(gradients, loan)
+        self.offered.set(loan)
+
+    def take(self) -> None:
+        """The mean of all gradients, added up in the order of learners."""
+        mean: Any = self.stepping.weights.grad
+        first, *others = self.received.tensor[:, : len(mean)]
+        mean.copy_(first)
+        for other in others:
+            mean.add_(other.to(mean.device))
+        mean.div_(len(self.received))
 
     def open(self) -> None:
         """Make the networks, from the seed, or as they were."""
         with INITIALISING:
             self.learning = self.algorithm.learning(*self.spaces, self.learner_seed, self.device)
+        self.upload = Upload(self.device)
+        if self.exchange is not None:
+            self.learning.reseed(self.seed)
         restored = self.taken()
         if restored is None:
             return
@@ -92,70 +183,97 @@ class Learner(Stateful):
         }  # fmt: skip
 
     def tell(self, figures: dict[str, Any]) -> None:
-        """New weights, and what became of the old ones."""
-        weights = self.learning.weights()
+        """What the networks weigh now, and figures of how they came to it."""
         told = {
             name: float(value.mean() if isinstance(value, torch.Tensor) else value) for name, value in figures.items()
         }
         wrong = [n for n, x in told.items() if n.startswith("losses/") and not math.isfinite(x) and n not in NO_NUMBER]
-        if wrong or not np.isfinite(weights).all():
-            step = (self.tag.time // 1000 + 1) * self.steps
-            what = f"{wrong[0]} is {told[wrong[0]]}" if wrong else "a weight is no finite number"
-            raise NotFiniteError(
-                f"{self.path}: {what} at step {step:,}; a smaller learning rate, or scaled observations and rewards, "
-                "may keep it finite"
-            )
-        self.weights.set(weights)
-        if self.lately is not None:
-            self.lately.add(vector=weights[None], round=np.array([self.tag.time // 1000]))
-        self.sent.append((self.tag.time, weights))
+        if wrong:
+            self.refuse(f"{wrong[0]} is {told[wrong[0]]}")
+        if self.bank_index == 0:
+            self.tell_weights()
         spent = time.perf_counter() - self.began
         self.seconds += spent
         self.figures.set({**told, "time/learn": spent})
 
+    def tell_weights(self) -> None:
+        """To actors."""
+        weights = self.learning.weights()
+        if not np.isfinite(weights).all():
+            self.refuse("a weight is no finite number")
+        self.weights.set(weights)
+        if self.lately is not None:
+            self.lately.add(vector=weights[None], round=np.array([self.tag.time // 1000]))
+        self.sent.append((self.tag.time, weights))
+
+    def refuse(self, what: str) -> None:
+        """Say where training has come to nothing."""
+        step = (self.tag.time // 1000 + 1) * self.steps
+        raise NotFiniteError(
+            f"{self.path}: {what} at step {step:,}; a smaller learning rate, or scaled observations and rewards, "
+            "may keep it finite"
+        )
+
+
+def put(vector: torch.Tensor, array: Any) -> None:
+    """Into the beginning of an array that is at least as long."""
+    torch.from_numpy(array)[: len(vector)].copy_(vector)
+
 
 class RolloutLearner(Learner):
-    """Learns once from every round of experience, and never again."""
+    """Learns once from every round of experience, and never again; each of several from its share of environments."""
 
-    def __init__(self, algorithm: Algorithm, *args: Any, actors: int, num_envs: int) -> None:
-        super().__init__(algorithm, *args)
+    def __init__(self, algorithm: Algorithm, *args: Any, actors: int, num_envs: int, **kwargs: Any) -> None:
+        super().__init__(algorithm, *args, **kwargs)
         dtype = experience_dtype(algorithm, *self.spaces)
         self.segments = rx.Input(shape=(algorithm.horizon, num_envs), dtype=dtype, width=actors)
-        self.add_reaction(self.segments, self.learn, effects=(self.weights, self.figures))
+        self.learn_from(self.segments)
 
-    def learn(self) -> None:
+    def round(self) -> Descent:
         """All that the algorithm makes of a round."""
-        self.began = time.perf_counter()
         rows = self.segments.array  # (actors, steps, environments)
+        n = rows.shape[0] * rows.shape[2] // self.parts
+        mine = slice(n * self.bank_index, n * (self.bank_index + 1))
         batch = {}
         for name in rows.dtype.names or ():
             field = np.ascontiguousarray(np.moveaxis(rows[name], 0, 1))
-            batch[name] = torch.from_numpy(field.reshape(field.shape[0], -1, *field.shape[3:])).to(self.device)
-        figures = alone(self.learning.learn(batch))
-        self.tell(figures)
+            field = field.reshape(field.shape[0], -1, *field.shape[3:])[:, mine]
+            batch[name] = field
+        found: Descent = self.learning.learn(self.upload(batch))
+        return found
 
 
 class ReplayLearner(Learner):
-    """Learns from batches that replay has drawn, so many a round, and answers with their errors."""
+    """Learns from batches that replay has drawn, so many a round, and answers with their errors.
 
-    def __init__(self, algorithm: Any, *args: Any, batches: Any) -> None:
-        super().__init__(algorithm, *args)
+    Each of several takes its rows of each batch.
+    """
+
+    def __init__(self, algorithm: Any, *args: Any, batches: Any, **kwargs: Any) -> None:
+        super().__init__(algorithm, *args, **kwargs)
         self.prioritized: bool = algorithm.prioritized
+        self.rows: int = self.algorithm.batch_size  # type: ignore[attr-defined]
         self.batches = rx.Input(shape=batches.shape, dtype=batches.dtype)
-        self.errors = rx.Output(shape=(*batches.shape, algorithm.batch_size), dtype=np.float32)
-        self.add_reaction(self.batches, self.learn, effects=(self.weights, self.figures, self.errors))
+        self.errors = rx.Output(shape=(*batches.shape, self.rows), dtype=np.float32)
+        self.learn_from(self.batches, self.errors)
 
-    def learn(self) -> None:
+    def drawn(self) -> Iterable[dict[str, torch.Tensor]]:
+        """The batches of this tag."""
+        part = self.bank_index if self.parts > 1 else 0
+        mine = slice(self.rows * part, self.rows * (part + 1))
+        batches = (
+            self.upload({name: record[name][mine].copy() for name in record.dtype.names or ()})
+            for record in self.batches.value
+        )
+        return batches if self.exchange is None else list(batches)  # a later microstep could not read the port
+
+    def round(self) -> Descent:
         """One update for each batch."""
-        self.began = time.perf_counter()
-        records = self.batches.value
-        errors = self.errors.loan()
-        figures: dict[str, Any] = {}
-        for i, record in enumerate(records):
-            batch = {name: torch.from_numpy(record[name].copy()).to(self.device) for name in records.dtype.names or ()}
-            figures = alone(self.learning.learn(batch))
+        errors, figures = [], {}
+        for batch in self.drawn():
+            figures = yield from self.learning.learn(batch)
             if self.prioritized:
-                errors[i] = figures.pop("errors").cpu().numpy()
+                errors.append(figures.pop("errors"))
         if self.prioritized:
-            self.errors.set(errors)
-        self.tell(figures)
+            self.errors.set(torch.stack(errors).cpu().numpy())
+        return figures

@@ -9,6 +9,9 @@ makes the modes:
   result is the same, bit for bit, however fast they are.
 - `free`: actors take the newest weights, from memory that all share. Nobody waits for weights; no two runs
   are alike.
+
+Several learners exchange gradients, or weights, in the microsteps of a round; so the journal gets all of a round a
+little later, at one tag.
 """
 
 from __future__ import annotations
@@ -24,18 +27,22 @@ from reactors.rl.training.actor import Actor
 from reactors.rl.training.checkpoint import STOP, Checkpoint
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
+from reactors.rl.training.halves import ACTOR, CRITICS, HalfLearner, exchange_of
 from reactors.rl.training.journal import Journal
-from reactors.rl.training.learner import ReplayLearner, RolloutLearner
+from reactors.rl.training.learner import Exchange, Learner, ReplayLearner, RolloutLearner
+from reactors.rl.training.learners import Learners
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.algorithms.algorithm import Algorithm, Learning
     from reactors.rl.training.checkpoint import Saving
     from reactors.rl.training.checkpoint_files import Saved
     from reactors.rl.training.stateful import Stateful
 
+AFTER_EXCHANGES = "100 ns"
+ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
 
@@ -57,7 +64,7 @@ class Training(rx.Reactor):
         mode: Mode,
         lag: int,
         seed: int,
-        device: str = "cpu",
+        learners: Learners = ALONE,
         eval_every: int | None = None,
         eval_episodes: int = 10,
         stop_at: float | None = None,
@@ -73,7 +80,8 @@ class Training(rx.Reactor):
             )
         spaces = observation_space, action_space
         per_actor = algorithm.num_envs // actors
-        initial = algorithm.learning(*spaces, seed, device).weights()
+        learning = algorithm.learning(*spaces, seed, learners.devices[0])
+        initial = learning.weights()
         steps = algorithm.horizon * algorithm.num_envs
         lately = None
         if mode == "free":  # a single row: who reads gets the latest, whole
@@ -82,31 +90,47 @@ class Training(rx.Reactor):
         self.actors = rx.bank(
             actors, Actor, algorithm, [maker] * per_actor, lambda i: i * per_actor, *spaces, initial, steps, lag, lately
         )
-        stop_after = f"{lag} us" if saving is None else f"{lag * 1000 + STOP} ns"
-        self.journal = Journal(actors, steps, stop_at=stop_at, stop_after=stop_after, file=journal, tell=tell)
-        told = algorithm, *spaces, seed, len(initial), device, lag, steps, lately
-        self.learner: RolloutLearner | ReplayLearner
+        self.tail = STOP if saving is not None or len(learners) > 1 else 0  # ns after the last round's beginning
+        stop_after = f"{lag * 1000 + self.tail} ns"
+        self.journal = Journal(
+            actors, steps, learners=len(learners), stop_at=stop_at, stop_after=stop_after, file=journal, tell=tell
+        )
+        told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
+        each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
+        self.learners: rx.Bank[Any]
         if algorithm.on_policy:
-            self.learner = RolloutLearner(*told, actors=actors, num_envs=per_actor)
-            rx.connect(self.actors.segment, self.learner.segments)
+            self.learners = rx.bank(len(learners), RolloutLearner, *told, **each, actors=actors, num_envs=per_actor)
+            rx.connect(self.actors.segment, self.learners.segments, broadcast=True)
         else:
-            self.experience = Experience(algorithm, *spaces, actors)  # type: ignore[arg-type]
-            self.learner = ReplayLearner(*told, batches=self.experience.batches)
+            self.experience = Experience(algorithm, *spaces, actors, learners.parts)  # type: ignore[arg-type]
+            each["batches"] = self.experience.batches
+            if learners.exchange_every is None:
+                self.learners = rx.bank(len(learners), ReplayLearner, *told, **each)
+            else:
+                self.learners = rx.bank(2, HalfLearner, *told, **each, exchange_every=learners.exchange_every)
             rx.connect(self.actors.segment, self.experience.segments)
-            rx.connect(self.experience.batches, self.learner.batches)
+            rx.connect(self.experience.batches, self.learners.batches, broadcast=True)
             if self.experience.algorithm.prioritized:
-                rx.connect(self.learner.errors, self.experience.errors, after=0)
+                know = self.learners if learners.exchange_every is None else [self.learners[CRITICS]]
+                rx.connect([learner.errors for learner in know], self.experience.errors, after=0)
+        if learners.exchange_every is not None:
+            rx.connect(self.learners[ACTOR].offered, self.learners[CRITICS].received, after=0)
+            rx.connect(self.learners[CRITICS].offered, self.learners[ACTOR].received, after=0)
+        elif len(learners) > 1:
+            rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
+        first: Learner = self.learners[0]
         if mode != "free":
-            rx.connect(self.learner.weights, self.actors.weights, after=f"{lag} us", broadcast=True)
-        rx.connect(self.actors.episodes, self.journal.episodes)
-        rx.connect(self.actors.figures, self.journal.times)
-        rx.connect(self.learner.figures, self.journal.figures)
+            rx.connect(first.weights, self.actors.weights, after=f"{lag} us", broadcast=True)
+        later = AFTER_EXCHANGES if len(learners) > 1 else None
+        rx.connect(self.actors.episodes, self.journal.episodes, after=later)
+        rx.connect(self.actors.figures, self.journal.times, after=later)
+        rx.connect(self.learners.figures, self.journal.figures, after=later)
         if eval_every is not None:
             self.evaluator = Evaluator(
                 algorithm, maker, *spaces, len(initial), every=eval_every, episodes=eval_episodes
             )
-            rx.connect(self.learner.weights, self.evaluator.weights)
-            rx.connect(self.evaluator.evaluation, self.journal.evaluation)
+            rx.connect(first.weights, self.evaluator.weights)
+            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=later)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
@@ -114,7 +138,7 @@ class Training(rx.Reactor):
 
     def _stateful(self) -> dict[str, Stateful]:
         found: dict[str, Stateful] = {f"actors[{i}]": actor for i, actor in enumerate(self.actors)}
-        found |= {"learner": self.learner, "journal": self.journal}
+        found |= {f"learners[{i}]": learner for i, learner in enumerate(self.learners)} | {"journal": self.journal}
         return found | ({"experience": self.experience} if hasattr(self, "experience") else {})
 
     def _go_on(self, saved: Saved) -> None:
@@ -133,11 +157,30 @@ class Training(rx.Reactor):
         rx.connect(self.journal.enough, self.checkpoint.enough)
 
 
+def _exchange(algorithm: Algorithm, learning: Learning, learners: Learners, index: int) -> Exchange | None:
+    """What a learner gives to others."""
+    if learners.exchange_every is not None:
+        return exchange_of(learning, index)  # type: ignore[arg-type]
+    if len(learners) == 1:
+        return None
+    if not learning.flats:
+        raise ArgumentError(
+            f"{len(learners)} learners of rl.train, but {algorithm.name} has no gradients to take the mean of; leave "
+            "learners out"
+        )
+    size = max(len(flat.weights) for flat in learning.flats)
+    return Exchange(offered=size, received=size, width=len(learners))
+
+
 def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
-    """Which worker runs what: in lock-step all of them play, else the first one learns and the others play."""
-    n = len(training.actors)
-    first = 0 if mode == "sync" or workers == 1 else 1
+    """Which worker runs what: in lock-step all of them play, else the first ones learn and the others play.
+
+    Learners are on different workers as far as there are any; where there are no others, those play, too.
+    """
+    n, learners = len(training.actors), len(training.learners)
+    first = 0 if mode == "sync" or workers <= learners else learners
     where = {f"main.actors[{i}]": first + i * (workers - first) // n for i in range(n)}
+    where |= {f"main.learners[{i}]": i % workers for i in range(learners)}
     if hasattr(training, "evaluator"):
         where["main.evaluator"] = workers - 1
     return where

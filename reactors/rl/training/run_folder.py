@@ -133,7 +133,7 @@ class RunFolder:
             except (ValueError, KeyError) as error:
                 raise RunFolderError(f"{file} is damaged: {error}") from error
         elif latest(self.checkpoints) is not None:
-            found = load(self.path).states["learner"]["latest"]
+            found = load(self.path).states["learners[0]"]["latest"]
         else:
             raise RunFolderError(f"{self.path} has no weights yet: the run has not ended, and has no checkpoint")
         return found

@@ -18,11 +18,12 @@ from reactors.record import description
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.sources import Source, maker, spaces_of
-from reactors.rl.training.checkpoint import STOP, Saving
+from reactors.rl.training.checkpoint import Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
 from reactors.rl.training.interruption import Interruption
 from reactors.rl.training.journal import rows_of
 from reactors.rl.training.journal_file import JournalFile
+from reactors.rl.training.learners import apart, several
 from reactors.rl.training.live import Watch, scalars, summary_writer
 from reactors.rl.training.program import Mode, Training, placement
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
@@ -76,6 +77,10 @@ def train(
     lag: int | None = None,
     seed: int = 0,
     device: str = "cpu",
+    learners: int = 1,
+    actor_device: str | None = None,
+    critic_device: str | None = None,
+    exchange_every: int | None = None,
     eval_every: int | None = None,
     eval_episodes: int = 10,
     stop_at: float | None = None,
@@ -99,6 +104,11 @@ def train(
     backend. `actors` share the algorithm's environments. `stop_at` ends the run when the mean return of the last twenty
     episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
 
+    `learners` share each batch, on `device`, and go by the mean of their gradients (PAL, arXiv 2110.01101). With
+    `actor_device` and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time, each by the
+    weights that the other had at the last exchange, `exchange_every` updates ago or less (by default those of a round;
+    Spreeze, arXiv 2312.06126).
+
     `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
     and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
     checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
@@ -119,13 +129,23 @@ def train(
     lag = _checked_lag(mode, lag)
     _check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
-        checkpoint_every=checkpoint_every,
+        checkpoint_every=checkpoint_every, learners=learners, exchange_every=exchange_every,
     )  # fmt: skip
     journal = _checked_journal(journal)
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
-    _check(algorithm, total_steps, device)
+    if isinstance(algorithm, OffPolicy):
+        _check_memory(algorithm, total_steps)
+    if actor_device is None and critic_device is None:
+        if exchange_every is not None:
+            raise ArgumentError(
+                f"exchange_every of rl.train is {exchange_every}, but actor and critics learn together; write "
+                "actor_device and critic_device"
+            )
+        who = several(algorithm, learners, device)
+    else:
+        who = apart(algorithm, learners, actor_device or device, critic_device or device, exchange_every)
     if video:
         check_video(make)
     if any(field.name == "total_steps" for field in fields(algorithm)):
@@ -135,7 +155,7 @@ def train(
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
         **described(env, env_kwargs or {}), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
-        "lag": lag, "seed": seed,
+        "lag": lag, "seed": seed, "learners": learners, "exchange_every": who.exchange_every,
     }  # fmt: skip
     saved = None if resume is None else _saved(Path(resume), program, rounds)
     if saved is not None and out is None:
@@ -144,6 +164,7 @@ def train(
         raise ArgumentError("rl.train is to leave files (checkpoint_every, video), but is given no folder; say out=")
     config = {
         **program, "total_steps": total_steps, "workers": workers, "backend": backend, "device": device,
+        "actor_device": actor_device, "critic_device": critic_device,
         "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
         "checkpoint_every": checkpoint_every, "versions": versions(),
     }  # fmt: skip
@@ -156,7 +177,7 @@ def train(
         elif listeners and journal is None:
             journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
         training = Training(
-            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, device=device,
+            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, learners=who,
             eval_every=eval_every, eval_episodes=eval_episodes, stop_at=stop_at, journal=journal, tell=tell,
             saving=saving, saved=saved,
         )  # fmt: skip
@@ -174,7 +195,7 @@ def train(
         report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(saved)}
         weights, result = _run(
             training, graph, folder, watcher, report, workers=workers, backend=backend, fast=True, seed=seed,
-            timeout=(rounds - 1) * 1000 + (STOP if saving is not None else 0), keepalive=False,
+            timeout=(rounds - 1) * 1000 + training.tail, keepalive=False,
             placement=partial(_worker, placement(training, workers, mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
@@ -208,7 +229,7 @@ def _run(
     try:
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
-        weights = final = training.learner.learning.weights()
+        weights = final = training.learners[0].learning.weights()
         rows = training.journal.rows
         report |= {
             "state": "interrupted" if interruption.asked else "finished", "digest": result.digest,
@@ -309,20 +330,6 @@ def _check_numbers(**numbers: Any) -> None:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ArgumentError(f"{name} of rl.train is {value!r}; write a whole number, 1 or more")
-
-
-def _check(algorithm: Algorithm, total_steps: int, device: str) -> None:
-    """Refuse what would fail later."""
-    import torch
-
-    if isinstance(algorithm, OffPolicy):
-        _check_memory(algorithm, total_steps)
-    try:
-        kind = torch.device(device).type
-    except RuntimeError as error:
-        raise ArgumentError(f"device of rl.train is {device!r}: {str(error).splitlines()[0]}") from None
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise ArgumentError(f'device of rl.train is {device!r}, but torch finds no CUDA here; write device="cpu"')
 
 
 def _check_memory(algorithm: OffPolicy, total_steps: int) -> None:
