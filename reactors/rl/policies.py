@@ -97,7 +97,7 @@ class Policies(rx.Reactor):
         self.observations = rx.Input(shape=(self.agents, *self.shape), dtype=dtype)
         self.action = rx.Output(shape=trial.shape[1:], dtype=trial.dtype, width=self.agents)
         self.actions = rx.Output(shape=(self.agents, *trial.shape[1:]), dtype=trial.dtype)
-        for port in (*self.action, self.actions):
+        for port in (self.observation, self.observations, self.weights, *self.action, self.actions):
             port._declared._offered = True
         self.add_reaction((self.observation, self.observations), self.act, effects=(*self.action, self.actions))
 
