@@ -137,20 +137,23 @@ class Policies(rx.Reactor):
 
     def act(self) -> None:
         """One evaluation for all that are there."""
-        if self.observations.is_present:
-            block, present = self.observations.value, None
-        else:
-            there = self.observation.present
-            present = None if len(there) == self.agents else there
-            block = self.observation.array if present is None else self.observation.array[present]
-        actions = self.choose(self.networks(block, present), self.rng)
-        if present is not None:
-            for i, action in zip(present, actions, strict=True):
-                self.action[i].set(action)
+        present = range(self.agents) if self.observations.is_present else self.observation.present
+        if len(present) < self.agents:
+            self.act_of(present)
             return
+        block = self.observations.value if self.observations.is_present else self.observation.array
+        actions = self.choose(self.networks(block), self.rng)
         if self.action[0]._is_read:
             rows = self.action.loan()
             rows[...] = actions
             self.action.set(rows)
         if self.actions._is_read:
             self.actions.set(actions)
+
+    def act_of(self, present: Sequence[int]) -> None:
+        """One evaluation for some."""
+        block = np.stack([self.observation[i].value for i in present])
+        for i, action in zip(present, self.choose(self.networks(block, present), self.rng), strict=True):
+            row = self.action[i].loan()
+            row[...] = action
+            self.action[i].set(row)
