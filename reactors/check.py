@@ -48,7 +48,8 @@ def _warn_of_inputs(precedence: Precedence, tree: Tree, wiring: Wiring, declared
             handle = tree.handles[e]
             assert isinstance(handle, Port)
             whole = handle._whole
-            if whole is last or any(elements[channel._element].source >= 0 for channel in whole._channels or ()):
+            offered = whole._declared._offered
+            if whole is last or offered or any(elements[c._element].source >= 0 for c in whole._channels or ()):
                 continue
             last = whole
             key = (whole._declared, declared[r])

@@ -48,7 +48,7 @@ class Port(Door, Declared, Generic[T]):
     _at: int = 0  # and where in it
     _element: int = -1  # index into the program's elements
     _connections: list[Connection] | tuple[()] = ()  # those it takes part in, on either side
-    _offered = False  # on a declaration: an output of a library, for whoever wants it
+    _offered = False  # on a declaration of a library, for whoever wants it: it may lack a reader, or a source
     _layout: Layout | None = None  # once known; on the declaration where it is the same for all reactors of the class
 
     def _describe(

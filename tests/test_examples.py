@@ -279,6 +279,23 @@ def test_multi_agent_is_the_same_inline_on_threads_and_on_processes(example: Loa
     assert len({float(reward) for reward in rewards}) == 1
 
 
+def test_multi_agent_batched_is_the_same_inline_on_threads_and_on_processes(example: Load) -> None:
+    module = example("multi_agent")
+    ways = [INLINE, {"workers": 2, "backend": "thread"}, PROCESSES]
+    rewards = learned(
+        lambda: module.MultiAgent(agents=10, steps=60, batched=True), ways, lambda main: np.array(main.world.reward)
+    )
+    assert len({float(reward) for reward in rewards}) == 1
+
+
+def test_multi_agent_runs_with_a_reaction_for_each_agent_or_one_for_all(call: Callable[..., str]) -> None:
+    each, batched = call("multi_agent", "--steps", "50"), call("multi_agent", "--steps", "50", "--batched")
+    assert "50 steps" in each
+    assert "50 steps" in batched
+    assert "main.agents[0].act" in each
+    assert "main.agents.act" in batched
+
+
 @pytest.mark.parametrize("way", [("1", "inline"), ("2", "thread"), ("2", "process")])
 def test_multi_agent_answers_requests_while_the_simulation_runs(call: Callable[..., str], way: tuple[str, str]) -> None:
     output = call("multi_agent", "--serve", "--steps", "60", "--workers", way[0], "--backend", way[1])

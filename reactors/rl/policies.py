@@ -97,7 +97,7 @@ class Policies(rx.Reactor):
         self.observations = rx.Input(shape=(self.agents, *self.shape), dtype=dtype)
         self.action = rx.Output(shape=trial.shape[1:], dtype=trial.dtype, width=self.agents)
         self.actions = rx.Output(shape=(self.agents, *trial.shape[1:]), dtype=trial.dtype)
-        for port in (*self.action, self.actions):
+        for port in (self.observation, self.observations, self.weights, *self.action, self.actions):
             port._declared._offered = True
         self.add_reaction((self.observation, self.observations), self.act, effects=(*self.action, self.actions))
 
@@ -137,20 +137,23 @@ class Policies(rx.Reactor):
 
     def act(self) -> None:
         """One evaluation for all that are there."""
-        if self.observations.is_present:
-            block, present = self.observations.value, None
-        else:
-            there = self.observation.present
-            present = None if len(there) == self.agents else there
-            block = self.observation.array if present is None else self.observation.array[present]
-        actions = self.choose(self.networks(block, present), self.rng)
-        if present is not None:
-            for i, action in zip(present, actions, strict=True):
-                self.action[i].set(action)
+        present = range(self.agents) if self.observations.is_present else self.observation.present
+        if len(present) < self.agents:
+            self.act_of(present)
             return
+        block = self.observations.value if self.observations.is_present else self.observation.array
+        actions = self.choose(self.networks(block), self.rng)
         if self.action[0]._is_read:
             rows = self.action.loan()
             rows[...] = actions
             self.action.set(rows)
         if self.actions._is_read:
             self.actions.set(actions)
+
+    def act_of(self, present: Sequence[int]) -> None:
+        """One evaluation for some."""
+        block = np.stack([self.observation[i].value for i in present])
+        for i, action in zip(present, self.choose(self.networks(block, present), self.rng), strict=True):
+            row = self.action[i].loan()
+            row[...] = action
+            self.action[i].set(row)
