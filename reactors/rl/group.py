@@ -6,18 +6,18 @@ infos, what may be called by name. A `Group` knows nothing of reactors; `lockste
 
 from __future__ import annotations
 
-import contextlib
 from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector import AutoresetMode
-from numpy import ndarray
 
 from reactors.rl.errors import SimulationError
-from reactors.rl.spaces import memory, rows, writer
+from reactors.rl.simulation import Simulation
+from reactors.rl.spaces import memory, reader, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,158 +37,138 @@ class Group:
         makers: Sequence[Callable[[], Any]],
         first: int,
         room: int,
-        observation_space: Space,
+        spaces: tuple[Space, Space],
         mode: AutoresetMode,
         where: Whereabouts,
         *,
-        restarting: bool,
+        on_error: str,
     ) -> None:
         self.makers, self.first, self.room, self.mode = list(makers), first, room, mode
-        self.observation_space, self.restarting = observation_space, restarting
+        self.observation_space, self.action_space = spaces
+        self.on_error = on_error
         self.own = slice(first, first + len(self.makers))
         self.number, self.where = first // room, where
+        self.simulation: Any = None
         self.restarts = 0
 
     def make(self) -> None:
         """Make the environments."""
         n = len(self.makers)
+        self.simulation = sim = Simulation(
+            self.makers,
+            self.observation_space,
+            self.action_space,
+            [None] * n,
+            on_error=self.on_error,
+            path="rl.VectorEnv",
+            first=self.first,
+            at=self.where.at[self.number : self.number + 1],
+        )
         where = memory(self.observation_space)
-        plain = where.dtype is not None and where.dtype.names is None
-        self.fast, self.form = (where.dtype, where.shape) if plain else (None, None)
-        self.write = writer(self.observation_space)
         # The observations as they are now: a masked reset leaves most of them.
-        self.latest = rows(where, self.room if where.dtype is not None else n)
-        self.seeds: list[int | None] = [None] * n
-        self.envs: list[Any] = [None] * n
-        self.steps: list[Callable[[Any], Any]] = [self.not_reset] * n
-        self.at = self.where.at
-        for i in range(n):
-            try:
-                self.envs[i] = self.makers[i]()
-            except Exception as error:
-                raise self.failed(i, "be made", error) from error
+        sim.observations = rows(where, self.room if where.dtype is not None else n)
+        sim.calls = [self.not_reset] * n
+        self.read = reader(self.observation_space)
+        self.alone: tuple[Any, Any, Any] = np.zeros(n), np.zeros(n, bool), np.zeros(n, bool)
 
-    def step(self, actions: Any, rows: Any, rewards: Any, ended: Any) -> Infos:
+    def step(self, actions: Any, observations: Any, rewards: Any, ended: Any) -> Infos:
         """Step them all into rows; `ended` is (2, rows): terminated, truncated. What infos there are."""
-        fast, form, at, number = self.fast, self.form, self.at, self.number
-        ended.fill(False)
-        infos: Infos = []
-        for i, (step, action) in enumerate(zip(self.steps, actions, strict=True)):
-            at[number] = i + 1
-            try:
-                obs, rewards[i], terminated, truncated, info = step(action)
-                if terminated or truncated:
-                    ended[:, i] = terminated, truncated
-                    obs, info = self.end(i, obs, info, infos)
-            except Exception as error:  # noqa: BLE001 - any code runs in an environment
-                rewards[i], ended[:, i] = 0.0, (False, True)
-                obs, info = self.made_again(i, error, infos)
-            if obs.__class__ is ndarray and obs.dtype is fast and obs.shape == form:
-                rows[i] = obs
-            else:
-                self.put(rows, i, obs)
-            if info:
-                infos.append((self.first + i, info))
-        at[number] = 0
-        self.latest = rows
-        return infos
+        sim = self.simulation
+        self.block = observations
+        sim.step(actions, observations, rewards, ended[0], ended[1])
+        sim.observations = observations
+        return self.told(observations) if sim.ended or sim.infos else []
 
     def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
         """Step one of them: its index, its observation as the only row, reward, terminated, truncated, infos."""
-        infos: Infos = []
-        self.at[self.number] = i + 1
-        try:
-            obs, reward, terminated, truncated, info = self.steps[i](action)
-            if terminated or truncated:
-                obs, info = self.end(i, obs, info, infos)
-        except Exception as error:  # noqa: BLE001 - any code runs in an environment
-            reward, terminated, truncated = 0.0, False, True
-            obs, info = self.made_again(i, error, infos)
-        if isinstance(self.latest, ndarray) and self.latest.base is not None:
-            self.latest = self.latest.copy()  # it was lent for one step of all
-        self.put(self.latest, i, obs)
-        if info:
-            infos.append((self.first + i, info))
-        self.at[self.number] = 0
-        row = self.latest[i : i + 1]
-        return self.first + i, row.copy(), float(reward), bool(terminated), bool(truncated), infos
+        sim = self.simulation
+        self.block = sim.observations = sim.observations.copy()  # it was lent for one step of all
+        sim.step_one(i, action, self.block, *self.alone)
+        infos = self.told(self.block)
+        reward, terminated, truncated = (each[i].item() for each in self.alone)
+        return self.first + i, self.block[i : i + 1], reward, terminated, truncated, infos
 
-    def end(self, i: int, obs: Any, info: Any, infos: Infos) -> tuple[Any, Any]:
-        """An episode is over: what to answer, and how the next one begins."""
-        if self.mode is AutoresetMode.SAME_STEP:
-            kept = obs.copy() if isinstance(obs, ndarray) else deepcopy(obs)  # the reset may write over it
-            infos.append((self.first + i, {"final_obs": kept, "final_info": info}))
-            return self.envs[i].reset()  # type: ignore[no-any-return]
-        if self.mode is AutoresetMode.NEXT_STEP:
-            self.steps[i] = partial(self.begin, i)
-        else:
-            self.steps[i] = partial(self.refuse, i)
-        return obs, info
+    def told(self, observations: Any) -> Infos:
+        """End the episodes that are over, each as the mode has it; what infos there are, in order."""
+        sim = self.simulation
+        infos = sim.infos
+        for i in sim.ended:
+            info = infos.get(i, {})
+            if i in sim.broken:
+                info = infos[i] = {"restarted": sim.broken[i]}
+                sim.last[i] = self.seen(observations, i)
+                sim.rebuild(i)
+            if self.mode is AutoresetMode.SAME_STEP:
+                last = sim.last[i]
+                last = last.copy() if isinstance(last, np.ndarray) else deepcopy(last)  # the reset may write over it
+                sim.infos = {}
+                sim.reset(i, into=observations)
+                infos[i] = {"final_info": info, "final_obs": last, **sim.infos.get(i, {})}
+                if "restarted" in info:
+                    infos[i]["restarted"] = info["restarted"]
+            else:
+                sim.calls[i] = partial(self.begin if self.mode is AutoresetMode.NEXT_STEP else self.refuse, i)
+        sim.at[0] = 0
+        return [(self.first + i, infos[i]) for i in sorted(infos)]
+
+    def seen(self, observations: Any, i: int) -> Any:
+        """An observation out of its row, as the environment gave it; the row may be used again."""
+        if isinstance(observations, list):
+            return observations[i]
+        row = observations[i].copy()
+        return row if self.read is None else self.read(row)
 
     def begin(self, i: int, _action: Any) -> tuple[Any, float, bool, bool, Any]:
         """In place of a step: the next episode."""
-        obs, info = self.envs[i].reset()
-        self.steps[i] = self.envs[i].step
-        return obs, 0.0, False, False, info
+        sim = self.simulation
+        before, sim.infos = sim.infos, {}
+        sim.reset(i, into=self.block)
+        sim.calls[i] = sim.envs[i].step
+        info, sim.infos = sim.infos.get(i, {}), before
+        return self.seen(self.block, i), 0.0, False, False, info
 
     def not_reset(self, _action: Any) -> NoReturn:
         """In place of a step before the first reset."""
         raise ResetNeeded("Cannot call env.step() before calling env.reset()")
 
-    def refuse(self, i: int, _action: Any) -> NoReturn:
+    def refuse(self, _i: int, _action: Any) -> NoReturn:
         """In place of a step that must not be."""
-        raise SimulationError(
-            f"{self.named(i)} is stepped though its episode is over; reset it before, with "
-            'options={"reset_mask": terminated | truncated}, or choose another autoreset_mode',
-            *self.which(i),
+        raise ResetNeeded(
+            'its episode is over; reset it before, with options={"reset_mask": terminated | truncated}, or choose '
+            "another autoreset_mode"
         )
-
-    def put(self, rows: Any, i: int, obs: Any) -> None:
-        """Put an observation into its row; an error where it is none of its space."""
-        try:
-            self.write(rows, i, obs)
-        except (ValueError, TypeError) as error:
-            raise SimulationError(f"{self.named(i)} gave a wrong observation: {error}", *self.which(i)) from error
 
     # ---- orders ----
 
     def reset(self, seeds: list[int | None], options: Any, mask: list[bool] | None) -> tuple[Any, Infos]:
         """Reset all, or those of the mask; observations and infos."""
-        rows = self.latest.copy()
-        infos: Infos = []
+        sim = self.simulation
+        sim.observations, sim.infos = sim.observations.copy(), {}
         for i, seed in enumerate(seeds[self.own]):
-            if mask is not None and not mask[self.first + i]:
-                continue
-            if seed is not None:
-                self.seeds[i] = seed
-            self.steps[i] = self.envs[i].step
-            self.at[self.number] = i + 1
-            try:
-                obs, info = self.envs[i].reset(seed=seed, options=options)
-            except Exception as error:
-                raise self.failed(i, "reset", error) from error
-            self.put(rows, i, obs)
-            infos.append((self.first + i, info))
-        self.at[self.number] = 0
-        self.latest = rows
-        return rows, infos
+            if mask is None or mask[self.first + i]:
+                sim.reset(i, seed=seed, options=options)
+                sim.calls[i] = sim.envs[i].step
+        sim.at[0] = 0
+        return sim.observations, [(self.first + i, info) for i, info in sim.infos.items()]
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """A method's results, or an attribute's values."""
         if name in RESERVED:
             raise ValueError(f"`{name}` of the sub-environments cannot be called by name; use {name}() itself")
-        found = [env.get_wrapper_attr(name) for env in self.envs]
+        found = [env.get_wrapper_attr(name) for env in self.simulation.envs]
         return [each(*args, **kwargs) if callable(each) else each for each in found]
 
     def assign(self, name: str, values: list[Any]) -> None:
         """Set an attribute of each."""
-        for i, env in enumerate(self.envs):
+        for i, env in enumerate(self.simulation.envs):
             env.set_wrapper_attr(name, values[self.first + i])
 
     def each(self, which: list[int], function: Callable[..., Any], args: tuple[Any, ...]) -> list[tuple[int, Any]]:
         """What a function says of some of the environments, wherever those are."""
         return [
-            (i, function(self.envs[i - self.first], *args)) for i in which if i in range(self.own.start, self.own.stop)
+            (i, function(self.simulation.envs[i - self.first], *args))
+            for i in which
+            if i in range(self.own.start, self.own.stop)
         ]
 
     def compare(self, observation_space: Space, action_space: Space, alike: bool) -> list[tuple[bool, bool]]:
@@ -200,12 +180,12 @@ class Group:
                 else is_space_dtype_shape_equiv(env.observation_space, observation_space),
                 env.action_space == action_space,
             )
-            for env in self.envs
+            for env in self.simulation.envs
         ]
 
     def restarted(self) -> int:
         """How many environments were made anew."""
-        return self.restarts
+        return int(self.simulation.restarts)
 
     def obey(self, order: tuple[Any, ...]) -> Any:
         """Call the method that an order names; what it gives, or the exception that it raises."""
@@ -218,49 +198,10 @@ class Group:
             error.__traceback__ = None
             return error
 
-    # ---- what goes wrong ----
-
-    def which(self, i: int) -> tuple[int, int | None]:
-        """Index and seed of the environment of row i."""
-        return self.first + i, self.seeds[i]
-
-    def named(self, i: int) -> str:
-        """The environment of row i, for messages."""
-        index, seed = self.which(i)
-        return f"environment {index} (seed {seed})"
-
-    def failed(self, i: int, what: str, error: Exception) -> SimulationError:
-        """What to raise."""
-        if isinstance(error, SimulationError):
-            return error
-        verb = "could not be made" if what == "be made" else f"raised in {what}"
-        return SimulationError(f"{self.named(i)} {verb}: {type(error).__name__}: {error}", *self.which(i))
-
-    def made_again(self, i: int, error: Exception, infos: Infos) -> tuple[Any, Any]:
-        """In the place of an environment that failed, a new one; or the error."""
-        failed = self.failed(i, "step", error)
-        if not self.restarting:
-            raise failed from error
-        with contextlib.suppress(Exception):
-            self.envs[i].close()
-        try:
-            self.envs[i] = self.makers[i]()
-            self.restarts += 1
-            seed = None if self.seeds[i] is None else int(self.seeds[i] or 0) + self.restarts
-            obs, info = self.envs[i].reset(seed=seed)
-        except Exception as again:  # noqa: BLE001 - likewise
-            raise self.failed(i, "step, and then its successor in reset", again) from error
-        told = {"restarted": str(failed)}
-        last = self.latest[i].copy() if isinstance(self.latest, ndarray) else self.latest[i]
-        if self.mode is AutoresetMode.SAME_STEP:
-            infos.append((self.first + i, {"final_obs": last, "final_info": told}))
-            self.steps[i] = self.envs[i].step
-            return obs, {**info, **told}
-        return self.end(i, last, told, infos)
-
     def close(self) -> None:
         """Close them all."""
-        envs, self.envs = self.envs, []
-        for env in envs:
-            if env is not None:
-                env.close()
+        sim, self.simulation, self.block = self.simulation, None, None
+        if sim is not None:  # they could be made
+            self.restarts = sim.restarts
+            sim.at.release()
+            sim.close()

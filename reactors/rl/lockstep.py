@@ -203,9 +203,12 @@ class Beat(rx.Reactor):
     def gather(self) -> None:
         """The answers to a step."""
         n = self.num_envs
-        returns = np.concatenate([each.value for each in self.all_rewards])
-        ended = np.concatenate([each.value for each in self.all_ended], 1)
-        self.latest = returns[:n], *ended[:, :n]
+        if self.groups == 1:
+            returns, ended = self.all_rewards[0].value.copy(), self.all_ended[0].value.copy()
+        else:
+            returns = np.concatenate([each.value for each in self.all_rewards])
+            ended = np.concatenate([each.value for each in self.all_ended], 1)
+        self.latest = returns[:n], ended[0, :n], ended[1, :n]
         self.look()
 
     def listen(self) -> None:
@@ -220,10 +223,13 @@ class Beat(rx.Reactor):
         """The observations."""
         found = [each.value for each in self.all_observations]
         if found[0].__class__ is ndarray:
-            if self.copy:
-                self.whole = np.empty_like(self.whole)
-            np.concatenate(found, out=self.whole)
-            self.batch = self.whole[: self.num_envs]
+            if self.groups == 1 and self.copy:
+                self.batch = found[0].copy()
+            else:
+                if self.copy:
+                    self.whole = np.empty(self.whole.shape, self.whole.dtype)
+                np.concatenate(found, out=self.whole)
+                self.batch = self.whole[: self.num_envs]
         else:
             self.batch = [each for group in found for each in group]
         self.rest()

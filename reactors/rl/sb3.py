@@ -86,14 +86,11 @@ class VecEnv(Base):
         obs, rewards, terminated, truncated, told = stepped
         dones = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in dones.nonzero()[0]:
-            self.reset_infos[i] = {}
         for i, info in told.get(TOLD, ()):
             if not dones[i]:
                 infos[i] = info
-            elif "final_obs" in info and not infos[i]:
-                infos[i] = {**info["final_info"], "terminal_observation": info["final_obs"]}
             else:
+                infos[i] = {**info.pop("final_info"), "terminal_observation": info.pop("final_obs")}
                 self.reset_infos[i] = info
         for info, cut in zip(infos, (truncated & ~terminated).tolist(), strict=True):
             info["TimeLimit.truncated"] = cut

@@ -13,8 +13,10 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from numpy import ndarray
 
+from reactors.rl._rows import walk
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 from reactors.rl.spaces import Space, WrongValueError, memory, reader, rows, writer
@@ -40,7 +42,9 @@ class Simulation:
 
     `seeds` has one for each environment, for its first reset. With `on_error="restart"` an environment that raises or
     answers wrongly in `step` or `reset` is made anew, with a new seed, and its episode truncated; with "raise" the
-    error comes out. `path` is how errors name the whole; `thorough` has all that goes in and out checked by its space.
+    error comes out. `path` is how errors name the whole, and `first` is the number they give to the first environment;
+    `thorough` has all that goes in and out checked by its space. `at` is memory in which the place of the one that is
+    being stepped or reset is noted, from 1, for others to read.
 
     >>> import gymnasium as gym
     >>> probe = gym.make("CartPole-v1")
@@ -57,7 +61,11 @@ class Simulation:
         observations: what to act on next, (k, ...); a list where the space has no fixed size.
         infos: what the environments said beside `observations`, by index; only what is not empty.
         final_infos: likewise beside the last observation of episodes that ended in the last step.
+        ended: the places of those whose episodes ended in the last step, in order.
+        last: what environments observed at their last ends, by place, as they gave it: they may use it again.
         episodes: those that ended in the last step.
+        calls: what is called to step each.
+        broken: what was wrong with environments that have to be made anew, by place.
         restarts: how often an environment was made anew.
     """
 
@@ -71,8 +79,11 @@ class Simulation:
         on_error: str = "raise",
         path: str = "the simulation",
         thorough: bool = False,
+        first: int = 0,
+        at: memoryview | None = None,
     ) -> None:
         self.makers, self.seeds, self.path, self.thorough = list(makers), list(seeds), path, thorough
+        self.first, self.at = first, memoryview(bytearray(4)).cast("I") if at is None else at
         self.observation_space, self.action_space = observation_space, action_space
         self.restarting = on_error == "restart"
         where = memory(observation_space)
@@ -88,11 +99,13 @@ class Simulation:
         self.episodes: list[Episode] = []
         self.restarts = 0
         self.steps = 0
-        self._totals = [0.0] * k
+        self.ended: list[int] = []
+        self.last: dict[int, Any] = {}
+        self.broken: dict[int, str] = {}
+        self._totals = np.zeros(k)
         self._began = [0] * k  # the step at which the episode began
         self._numbers = [0] * k
         self._fresh = list(self.seeds)  # seeds for the next reset, where there is one
-        self._broken: set[int] = set()
         self.envs: list[Any] = []
         try:
             for i in range(k):
@@ -100,7 +113,7 @@ class Simulation:
         except SimulationError:
             self.close()
             raise
-        self._calls = [env.step for env in self.envs]
+        self.calls: list[Callable[[Any], Any]] = [env.step for env in self.envs]
 
     # ---- stepping ----
 
@@ -110,81 +123,93 @@ class Simulation:
         `following` gets the true next observations, a terminal one where an episode ends; all are of length k.
         `observations` has afterwards what to act on next.
         """
-        ended = self.step(actions, following, rewards, terminated, truncated)
-        self.settle(following, ended)
+        self.step(self._taken(actions), following, rewards, terminated, truncated)
+        self.settle(following)
 
-    def step(self, actions: Any, following: Any, rewards: Any, terminated: Any, truncated: Any) -> list[int]:
-        """Step all environments, and reset none; the indices of those whose episodes are over."""
-        fast, shape = self._fast
-        write, totals = self._write, self._totals
-        ended: list[int] = []
-        infos: dict[int, Any] = {}
+    def step(self, actions: Sequence[Any], following: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
+        """Step all environments, each with its action, and reset none; `ended` says whose episodes are over."""
+        dtype, shape = self._fast
+        calls, at, totals = self.calls, self.at, self._totals
         terminated.fill(False)
         truncated.fill(False)
         self.steps += 1
-        for i, (step, action) in enumerate(zip(self._calls, self._taken(actions), strict=True)):
-            answer = None
+        if self.ended:
+            self.ended = []
+        self.infos = {}
+        i, k = 0, len(calls)
+        while i < k:
             try:
-                answer = step(action)
-                obs, reward, over, cut, info = answer
-                rewards[i] = reward
-                if obs.__class__ is ndarray and obs.dtype is fast and obs.shape == shape:
-                    following[i] = obs
-                else:
-                    if self.thorough:
-                        self._check(obs)
-                    write(following, i, obs)
-                totals[i] += reward
-                if over or cut:
-                    terminated[i], truncated[i] = over, cut
-                    ended.append(i)
-                if info:
-                    infos[i] = dict(info)  # some environments go on writing into it
-            except Exception as error:  # noqa: BLE001 - any code runs in an environment
-                self._failed(i, "step", error, answer)
-                following[i] = self.observations[i]
-                rewards[i], terminated[i], truncated[i] = 0.0, False, True
-                infos.pop(i, None)
-                if i not in ended:
-                    ended.append(i)
-        self.infos = infos
-        return ended
+                uncommon = walk(calls, actions, i, dtype, shape, following, rewards, totals, at)
+            except Exception as error:
+                if not at[0]:  # it is not one of them
+                    raise
+                i = at[0] - 1
+                self._break(i, error, None, following, rewards, terminated, truncated)
+            else:
+                if uncommon is None:
+                    return
+                i, answer = uncommon
+                self._take(i, answer, following, rewards, terminated, truncated)
+            i += 1
+        at[0] = 0
 
-    def settle(self, following: Any, ended: Sequence[int]) -> None:
+    def step_one(self, i: int, action: Any, following: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
+        """Step environment i alone, into row i."""
+        self.steps += 1
+        self.ended, self.infos = [], {}
+        terminated[i] = truncated[i] = False
+        self.at[0] = i + 1
+        try:
+            answer = self.calls[i](action)
+        except Exception as error:  # noqa: BLE001 - any code runs in an environment
+            self._break(i, error, None, following, rewards, terminated, truncated)
+        else:
+            self._take(i, answer, following, rewards, terminated, truncated)
+        self.at[0] = 0
+
+    def settle(self, following: Any) -> None:
         """Make `following` what to act on next; environments whose episodes have ended are reset."""
         self.observations[:] = following
         if self.episodes:
             self.episodes = []
         if self.final_infos:
             self.final_infos = {}
-        for i in ended:
+        for i in self.ended:
             total, length = float(self._totals[i]), self.steps - self._began[i]
-            self.episodes.append(Episode(i, self._numbers[i], total, length, self.seeds[i], i in self._broken))
+            self.episodes.append(Episode(i, self._numbers[i], total, length, self.seeds[i], i in self.broken))
             if i in self.infos:
                 self.final_infos[i] = self.infos.pop(i)
             self.reset(i)
 
-    def reset(self, i: int, *, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin an episode of environment i, for which it is made anew if it is broken."""
+    def reset(
+        self, i: int, *, seed: int | None = None, options: dict[str, Any] | None = None, into: Any = None
+    ) -> None:
+        """Begin an episode of environment i, for which it is made anew if it is broken.
+
+        Its first observation is row i of `into`, or of `observations`.
+        """
+        self.at[0] = i + 1
         if self.steps != self._began[i]:
             self._numbers[i] += 1
         self._began[i], self._totals[i] = self.steps, 0.0
         if seed is not None:
             self.seeds[i] = self._fresh[i] = seed
+        into = self.observations if into is None else into
         answer = None
-        if i not in self._broken:
+        if i not in self.broken:
             try:
                 answer = self._reset(i, options)
-                self._begin(i, answer)
+                self._begin(i, answer, into)
             except Exception as error:  # noqa: BLE001 - any code runs in an environment
                 self._failed(i, "reset", error, answer)
             else:
                 return
-        self._rebuild(i)
+        if i in self.broken:
+            self.rebuild(i)
         answer = None
         try:
             answer = self._reset(i, options)
-            self._begin(i, answer)
+            self._begin(i, answer, into)
         except Exception as error:
             raise self._error(i, "reset", error, answer, ", just after it was made anew") from error
 
@@ -196,7 +221,7 @@ class Simulation:
 
     def close(self) -> None:
         """Close all environments; a second time nothing happens."""
-        envs, self.envs, self._calls = self.envs, [], []
+        envs, self.envs, self.calls = self.envs, [], []
         for i, env in enumerate(envs):
             try:
                 env.close()
@@ -206,22 +231,52 @@ class Simulation:
 
     # ---- parts ----
 
+    def _take(self, i: int, answer: Any, following: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
+        """An answer of any kind."""
+        try:
+            obs, reward, over, cut, info = answer
+            rewards[i] = reward
+            if self.thorough:
+                self._check(obs)
+            self._write(following, i, obs)
+            if over or cut:
+                terminated[i], truncated[i] = over, cut
+                self.ended.append(i)
+                self.last[i] = obs
+            if info:
+                self.infos[i] = dict(info)  # some environments go on writing into it
+            self._totals[i] += reward
+        except Exception as error:  # noqa: BLE001 - what is wrong with it is found out
+            self._break(i, error, answer, following, rewards, terminated, truncated)
+
+    def _break(
+        self, i: int, error: Exception, answer: Any, following: Any, rewards: Any, terminated: Any, truncated: Any
+    ) -> None:
+        """An episode that ends because its environment failed, if that is not the end of all."""
+        self._failed(i, "step", error, answer)
+        following[i] = self.observations[i]
+        rewards[i], terminated[i], truncated[i] = 0.0, False, True
+        self.infos.pop(i, None)
+        if i not in self.ended:
+            self.ended.append(i)
+
     def _taken(self, actions: Any) -> Any:
         """The actions one by one, as the space has them; copied, for an environment may keep or change its action."""
-        if len(actions) != len(self._calls):
-            raise SimulationError(f"{self.path}: {len(actions)} actions for {len(self._calls)} environments")
+        if len(actions) != len(self.calls):
+            raise SimulationError(f"{self.path}: {len(actions)} actions for {len(self.calls)} environments")
         if self._is_array:
             actions = actions.copy()
-        taken = actions if self._action is None else map(self._action, actions)
-        return self._contained(list(taken)) if self.thorough else taken
+        if self._action is not None:
+            actions = [*map(self._action, actions)]
+        return self._contained(list(actions)) if self.thorough else actions
 
     def _contained(self, actions: list[Any]) -> list[Any]:
         for i, action in enumerate(actions):
             if not self.action_space.contains(action):
                 raise SimulationError(
-                    f"{self.path}: the action for environment {i} is {action!r}, which its action space "
+                    f"{self.path}: the action for environment {self.first + i} is {action!r}, which its action space "
                     f"{self.action_space} does not contain",
-                    i,
+                    self.first + i,
                     self.seeds[i],
                 )
         return actions
@@ -230,11 +285,11 @@ class Simulation:
         seed, self._fresh[i] = self._fresh[i], None
         return self.envs[i].reset(seed=seed, options=options)
 
-    def _begin(self, i: int, answer: Any) -> None:
+    def _begin(self, i: int, answer: Any, into: Any) -> None:
         obs, info = answer
         if self.thorough:
             self._check(obs)
-        self._write(self.observations, i, obs)
+        self._write(into, i, obs)
         if info:
             self.infos[i] = dict(info)
 
@@ -246,38 +301,40 @@ class Simulation:
         try:
             return self.makers[i]()
         except Exception as error:
-            raise SimulationError(
-                f"{self.path}: environment {i} (seed {self.seeds[i]}) cannot be made: {told(error)}", i, self.seeds[i]
-            ) from error
+            index, seed = self.first + i, self.seeds[i]
+            fact = f"{self.path}: environment {index} (seed {seed}) cannot be made: {told(error)}"
+            raise SimulationError(fact, index, seed) from error
 
     # ---- what breaks ----
 
     def _failed(self, i: int, what: str, error: Exception, answer: Any) -> None:
         """Note that an environment has to be made anew; raise, unless that is wanted."""
-        if not self.restarting:
-            raise self._error(i, what, error, answer) from error
-        self._broken.add(i)
+        failed = self._error(i, what, error, answer)
+        if not self.restarting or isinstance(error, ResetNeeded):
+            raise failed from error
+        self.broken[i] = str(failed)
 
-    def _rebuild(self, i: int) -> None:
-        """Make an environment anew, with a seed of its own, lest it break in the same place again."""
+    def rebuild(self, i: int) -> None:
+        """Make a broken environment anew, with a seed of its own, lest it break in the same place again."""
         with contextlib.suppress(Exception):  # it is broken
             self.envs[i].close()
         self.restarts += 1
         seed = self.seeds[i]
         self.seeds[i] = self._fresh[i] = None if seed is None else seed_of(seed, self._numbers[i])
         self.envs[i] = self._made(i)
-        self._calls[i] = self.envs[i].step
-        self._broken.discard(i)
+        self.calls[i] = self.envs[i].step
+        del self.broken[i]
 
     def _error(self, i: int, what: str, error: Exception, answer: Any, when: str = "") -> SimulationError:
         seed, number, length = self.seeds[i], self._numbers[i], self.steps - self._began[i]
-        subject = f"{self.path}: environment {i} (seed {seed}, episode {number}, step {length})"
+        subject = f"{self.path}: environment {self.first + i} (seed {seed}, episode {number}, step {length})"
         if answer is None:
             fact = f"raised in {what}{when}: {told(error)}"
         else:
             fact = f"answered {what} wrongly{when}: {_fault(what, answer, error)}"
-        remedy = 'mend it, or have it made anew with on_error="restart"'
-        return SimulationError(f"{subject} {fact}; {remedy}", i, seed)
+        if not self.restarting and not isinstance(error, ResetNeeded):
+            fact += '; mend it, or have it made anew with on_error="restart"'
+        return SimulationError(f"{subject} {fact}", self.first + i, seed)
 
 
 def told(error: Exception) -> str:

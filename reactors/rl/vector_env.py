@@ -121,11 +121,10 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         space = self.single_observation_space
         beat = self._beat = Beat(len(firsts), room, n, space, actions, copy=copy, asynchronous=asynchronous)
         mode = self.autoreset_mode
-        restarting = on_error == "restart"
         self._whereabouts = Whereabouts(len(firsts))
         self._seeds: list[int | None] = [None] * n
-        common = room, space, mode, self._whereabouts
-        groups = [Group(self.env_fns[i : i + room], i, *common, restarting=restarting) for i in firsts]
+        common = room, (space, self.single_action_space), mode, self._whereabouts
+        groups = [Group(self.env_fns[i : i + room], i, *common, on_error=on_error) for i in firsts]
         rows = [Rows(group, actions, asynchronous=asynchronous) for group in groups]
         self._rows = rows
         self._state = AsyncState.DEFAULT
@@ -515,20 +514,18 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return batch if batch.dtype.names is None else _unpacked(space, batch)
 
     def _infos(self, told: Infos) -> dict[str, Any]:
-        """All infos as one, as `_add_info` has it; what episodes end with is many, and goes in at once."""
+        """All infos as one, as `_add_info` has it; what most episodes end with, which is a lot, goes in at once."""
         n = self.num_envs
         infos: dict[str, Any] = {}
-        within: dict[str, Any] = {}
-        finals, which = np.empty(n, object), np.zeros(n, bool)
         for i, info in told:
-            if "final_obs" not in info or len(info) != 2:
+            if len(info) != 2 or "final_obs" not in info or info["final_info"]:
                 infos = self._add_info(infos, info, i)
                 continue
-            finals[i], which[i] = info["final_obs"], True
-            if info["final_info"]:
-                within = self._add_info(within, info["final_info"], i)
-        if which.any():
-            infos |= {"final_obs": finals, "_final_obs": which, "final_info": within, "_final_info": which.copy()}
+            if "final_obs" not in infos:
+                infos |= {"final_info": {}, "_final_info": np.zeros(n, bool)}
+                infos |= {"final_obs": np.empty(n, object), "_final_obs": np.zeros(n, bool)}
+            infos["final_obs"][i] = info["final_obs"]
+            infos["_final_obs"][i] = infos["_final_info"][i] = True
         return infos
 
 

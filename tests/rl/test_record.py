@@ -2,9 +2,7 @@
 
 import csv
 import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import gymnasium as gym
@@ -106,23 +104,9 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         rl.record.Trajectories(rl.Env("CartPole-v1"), "cartpole/test-v0")
 
 
-class Clip:
-    """A stand-in for moviepy's."""
-
-    def __init__(self, frames: list[Any], fps: int) -> None:
-        self.frames, self.fps = frames, fps
-
-    def write_videofile(self, path: str, **_: Any) -> None:
-        Path(path).write_text(f"{len(self.frames)} frames of {self.frames[0].shape}")
-
-
-def test_videos_are_written_where_the_environment_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_videos_are_written_where_the_environment_runs(tmp_path: Path) -> None:
     pytest.importorskip("pygame")
-    for name in ("moviepy", "moviepy.video", "moviepy.video.io", "moviepy.video.io.ImageSequenceClip"):
-        module = ModuleType(name)
-        module.__spec__ = importlib.util.spec_from_loader(name, None)
-        vars(module)["ImageSequenceClip"] = Clip
-        monkeypatch.setitem(sys.modules, name, module)
+    moviepy = pytest.importorskip("moviepy")
     folder = tmp_path / "videos"
     env = rl.Env(rl.record.video("CartPole-v1", folder, every=2, disable_logger=True), seed=1)
     assert not folder.exists()  # looking at the spaces leaves nothing behind
@@ -136,4 +120,9 @@ def test_videos_are_written_where_the_environment_runs(tmp_path: Path, monkeypat
     rx.run(Main(), fast=True, timeout="80 us", seed=4)
     written = sorted(path.name for path in folder.iterdir())
     assert written[:2] == ["rl-video-episode-0.mp4", "rl-video-episode-2.mp4"]
-    assert "frames of (400, 600, 3)" in (folder / written[0]).read_text()
+    with moviepy.VideoFileClip(str(folder / written[0])) as clip:
+        assert (clip.size, clip.fps) == ([600, 400], 50)
+        frames = list(clip.iter_frames())
+    assert len(frames) > 5
+    assert frames[0].std() > 0  # something can be seen
+    assert (frames[0] != frames[-1]).any()  # and it moves

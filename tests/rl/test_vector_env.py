@@ -468,7 +468,7 @@ def test_an_environment_that_cannot_be_made() -> None:
             raise OSError("no licence")
         return Line()
 
-    with pytest.raises(rl.SimulationError, match=r"environment 0 \(seed None\) could not be made: OSError: no licence"):
+    with pytest.raises(rl.SimulationError, match=r"environment 0 \(seed None\) cannot be made: OSError: no licence"):
         rl.VectorEnv([make] * 2, workers=1)
     with pytest.raises(OSError, match="no licence"):
         rl.VectorEnv([make] * 2, workers=1)
@@ -482,7 +482,7 @@ def places(wrong: Any) -> list[Any]:
 def test_an_environment_that_raises_in_reset(workers: int) -> None:
     envs = rl.VectorEnv(places("reset"), workers=workers, oversubscribe=True)
     with pytest.raises(
-        rl.SimulationError, match=r"environment 2 \(seed 8\) raised in reset: KeyError: 'no start'"
+        rl.SimulationError, match=r"environment 2 \(seed 8, .*\) raised in reset: KeyError: 'no start'"
     ) as caught:
         envs.reset(seed=6)
     assert (caught.value.index, caught.value.seed) == (2, 8)
@@ -498,7 +498,7 @@ def test_an_environment_that_raises_in_step(workers: int) -> None:
     envs.reset(seed=6)
     envs.step([0] * 4)
     with pytest.raises(
-        rl.SimulationError, match=r"environment 2 \(seed 8\) raised in step: ZeroDivisionError"
+        rl.SimulationError, match=r"environment 2 \(seed 8, episode 0, step 2\) raised in step: ZeroDivisionError"
     ) as caught:
         envs.step([0] * 4)
     assert str(caught.value.__cause__) == "bumped at 2"
@@ -517,7 +517,7 @@ def traceback_of(error: BaseException) -> list[str]:
 def test_an_environment_that_observes_what_it_must_not(workers: int) -> None:
     envs = rl.VectorEnv(places(("wrong", 1)), workers=workers, oversubscribe=True)
     envs.reset(seed=6)
-    with pytest.raises(rl.SimulationError, match=r"environment 2 \(seed 8\) gave a wrong observation: .*\(7,\)"):
+    with pytest.raises(rl.SimulationError, match=r"environment 2 \(seed 8, .*\) answered step wrongly: .*\(7,\)"):
         envs.step([0] * 4)
 
 
@@ -590,7 +590,7 @@ def test_restarting_goes_on_and_says_so(mode: AutoresetMode, workers: int) -> No
     obs, rewards, terminated, truncated, infos = envs.step([0] * 4)
     assert truncated.tolist() == [False, False, True, False]
     assert (rewards[2], terminated[2]) == (0.0, False)
-    assert "environment 2 (seed 8) raised in step" in infos["restarted"][2]
+    assert "environment 2 (seed 8, episode 0, step 2) raised in step" in infos["restarted"][2]
     assert infos["_restarted"].tolist() == [False, False, True, False]
     assert envs.restarts == 1
     if mode is AutoresetMode.SAME_STEP:

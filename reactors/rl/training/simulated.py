@@ -6,6 +6,7 @@ begin a new episode, seeded with a number of its own.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.env_state import HiddenStateError, restore, state_of
@@ -21,8 +22,7 @@ _COUNTERS = ("steps", "restarts", "_totals", "_began", "_numbers", "_fresh", "se
 
 def simulation_state(simulation: Simulation) -> dict[str, Any]:
     """All that there is to continue from; `hidden` says why, where that is not everything."""
-    found: dict[str, Any] = {name: getattr(simulation, name) for name in _COUNTERS}
-    found = {name: list(value) if isinstance(value, list) else value for name, value in found.items()}
+    found: dict[str, Any] = {name: copy(getattr(simulation, name)) for name in _COUNTERS}
     found["observations"] = simulation.observations.copy()
     envs: list[Any] = []
     hidden: list[str] = []
@@ -38,8 +38,7 @@ def simulation_state(simulation: Simulation) -> dict[str, Any]:
 def restore_simulation(simulation: Simulation, state: Mapping[str, Any]) -> None:
     """Continue; the environments of `simulation` are made and reset already."""
     for name in _COUNTERS:
-        value = state[name]
-        setattr(simulation, name, list(value) if isinstance(value, list) else value)
+        setattr(simulation, name, copy(state[name]))
     for i, env in enumerate(state["envs"]):
         if env is None:
             seed = simulation.seeds[i]

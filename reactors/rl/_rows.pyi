@@ -1,0 +1,17 @@
+# csrc/python/rows.c says what it does.
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+def walk(
+    calls: list[Callable[[Any], Any]],
+    actions: Sequence[Any],
+    first: int,
+    dtype: Any,
+    shape: Any,
+    block: Any,
+    rewards: Any,
+    totals: Any,
+    at: Any,
+    /,
+) -> tuple[int, Any] | None: ...
