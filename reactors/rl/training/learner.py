@@ -14,7 +14,7 @@ import reactors as rx
 from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks import alone
-from reactors.rl.training.actor import experience_dtype
+from reactors.rl.training.rollout import experience_dtype
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:

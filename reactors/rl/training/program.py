@@ -9,6 +9,9 @@ makes the modes:
   result is the same, bit for bit, however fast they are.
 - `free`: actors take the newest weights, from memory that all share. Nobody waits for weights; no two runs
   are alike.
+
+Actors have policies of their own. With central inference an `InferenceServer` has the only one, and `Simulator`s step
+the environments; a step is a microstep, and to all others it is as if there were actors.
 """
 
 from __future__ import annotations
@@ -20,12 +23,16 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.replay_buffer import ReplayBuffer
+from reactors.rl.training.acting import Acting
 from reactors.rl.training.actor import Actor
 from reactors.rl.training.checkpoint import STOP, Checkpoint
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
+from reactors.rl.training.inference_server import InferenceServer, choice_dtype
 from reactors.rl.training.journal import Journal
 from reactors.rl.training.learner import ReplayLearner, RolloutLearner
+from reactors.rl.training.rollout import Rollout
+from reactors.rl.training.simulator import Simulator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,12 +45,14 @@ if TYPE_CHECKING:
 
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
+Where = Literal["actors", "central"]
 
 
 class Training(rx.Reactor):
     """An algorithm, trained by `actors` in environments that `maker` makes.
 
-    With `saving` there are checkpoints, and with `saved` it goes on from one.
+    With `inference="central"` they are simulators, and one policy acts for all; with `double_buffer` for half of the
+    environments at a time. With `saving` there are checkpoints, and with `saved` it goes on from one.
     """
 
     def __init__(
@@ -58,6 +67,8 @@ class Training(rx.Reactor):
         lag: int,
         seed: int,
         device: str = "cpu",
+        inference: Where = "actors",
+        double_buffer: bool = False,
         eval_every: int | None = None,
         eval_episodes: int = 10,
         stop_at: float | None = None,
@@ -66,10 +77,11 @@ class Training(rx.Reactor):
         saving: Saving | None = None,
         saved: Saved | None = None,
     ) -> None:
-        if algorithm.num_envs % actors:
+        parts = 2 if double_buffer else 1
+        if algorithm.num_envs % (parts * actors):
             raise ArgumentError(
-                f"{algorithm.num_envs} environments for {actors} actors; let num_envs of {algorithm.name} be a "
-                "multiple of actors"
+                f"{algorithm.num_envs} environments for {actors} actors{', in two halves each' * double_buffer}; let "
+                f"num_envs of {algorithm.name} be a multiple of {'twice their number' if double_buffer else 'actors'}"
             )
         spaces = observation_space, action_space
         per_actor = algorithm.num_envs // actors
@@ -79,27 +91,47 @@ class Training(rx.Reactor):
         if mode == "free":  # a single row: who reads gets the latest, whole
             size = len(initial)
             lately = ReplayBuffer(1, {"vector": ((size,), np.float32), "round": ((), np.int64)})
-        self.actors = rx.bank(
-            actors, Actor, algorithm, [maker] * per_actor, lambda i: i * per_actor, *spaces, initial, steps, lag, lately
+
+        def rollout(i: int) -> Rollout:
+            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts)
+
+        def acting(_: int) -> Acting:
+            return Acting(algorithm, *spaces, initial, steps, lag, lately)
+
+        stepping: rx.Bank[Actor] | rx.Bank[Simulator]
+        players: list[Actor | InferenceServer]
+        if inference == "central":
+            choice = choice_dtype(algorithm, action_space)
+            stepping = self.simulators = rx.bank(actors, Simulator, rollout, choice)
+            self.server = InferenceServer(
+                acting(0), observation_space, choice, algorithm.horizon, actors, per_actor, parts
+            )  # fmt: skip
+            rx.connect(self.simulators.initial, self.server.initial)
+            rx.connect(self.simulators.observations, self.server.observations, after=0)
+            rx.connect(self.server.choices, self.simulators.choices, after=0 if double_buffer else None)
+            players = [self.server]
+        else:
+            stepping = self.actors = rx.bank(actors, Actor, rollout, acting)
+            players = [*self.actors]
+        self.journal = Journal(
+            actors, len(players), steps, stop_at=stop_at, stop_after=f"{lag * 1000 + STOP} ns", file=journal, tell=tell
         )
-        stop_after = f"{lag} us" if saving is None else f"{lag * 1000 + STOP} ns"
-        self.journal = Journal(actors, steps, stop_at=stop_at, stop_after=stop_after, file=journal, tell=tell)
         told = algorithm, *spaces, seed, len(initial), device, lag, steps, lately
         self.learner: RolloutLearner | ReplayLearner
         if algorithm.on_policy:
             self.learner = RolloutLearner(*told, actors=actors, num_envs=per_actor)
-            rx.connect(self.actors.segment, self.learner.segments)
+            rx.connect(stepping.segment, self.learner.segments)
         else:
             self.experience = Experience(algorithm, *spaces, actors)  # type: ignore[arg-type]
             self.learner = ReplayLearner(*told, batches=self.experience.batches)
-            rx.connect(self.actors.segment, self.experience.segments)
+            rx.connect(stepping.segment, self.experience.segments)
             rx.connect(self.experience.batches, self.learner.batches)
             if self.experience.algorithm.prioritized:
                 rx.connect(self.learner.errors, self.experience.errors, after=0)
         if mode != "free":
-            rx.connect(self.learner.weights, self.actors.weights, after=f"{lag} us", broadcast=True)
-        rx.connect(self.actors.episodes, self.journal.episodes)
-        rx.connect(self.actors.figures, self.journal.times)
+            rx.connect(self.learner.weights, [each.weights for each in players], after=f"{lag} us", broadcast=True)
+        rx.connect(stepping.episodes, self.journal.episodes)
+        rx.connect([each.figures for each in players], self.journal.times)
         rx.connect(self.learner.figures, self.journal.figures)
         if eval_every is not None:
             self.evaluator = Evaluator(
@@ -113,9 +145,12 @@ class Training(rx.Reactor):
             self._save(saving, lag if mode != "free" else max(lag, FREE_SLACK), steps)
 
     def _stateful(self) -> dict[str, Stateful]:
-        found: dict[str, Stateful] = {f"actors[{i}]": actor for i, actor in enumerate(self.actors)}
-        found |= {"learner": self.learner, "journal": self.journal}
-        return found | ({"experience": self.experience} if hasattr(self, "experience") else {})
+        found: dict[str, Stateful] = {}
+        for name in ("actors", "simulators"):
+            found |= {f"{name}[{i}]": each for i, each in enumerate(getattr(self, name, ()))}
+        for name in ("server", "learner", "journal", "experience"):
+            found |= {name: getattr(self, name)} if hasattr(self, name) else {}
+        return found
 
     def _go_on(self, saved: Saved) -> None:
         first = saved.next_round * 1000
@@ -134,10 +169,19 @@ class Training(rx.Reactor):
 
 
 def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
-    """Which worker runs what: in lock-step all of them play, else the first one learns and the others play."""
-    n = len(training.actors)
+    """Which worker runs what: in lock-step all of them play, else the first one learns and the others play.
+
+    An inference server is beside simulators, but with double buffering by itself, as it works at the same time as they.
+    """
     first = 0 if mode == "sync" or workers == 1 else 1
-    where = {f"main.actors[{i}]": first + i * (workers - first) // n for i in range(n)}
+    where = {}
+    if hasattr(training, "server"):
+        where["main.server"] = first
+        if training.server.parts == 2 and first + 1 < workers:
+            first += 1
+    for name in ("actors", "simulators"):
+        n = len(getattr(training, name, ()))
+        where |= {f"main.{name}[{i}]": first + i * (workers - first) // n for i in range(n)}
     if hasattr(training, "evaluator"):
         where["main.evaluator"] = workers - 1
     return where

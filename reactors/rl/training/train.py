@@ -24,7 +24,7 @@ from reactors.rl.training.interruption import Interruption
 from reactors.rl.training.journal import rows_of
 from reactors.rl.training.journal_file import JournalFile
 from reactors.rl.training.live import Watch, scalars, summary_writer
-from reactors.rl.training.program import Mode, Training, placement
+from reactors.rl.training.program import Mode, Training, Where, placement
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
 from reactors.rl.training.settings import hyperparameters
 from reactors.rl.training.trained_policy import TrainedPolicy
@@ -74,6 +74,8 @@ def train(
     actors: int = 2,
     mode: Mode = "sync",
     lag: int | None = None,
+    inference: Where = "actors",
+    double_buffer: bool = False,
     seed: int = 0,
     device: str = "cpu",
     eval_every: int | None = None,
@@ -96,15 +98,18 @@ def train(
 
     `mode` is how actors and learner go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is
     said), or "free". In the first two, the final weights are the same bit for bit for a seed, whatever the workers and
-    backend. `actors` share the algorithm's environments. `stop_at` ends the run when the mean return of the last twenty
+    backend. `actors` share the algorithm's environments, and each has a policy of its own. With `inference="central"`
+    they only simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for
+    any number of them. With `double_buffer` it acts for every other environment, while the others are simulated.
+    `stop_at` ends the run when the mean return of the last twenty
     episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
 
     `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
     and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
     checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
-    interruption; algorithm, environment, actors, mode, lag and seed have to be the same, `total_steps` may be larger.
-    `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy. `watch` has functions that get
-    new rows of the journal here, not on a worker.
+    interruption; algorithm, environment, actors, inference, mode, lag and seed have to be the same, `total_steps` may
+    be larger. `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy. `watch` has
+    functions that get new rows of the journal here, not on a worker.
 
     Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
     is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
@@ -117,6 +122,7 @@ def train(
     if not isinstance(algorithm, Algorithm):
         raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
     lag = _checked_lag(mode, lag)
+    _check_inference(inference, double_buffer)
     _check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
         checkpoint_every=checkpoint_every,
@@ -135,7 +141,7 @@ def train(
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
         **described(env, env_kwargs or {}), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
-        "lag": lag, "seed": seed,
+        "lag": lag, "inference": inference, "double_buffer": double_buffer, "seed": seed,
     }  # fmt: skip
     saved = None if resume is None else _saved(Path(resume), program, rounds)
     if saved is not None and out is None:
@@ -157,8 +163,8 @@ def train(
             journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
         training = Training(
             algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, device=device,
-            eval_every=eval_every, eval_episodes=eval_episodes, stop_at=stop_at, journal=journal, tell=tell,
-            saving=saving, saved=saved,
+            inference=inference, double_buffer=double_buffer, eval_every=eval_every, eval_episodes=eval_episodes,
+            stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved,
         )  # fmt: skip
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", rx.ReactorWarning)
@@ -174,7 +180,7 @@ def train(
         report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(saved)}
         weights, result = _run(
             training, graph, folder, watcher, report, workers=workers, backend=backend, fast=True, seed=seed,
-            timeout=(rounds - 1) * 1000 + (STOP if saving is not None else 0), keepalive=False,
+            timeout=(rounds - 1) * 1000 + STOP, keepalive=False,
             placement=partial(_worker, placement(training, workers, mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
@@ -325,6 +331,7 @@ def _check(algorithm: Algorithm, total_steps: int, device: str) -> None:
         raise ArgumentError(f'device of rl.train is {device!r}, but torch finds no CUDA here; write device="cpu"')
 
 
+<<<<<<< HEAD
 def _check_memory(algorithm: OffPolicy, total_steps: int) -> None:
     name, capacity, a_round = algorithm.name, algorithm.capacity, algorithm.horizon * algorithm.num_envs
     if algorithm.batch_size > capacity:
@@ -341,6 +348,17 @@ def _check_memory(algorithm: OffPolicy, total_steps: int) -> None:
         raise ArgumentError(
             f"learning_starts of {name} is {algorithm.learning_starts}, but the run has {steps} steps, so that nothing "
             "would be learned; let learning_starts be less, or total_steps more"
+=======
+def _check_inference(inference: object, double_buffer: object) -> None:
+    if inference not in {"actors", "central"}:
+        raise ArgumentError(f'inference of rl.train is {inference!r}; write "actors" or "central"')
+    if not isinstance(double_buffer, bool):
+        raise ArgumentError(f"double_buffer of rl.train is {double_buffer!r}; write True or False")
+    if double_buffer and inference != "central":
+        raise ArgumentError(
+            "double_buffer of rl.train lets one policy act for half of the environments at a time, but actors have "
+            'policies of their own; write inference="central", too'
+>>>>>>> f27e66b (Central inference: one policy acts in all environments, for one half while the other is simulated)
         )
 
 
