@@ -28,7 +28,7 @@ _ANEW = (
 )  # fmt: skip
 _DEFAULTS: dict[str, Any] = {
     "total_steps": 100_000, "workers": 1, "mode": "sync", "seed": 0, "device": "cpu", "lag": None, "actors": 2,
-    "eval_every": None, "checkpoint_every": None, "stop_at": None,
+    "inference": "actors", "double_buffer": False, "eval_every": None, "checkpoint_every": None, "stop_at": None,
     "learners": 1, "actor_device": None, "critic_device": None, "exchange_every": None,
 }  # fmt: skip
 _folder = click.Path(file_okay=False, path_type=Path)
@@ -76,6 +76,17 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
     "--mode", type=click.Choice(["sync", "pipelined", "free"]), help="How they wait for each other.  [default: sync]"
 )
 @click.option("--lag", type=_count, metavar="N", help="Rounds by which weights are late.  [default: 2 if pipelined]")
+@click.option(
+    "--inference",
+    type=click.Choice(["actors", "central"]),
+    help="Each actor has a policy, or one acts for all.  [default: actors]",
+)
+@click.option(
+    "--double-buffer",
+    is_flag=True,
+    default=None,
+    help="With central inference: act for one half of the environments while the other is simulated.",
+)
 @_seed
 @click.option("--device", metavar="NAME", help="Where the learner reckons.  [default: cpu]")
 @click.option(
@@ -141,7 +152,7 @@ def train_command(
         if resume is not None:
             before = _run_of(resume)
             _refuse_changes(before, {**settings, **said}, {**hyperparameters, **given}, env_kwargs)
-            options = {name: before.config[name] for name in _DEFAULTS}
+            options = {name: before.config.get(name, default) for name, default in _DEFAULTS.items()}
             options |= {name: value for name, value in {**settings, **said}.items() if name in _ANEW}
             made, env_id, env_kwargs = before.algorithm, before.config["env"], before.config["env_kwargs"]
             before.maker()  # says why, if it cannot be made
@@ -237,10 +248,10 @@ def _refuse_changes(
     if "algorithm" in options:
         options = {**options, "algorithm": algorithm_named(options["algorithm"]).__name__}
     for name, value in options.items():
-        if name not in _ANEW and value != before.config[name]:
+        was = before.config.get(name, _DEFAULTS.get(name))
+        if name not in _ANEW and value != was:
             raise ArgumentError(
-                f"--resume: {name} was {before.config[name]!r} and cannot be {value!r}; leave it out, or start another "
-                "run"
+                f"--resume: {name} was {was!r} and cannot be {value!r}; leave it out, or start another run"
             )
 
 

@@ -218,8 +218,8 @@ def test_in_free_mode_weights_reach_the_actors() -> None:
     few = rl.PPO(num_envs=4, horizon=16, epochs=2)
     free, sync = (rl.train(few, "CartPole-v1", total_steps=512, mode=mode, seed=3) for mode in ("free", "sync"))
     assert free.weights.tobytes() == sync.weights.tobytes()
-    together = rl.train(few, "CartPole-v1", total_steps=512, mode="free", workers=2, seed=3)
-    assert together.journal[-1]["charts/weight_age"] < 7
+    together = rl.train(few, "CartPole-v1", total_steps=64 * 64, mode="free", workers=2, seed=3)
+    assert together.journal[-1]["charts/weight_age"] < 64  # rounds: what learners' inputs hold is less than a run
     del free, together
     gc.collect()
 

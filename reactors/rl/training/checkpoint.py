@@ -85,7 +85,8 @@ class Checkpoint(rx.Reactor):
         notes = [
             f"{name}: {why}"
             for name, state in states.items()
-            for why in (state.tree.get("simulation") or {}).get("hidden", ())
+            for simulation in state.tree.get("simulations", ())
+            for why in simulation["hidden"]
         ]
         meta = {
             **self.saving.meta, "tag": [*self.tag], "round": number, "global_step": (number + 1) * self.steps,

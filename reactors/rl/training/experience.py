@@ -9,7 +9,7 @@ import numpy as np
 import reactors as rx
 from reactors.rl.replay import batch_dtype
 from reactors.rl.replay_buffer import ReplayBuffer
-from reactors.rl.training.actor import experience_dtype
+from reactors.rl.training.rollout import experience_dtype
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 class Journal(Stateful):
     """Collects episodes of all actors, the mean of all learners' figures, and evaluations, under CleanRL's names.
 
+    `actors` tell of episodes, and `players` of their time: they are the same, or one inference server.
     `rows` has one dict for each round in which something was told: `global_step`, `seconds` since the start, and what
     there is. Each is also given to `tell`, and appended to the CSV file. `enough` is told when the mean return of the
     last twenty episodes is `stop_at`.
     """
 
     episodes = rx.Input(tuple, width="actors")
-    times = rx.Input(tuple, width="actors")
+    times = rx.Input(tuple, width="players")
     figures = rx.Input(dict, width="learners")
     evaluation = rx.Input(dict)
     enough = rx.Output(bool)
@@ -37,6 +38,7 @@ class Journal(Stateful):
     def __init__(
         self,
         actors: int,
+        players: int,
         steps: int,
         *,
         learners: int,
@@ -45,7 +47,7 @@ class Journal(Stateful):
         file: Path | None,
         tell: Callable[[dict[str, float]], None] | None,
     ) -> None:
-        self.actors, self.learners, self.steps = actors, learners, steps
+        self.actors, self.players, self.learners, self.steps = actors, players, learners, steps
         self.stop_at, self.file, self.tell = stop_at, file, tell
         self.rows: list[dict[str, float]] = []
         self.returns: deque[float] = deque(maxlen=20)

@@ -15,7 +15,7 @@ from reactors.errors import ReactorError
 from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks import alone
-from reactors.rl.training.actor import experience_dtype
+from reactors.rl.training.rollout import experience_dtype
 from reactors.rl.training.stateful import Stateful
 from reactors.rl.transfer import Upload
 

@@ -10,6 +10,9 @@ makes the modes:
 - `free`: actors take the newest weights, from memory that all share. Nobody waits for weights; no two runs
   are alike.
 
+Actors have policies of their own. With central inference an `InferenceServer` has the only one, and `Simulator`s step
+the environments; a step is a microstep, and to all others it is as if there were actors.
+
 Several learners exchange gradients, or weights, in the microsteps of a round; so the journal gets all of a round a
 little later, at one tag.
 """
@@ -23,14 +26,18 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.replay_buffer import ReplayBuffer
+from reactors.rl.training.acting import Acting
 from reactors.rl.training.actor import Actor
 from reactors.rl.training.checkpoint import STOP, Checkpoint
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
 from reactors.rl.training.halves import ACTOR, CRITICS, HalfLearner, exchange_of
+from reactors.rl.training.inference_server import InferenceServer, choice_dtype
 from reactors.rl.training.journal import Journal
 from reactors.rl.training.learner import Exchange, Learner, ReplayLearner, RolloutLearner
 from reactors.rl.training.learners import Learners
+from reactors.rl.training.rollout import Rollout
+from reactors.rl.training.simulator import Simulator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,12 +52,14 @@ AFTER_EXCHANGES = "100 ns"
 ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
+Where = Literal["actors", "central"]
 
 
 class Training(rx.Reactor):
     """An algorithm, trained by `actors` in environments that `maker` makes.
 
-    With `saving` there are checkpoints, and with `saved` it goes on from one.
+    With `inference="central"` they are simulators, and one policy acts for all; with `double_buffer` for half of the
+    environments at a time. With `saving` there are checkpoints, and with `saved` it goes on from one.
     """
 
     def __init__(
@@ -64,6 +73,8 @@ class Training(rx.Reactor):
         mode: Mode,
         lag: int,
         seed: int,
+        inference: Where = "actors",
+        double_buffer: bool = False,
         learners: Learners = ALONE,
         eval_every: int | None = None,
         eval_episodes: int = 10,
@@ -73,10 +84,11 @@ class Training(rx.Reactor):
         saving: Saving | None = None,
         saved: Saved | None = None,
     ) -> None:
-        if algorithm.num_envs % actors:
+        parts = 2 if double_buffer else 1
+        if algorithm.num_envs % (parts * actors):
             raise ArgumentError(
-                f"{algorithm.num_envs} environments for {actors} actors; let num_envs of {algorithm.name} be a "
-                "multiple of actors"
+                f"{algorithm.num_envs} environments for {actors} actors{', in two halves each' * double_buffer}; let "
+                f"num_envs of {algorithm.name} be a multiple of {'twice their number' if double_buffer else 'actors'}"
             )
         spaces = observation_space, action_space
         per_actor = algorithm.num_envs // actors
@@ -87,43 +99,40 @@ class Training(rx.Reactor):
         if mode == "free":  # a single row: who reads gets the latest, whole
             size = len(initial)
             lately = ReplayBuffer(1, {"vector": ((size,), np.float32), "round": ((), np.int64)})
-        self.actors = rx.bank(
-            actors, Actor, algorithm, [maker] * per_actor, lambda i: i * per_actor, *spaces, initial, steps, lag, lately
-        )
-        self.tail = STOP if saving is not None or len(learners) > 1 else 0  # ns after the last round's beginning
-        stop_after = f"{lag * 1000 + self.tail} ns"
-        self.journal = Journal(
-            actors, steps, learners=len(learners), stop_at=stop_at, stop_after=stop_after, file=journal, tell=tell
-        )
-        told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
-        each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
-        self.learners: rx.Bank[Any]
-        if algorithm.on_policy:
-            self.learners = rx.bank(len(learners), RolloutLearner, *told, **each, actors=actors, num_envs=per_actor)
-            rx.connect(self.actors.segment, self.learners.segments, broadcast=True)
+
+        def rollout(i: int) -> Rollout:
+            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts)
+
+        def acting(_: int) -> Acting:
+            return Acting(algorithm, *spaces, initial, steps, lag, lately)
+
+        stepping: rx.Bank[Actor] | rx.Bank[Simulator]
+        players: list[Actor | InferenceServer]
+        if inference == "central":
+            choice = choice_dtype(algorithm, action_space)
+            stepping = self.simulators = rx.bank(actors, Simulator, rollout, choice)
+            self.server = InferenceServer(
+                acting(0), observation_space, choice, algorithm.horizon, actors, per_actor, parts
+            )  # fmt: skip
+            rx.connect(self.simulators.initial, self.server.initial)
+            rx.connect(self.simulators.observations, self.server.observations, after=0)
+            rx.connect(self.server.choices, self.simulators.choices, after=0 if double_buffer else None)
+            players = [self.server]
         else:
-            self.experience = Experience(algorithm, *spaces, actors, learners.parts)  # type: ignore[arg-type]
-            each["batches"] = self.experience.batches
-            if learners.exchange_every is None:
-                self.learners = rx.bank(len(learners), ReplayLearner, *told, **each)
-            else:
-                self.learners = rx.bank(2, HalfLearner, *told, **each, exchange_every=learners.exchange_every)
-            rx.connect(self.actors.segment, self.experience.segments)
-            rx.connect(self.experience.batches, self.learners.batches, broadcast=True)
-            if self.experience.algorithm.prioritized:
-                know = self.learners if learners.exchange_every is None else [self.learners[CRITICS]]
-                rx.connect([learner.errors for learner in know], self.experience.errors, after=0)
-        if learners.exchange_every is not None:
-            rx.connect(self.learners[ACTOR].offered, self.learners[CRITICS].received, after=0)
-            rx.connect(self.learners[CRITICS].offered, self.learners[ACTOR].received, after=0)
-        elif len(learners) > 1:
-            rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
+            stepping = self.actors = rx.bank(actors, Actor, rollout, acting)
+            players = [*self.actors]
+        self.journal = Journal(
+            actors, len(players), steps, learners=len(learners), stop_at=stop_at,
+            stop_after=f"{lag * 1000 + STOP} ns", file=journal, tell=tell,
+        )  # fmt: skip
+        told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
+        self._learn(algorithm, told, learning, learners, stepping)
         first: Learner = self.learners[0]
         if mode != "free":
-            rx.connect(first.weights, self.actors.weights, after=f"{lag} us", broadcast=True)
+            rx.connect(first.weights, [each.weights for each in players], after=f"{lag} us", broadcast=True)
         later = AFTER_EXCHANGES if len(learners) > 1 else None
-        rx.connect(self.actors.episodes, self.journal.episodes, after=later)
-        rx.connect(self.actors.figures, self.journal.times, after=later)
+        rx.connect(stepping.episodes, self.journal.episodes, after=later)
+        rx.connect([each.figures for each in players], self.journal.times, after=later)
         rx.connect(self.learners.figures, self.journal.figures, after=later)
         if eval_every is not None:
             self.evaluator = Evaluator(
@@ -136,10 +145,52 @@ class Training(rx.Reactor):
         if saving is not None:
             self._save(saving, lag if mode != "free" else max(lag, FREE_SLACK), steps)
 
+    def _learn(
+        self,
+        algorithm: Algorithm,
+        told: Any,
+        learning: Learning,
+        learners: Learners,
+        stepping: rx.Bank[Actor] | rx.Bank[Simulator],
+    ) -> None:
+        """Replay and learners, and what they give to each other; `told` is what every learner gets."""
+        each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
+        self.learners: rx.Bank[Any]
+        if algorithm.on_policy:
+            self.learners = rx.bank(
+                len(learners),
+                RolloutLearner,
+                *told,
+                **each,
+                actors=len(stepping),
+                num_envs=algorithm.num_envs // len(stepping),
+            )
+            rx.connect(stepping.segment, self.learners.segments, broadcast=True)
+        else:
+            self.experience = Experience(algorithm, told[1], told[2], len(stepping), learners.parts)  # type: ignore[arg-type]
+            each["batches"] = self.experience.batches
+            if learners.exchange_every is None:
+                self.learners = rx.bank(len(learners), ReplayLearner, *told, **each)
+            else:
+                self.learners = rx.bank(2, HalfLearner, *told, **each, exchange_every=learners.exchange_every)
+            rx.connect(stepping.segment, self.experience.segments)
+            rx.connect(self.experience.batches, self.learners.batches, broadcast=True)
+            if self.experience.algorithm.prioritized:
+                know = self.learners if learners.exchange_every is None else [self.learners[CRITICS]]
+                rx.connect([learner.errors for learner in know], self.experience.errors, after=0)
+        if learners.exchange_every is not None:
+            rx.connect(self.learners[ACTOR].offered, self.learners[CRITICS].received, after=0)
+            rx.connect(self.learners[CRITICS].offered, self.learners[ACTOR].received, after=0)
+        elif len(learners) > 1:
+            rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
+
     def _stateful(self) -> dict[str, Stateful]:
-        found: dict[str, Stateful] = {f"actors[{i}]": actor for i, actor in enumerate(self.actors)}
-        found |= {f"learners[{i}]": learner for i, learner in enumerate(self.learners)} | {"journal": self.journal}
-        return found | ({"experience": self.experience} if hasattr(self, "experience") else {})
+        found: dict[str, Stateful] = {}
+        for name in ("actors", "simulators", "learners"):
+            found |= {f"{name}[{i}]": each for i, each in enumerate(getattr(self, name, ()))}
+        for name in ("server", "journal", "experience"):
+            found |= {name: getattr(self, name)} if hasattr(self, name) else {}
+        return found
 
     def _go_on(self, saved: Saved) -> None:
         first = saved.next_round * 1000
@@ -175,12 +226,19 @@ def _exchange(algorithm: Algorithm, learning: Learning, learners: Learners, inde
 def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     """Which worker runs what: in lock-step all of them play, else the first ones learn and the others play.
 
-    Learners are on different workers as far as there are any; where there are no others, those play, too.
+    Learners are on different workers as far as there are any; where there are no others, those play, too. An inference
+    server is beside simulators, but with double buffering by itself, as it works at the same time as they.
     """
-    n, learners = len(training.actors), len(training.learners)
+    learners = len(training.learners)
     first = 0 if mode == "sync" or workers <= learners else learners
-    where = {f"main.actors[{i}]": first + i * (workers - first) // n for i in range(n)}
-    where |= {f"main.learners[{i}]": i % workers for i in range(learners)}
+    where = {f"main.learners[{i}]": i % workers for i in range(learners)}
+    if hasattr(training, "server"):
+        where["main.server"] = first
+        if training.server.parts == 2 and first + 1 < workers:
+            first += 1
+    for name in ("actors", "simulators"):
+        n = len(getattr(training, name, ()))
+        where |= {f"main.{name}[{i}]": first + i * (workers - first) // n for i in range(n)}
     if hasattr(training, "evaluator"):
         where["main.evaluator"] = workers - 1
     return where

@@ -18,14 +18,14 @@ from reactors.record import description
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.sources import Source, maker, spaces_of
-from reactors.rl.training.checkpoint import Saving
+from reactors.rl.training.checkpoint import STOP, Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
 from reactors.rl.training.interruption import Interruption
 from reactors.rl.training.journal import rows_of
 from reactors.rl.training.journal_file import JournalFile
 from reactors.rl.training.learners import apart, several
 from reactors.rl.training.live import Watch, scalars, summary_writer
-from reactors.rl.training.program import Mode, Training, placement
+from reactors.rl.training.program import Mode, Training, Where, placement
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
 from reactors.rl.training.settings import hyperparameters
 from reactors.rl.training.trained_policy import TrainedPolicy
@@ -75,6 +75,8 @@ def train(
     actors: int = 2,
     mode: Mode = "sync",
     lag: int | None = None,
+    inference: Where = "actors",
+    double_buffer: bool = False,
     seed: int = 0,
     device: str = "cpu",
     learners: int = 1,
@@ -101,7 +103,10 @@ def train(
 
     `mode` is how actors and learner go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is
     said), or "free". In the first two, the final weights are the same bit for bit for a seed, whatever the workers and
-    backend. `actors` share the algorithm's environments. `stop_at` ends the run when the mean return of the last twenty
+    backend. `actors` share the algorithm's environments, and each has a policy of its own. With `inference="central"`
+    they only simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for
+    any number of them. With `double_buffer` it acts for every other environment, while the others are simulated.
+    `stop_at` ends the run when the mean return of the last twenty
     episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
 
     `learners` share each batch, on `device`, and go by the mean of their gradients (PAL, arXiv 2110.01101). With
@@ -112,9 +117,9 @@ def train(
     `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
     and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
     checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
-    interruption; algorithm, environment, actors, mode, lag and seed have to be the same, `total_steps` may be larger.
-    `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy. `watch` has functions that get
-    new rows of the journal here, not on a worker.
+    interruption; algorithm, environment, actors, inference, mode, lag and seed have to be the same, `total_steps` may
+    be larger. `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy. `watch` has
+    functions that get new rows of the journal here, not on a worker.
 
     Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
     is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
@@ -127,6 +132,7 @@ def train(
     if not isinstance(algorithm, Algorithm):
         raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
     lag = _checked_lag(mode, lag)
+    _check_inference(inference, double_buffer)
     _check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
         checkpoint_every=checkpoint_every, learners=learners, exchange_every=exchange_every,
@@ -155,7 +161,8 @@ def train(
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
         **described(env, env_kwargs or {}), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
-        "lag": lag, "seed": seed, "learners": learners, "exchange_every": who.exchange_every,
+        "lag": lag, "inference": inference, "double_buffer": double_buffer, "seed": seed, "learners": learners,
+        "exchange_every": who.exchange_every,
     }  # fmt: skip
     saved = None if resume is None else _saved(Path(resume), program, rounds)
     if saved is not None and out is None:
@@ -177,9 +184,9 @@ def train(
         elif listeners and journal is None:
             journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
         training = Training(
-            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, learners=who,
-            eval_every=eval_every, eval_episodes=eval_episodes, stop_at=stop_at, journal=journal, tell=tell,
-            saving=saving, saved=saved,
+            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, inference=inference,
+            double_buffer=double_buffer, learners=who, eval_every=eval_every, eval_episodes=eval_episodes,
+            stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved,
         )  # fmt: skip
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", rx.ReactorWarning)
@@ -195,7 +202,7 @@ def train(
         report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(saved)}
         weights, result = _run(
             training, graph, folder, watcher, report, workers=workers, backend=backend, fast=True, seed=seed,
-            timeout=(rounds - 1) * 1000 + training.tail, keepalive=False,
+            timeout=(rounds - 1) * 1000 + STOP, keepalive=False,
             placement=partial(_worker, placement(training, workers, mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
@@ -348,6 +355,18 @@ def _check_memory(algorithm: OffPolicy, total_steps: int) -> None:
         raise ArgumentError(
             f"learning_starts of {name} is {algorithm.learning_starts}, but the run has {steps} steps, so that nothing "
             "would be learned; let learning_starts be less, or total_steps more"
+        )
+
+
+def _check_inference(inference: object, double_buffer: object) -> None:
+    if inference not in {"actors", "central"}:
+        raise ArgumentError(f'inference of rl.train is {inference!r}; write "actors" or "central"')
+    if not isinstance(double_buffer, bool):
+        raise ArgumentError(f"double_buffer of rl.train is {double_buffer!r}; write True or False")
+    if double_buffer and inference != "central":
+        raise ArgumentError(
+            "double_buffer of rl.train lets one policy act for half of the environments at a time, but actors have "
+            'policies of their own; write inference="central", too'
         )
 
 

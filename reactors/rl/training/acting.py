@@ -1,0 +1,68 @@
+"""With which weights are actions chosen, and how old are they?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.replay_buffer import ReplayBuffer
+
+
+class Acting:
+    """A policy, the random numbers by which it acts, and its weights, which reach it `lag` rounds late.
+
+    `steps` are those of all environments in a round. In free mode `lately` is where the learner leaves its weights.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        weights: NDArray[np.float32],
+        steps: int,
+        lag: int,
+        lately: ReplayBuffer | None = None,
+    ) -> None:
+        self.policy = algorithm.policy(observation_space, action_space)  # here: torch may draw numbers for it
+        self.latest, self.steps, self.lately = weights, steps, lately
+        self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
+
+    def open(self, rng: np.random.Generator, restored: Any) -> None:
+        """Begin with the first weights, or go on with what a checkpoint has."""
+        self.rng = rng
+        if restored is not None:
+            rng.bit_generator.state = restored["rng"].bit_generator.state
+            self.policy.load_state_dict(restored["policy"])
+            self.latest, self.loaded = restored["weights"], restored["loaded"]
+        self.policy.load(self.latest)
+
+    def state(self) -> dict[str, Any]:
+        """Random numbers, weights and what else the policy has."""
+        return {"rng": self.rng, "policy": self.policy.state_dict(), "weights": self.latest, "loaded": self.loaded}
+
+    def load(self, weights: NDArray[np.float32], number: int) -> None:
+        """Newer weights, in round `number`."""
+        self.latest, self.loaded = weights.copy(), number
+        self.policy.load(self.latest)
+
+    def look(self) -> None:
+        """In free mode, newer weights, if the learner has left some."""
+        if self.lately is None or not len(self.lately):
+            return
+        row = self.lately.sample(1)
+        if (loaded := int(row["round"][0]) + self.late) != self.loaded:
+            self.load(row["vector"][0], loaded)
+
+    def act(self, observations: NDArray[Any], number: int) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Actions in round `number`, and what the policy remembers of them."""
+        return self.policy.act(observations, self.rng, number * self.steps)
+
+    def age(self, number: int) -> int:
+        """How many rounds old the weights are in round `number`."""
+        return number - self.loaded + self.late

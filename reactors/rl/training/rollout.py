@@ -1,0 +1,122 @@
+"""Where does a round of experience come from, whoever chooses the actions?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.rl.errors import NotFiniteError
+from reactors.rl.simulation import Simulation, seed_of
+from reactors.rl.training.simulated import restore_simulation, simulation_state
+from reactors.rl.transition import transition_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import gymnasium as gym
+    from numpy.typing import NDArray
+
+    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.episode import Episode
+
+
+def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:
+    """A transition, and what the algorithm's policy remembers of each."""
+    plain = transition_dtype(observation_space, action_space)
+    fields: list[Any] = [(name, plain[name]) for name in plain.names or ()]
+    return np.dtype([*fields, *algorithm.remembered(action_space).items()], align=True)
+
+
+class Rollout:
+    """Environments, numbered from `first_env`, that are played into the rows of a round, (horizon, environments).
+
+    With two `parts` the environments with even numbers are stepped by themselves, and those with odd numbers. Raises
+    `NotFiniteError` for observations and rewards that are not finite.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        makers: Sequence[Callable[[], Any]],
+        first_env: int,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        parts: int = 1,
+    ) -> None:
+        self.makers, self.first_env, self.parts = makers, first_env, parts
+        self.spaces = observation_space, action_space
+        self.dtype = experience_dtype(algorithm, *self.spaces)
+        self.shape = algorithm.horizon, len(makers)
+        self.checked = [name for name in ("next_obs", "reward") if self.dtype[name].base.kind == "f"]
+        self.simulations: list[Simulation] = []
+        self.rows: Any = None
+        self.fields: list[dict[str, Any]] = []  # of the rows, for each part
+        self.episodes: list[Episode] = []
+
+    def open(self, seed: int, path: str, restored: Sequence[Any] | None) -> None:
+        """Make the environments, and begin their episodes, or go on with them."""
+        self.path = path
+        seeds = [seed_of(seed, self.first_env + i) for i in range(len(self.makers))]
+        self.simulations = [
+            Simulation(self.makers[part :: self.parts], *self.spaces, seeds[part :: self.parts], path=path)
+            for part in range(self.parts)
+        ]
+        self.rewards = np.zeros(len(self.makers) // self.parts)
+        for i, simulation in enumerate(self.simulations):
+            simulation.reset_all()
+            if restored is not None:
+                restore_simulation(simulation, restored[i])
+
+    def state(self) -> list[dict[str, Any]]:
+        """Of the environments, between two rounds."""
+        return [simulation_state(each) for each in self.simulations]
+
+    def observations(self, part: int = 0) -> NDArray[Any]:
+        """What to act on next."""
+        found: NDArray[Any] = self.simulations[part].observations
+        return found
+
+    def begin(self, rows: Any) -> None:
+        """Begin a round, whose experience goes into `rows`."""
+        self.rows, self.episodes = rows, []
+        self.fields = [{name: rows[name][:, i :: self.parts] for name in rows.dtype.names} for i in range(self.parts)]
+
+    def step(self, t: int, actions: Any, remembered: Mapping[str, Any], part: int = 0) -> None:
+        """Step t of a round, with the actions, and what the policy remembers of them."""
+        fields, simulation = self.fields[part], self.simulations[part]
+        fields["obs"][t] = simulation.observations
+        taken = fields["action"][t]
+        taken[...] = actions
+        for name, value in remembered.items():
+            fields[name][t] = value
+        simulation.advance(
+            taken, fields["next_obs"][t], self.rewards, fields["terminated"][t], fields["truncated"][t]
+        )  # fmt: skip
+        fields["reward"][t] = self.rewards
+        self.episodes += simulation.episodes
+
+    def finish(self, number: int) -> tuple[Episode, ...]:
+        """End round `number`, and let go of its rows; the episodes that ended in it."""
+        for name in self.checked:
+            if not np.isfinite(self.rows[name]).all():
+                self._refuse(name, number)
+        self.rows, self.fields = None, []
+        return tuple(self.episodes)
+
+    def _refuse(self, name: str, number: int) -> None:
+        """Say where a number is that is none."""
+        t, i, *_ = np.argwhere(~np.isfinite(self.rows[name]))[0]
+        what = "observation" if name == "next_obs" else "reward"
+        seed = self.simulations[i % self.parts].seeds[i // self.parts]
+        raise NotFiniteError(
+            f"{self.path}: the {what} of environment {self.first_env + i} (seed {seed}) is {self.rows[name][t, i]} at "
+            f"its step {number * self.shape[0] + int(t)}, after the action {self.rows['action'][t, i]}; mend the "
+            "environment, or keep its actions in bounds"
+        )
+
+    def close(self) -> None:
+        """Close the environments."""
+        simulations, self.simulations = self.simulations, []
+        for each in simulations:
+            each.close()
