@@ -334,6 +334,6 @@ def test_the_files_are_safetensors_for_others(whole: Any) -> None:
     path = first_checkpoint(whole("DQN", "sync"))
     found = safetensors.numpy.load_file(path / "state.safetensors")
     assert found["experience.buffer.obs"].shape == (600, 4)
-    assert any(name.startswith("learner.learning.net.") for name in found)
+    assert any(name.startswith("learners[0].learning.net.") for name in found)
     weights = safetensors.numpy.load_file(whole("DQN", "sync").out / "weights.safetensors")["weights"]
     assert np.array_equal(weights, whole("DQN", "sync").weights)
