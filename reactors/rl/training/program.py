@@ -10,8 +10,9 @@ makes the modes:
 - `free`: actors take the newest weights, from memory that all share. Nobody waits for weights; no two runs
   are alike.
 
-Several learners exchange gradients, or weights, in the microsteps of a round; so the journal gets all of a round a
-little later, at one tag.
+Several learners exchange gradients, or weights, in the microsteps of a tag of their own, a little after the round's
+beginning: in microsteps of the tag at which actors play, and experience is drawn, each would wait for all of that. The
+journal gets all of a round at one tag after that.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from reactors.rl.training.checkpoint_files import Saved
     from reactors.rl.training.stateful import Stateful
 
-AFTER_EXCHANGES = "100 ns"
+LATER = 50  # ns after the beginning of a round: when several learners learn, and again as much: when that is noted
 ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
@@ -95,12 +96,14 @@ class Training(rx.Reactor):
         self.journal = Journal(
             actors, steps, learners=len(learners), stop_at=stop_at, stop_after=stop_after, file=journal, tell=tell
         )
+        later = LATER if len(learners) > 1 else 0
+        then = f"{later} ns" if later else None
         told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
         each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
         if algorithm.on_policy:
             self.learners = rx.bank(len(learners), RolloutLearner, *told, **each, actors=actors, num_envs=per_actor)
-            rx.connect(self.actors.segment, self.learners.segments, broadcast=True)
+            rx.connect(self.actors.segment, self.learners.segments, after=then, broadcast=True)
         else:
             self.experience = Experience(algorithm, *spaces, actors, learners.parts)  # type: ignore[arg-type]
             each["batches"] = self.experience.batches
@@ -109,7 +112,7 @@ class Training(rx.Reactor):
             else:
                 self.learners = rx.bank(2, HalfLearner, *told, **each, exchange_every=learners.exchange_every)
             rx.connect(self.actors.segment, self.experience.segments)
-            rx.connect(self.experience.batches, self.learners.batches, broadcast=True)
+            rx.connect(self.experience.batches, self.learners.batches, after=then, broadcast=True)
             if self.experience.algorithm.prioritized:
                 know = self.learners if learners.exchange_every is None else [self.learners[CRITICS]]
                 rx.connect([learner.errors for learner in know], self.experience.errors, after=0)
@@ -120,17 +123,17 @@ class Training(rx.Reactor):
             rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
         first: Learner = self.learners[0]
         if mode != "free":
-            rx.connect(first.weights, self.actors.weights, after=f"{lag} us", broadcast=True)
-        later = AFTER_EXCHANGES if len(learners) > 1 else None
-        rx.connect(self.actors.episodes, self.journal.episodes, after=later)
-        rx.connect(self.actors.figures, self.journal.times, after=later)
-        rx.connect(self.learners.figures, self.journal.figures, after=later)
+            rx.connect(first.weights, self.actors.weights, after=f"{lag * 1000 - later} ns", broadcast=True)
+        noted = f"{2 * later} ns" if later else None
+        rx.connect(self.actors.episodes, self.journal.episodes, after=noted)
+        rx.connect(self.actors.figures, self.journal.times, after=noted)
+        rx.connect(self.learners.figures, self.journal.figures, after=then)
         if eval_every is not None:
             self.evaluator = Evaluator(
                 algorithm, maker, *spaces, len(initial), every=eval_every, episodes=eval_episodes
             )
             rx.connect(first.weights, self.evaluator.weights)
-            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=later)
+            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=then)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
