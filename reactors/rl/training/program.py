@@ -13,8 +13,9 @@ makes the modes:
 Actors have policies of their own. With central inference an `InferenceServer` has the only one, and `Simulator`s step
 the environments; a step is a microstep, and to all others it is as if there were actors.
 
-Several learners exchange gradients, or weights, in the microsteps of a round; so the journal gets all of a round a
-little later, at one tag.
+Several learners exchange gradients, or weights, in the microsteps of a tag of their own, a little after the round's
+beginning: in microsteps of the tag at which actors play, and experience is drawn, each would wait for all of that. The
+journal gets all of a round at one tag after that.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from reactors.rl.training.checkpoint_files import Saved
     from reactors.rl.training.stateful import Stateful
 
-AFTER_EXCHANGES = "100 ns"
+LATER = 50  # ns after the beginning of a round: when several learners learn, and again as much: when that is noted
 ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
@@ -126,20 +127,23 @@ class Training(rx.Reactor):
             stop_after=f"{lag * 1000 + STOP} ns", file=journal, tell=tell,
         )  # fmt: skip
         told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
-        self._learn(algorithm, told, learning, learners, stepping)
+        later = LATER if len(learners) > 1 else 0
+        then, noted = (f"{later} ns", f"{2 * later} ns") if later else (None, None)
+        self._learn(algorithm, told, learning, learners, stepping, then)
         first: Learner = self.learners[0]
         if mode != "free":
-            rx.connect(first.weights, [each.weights for each in players], after=f"{lag} us", broadcast=True)
-        later = AFTER_EXCHANGES if len(learners) > 1 else None
-        rx.connect(stepping.episodes, self.journal.episodes, after=later)
-        rx.connect([each.figures for each in players], self.journal.times, after=later)
-        rx.connect(self.learners.figures, self.journal.figures, after=later)
+            rx.connect(
+                first.weights, [each.weights for each in players], after=f"{lag * 1000 - later} ns", broadcast=True
+            )
+        rx.connect(stepping.episodes, self.journal.episodes, after=noted)
+        rx.connect([each.figures for each in players], self.journal.times, after=noted)
+        rx.connect(self.learners.figures, self.journal.figures, after=then)
         if eval_every is not None:
             self.evaluator = Evaluator(
                 algorithm, maker, *spaces, len(initial), every=eval_every, episodes=eval_episodes
             )
             rx.connect(first.weights, self.evaluator.weights)
-            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=later)
+            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=then)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
@@ -152,8 +156,9 @@ class Training(rx.Reactor):
         learning: Learning,
         learners: Learners,
         stepping: rx.Bank[Actor] | rx.Bank[Simulator],
+        then: str | None,
     ) -> None:
-        """Replay and learners, and what they give to each other; `told` is what every learner gets."""
+        """Replay and learners, and what they give to each other; `told` is what each gets, `then` how much later."""
         each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
         if algorithm.on_policy:
@@ -165,7 +170,7 @@ class Training(rx.Reactor):
                 actors=len(stepping),
                 num_envs=algorithm.num_envs // len(stepping),
             )
-            rx.connect(stepping.segment, self.learners.segments, broadcast=True)
+            rx.connect(stepping.segment, self.learners.segments, after=then, broadcast=True)
         else:
             self.experience = Experience(algorithm, told[1], told[2], len(stepping), learners.parts)  # type: ignore[arg-type]
             each["batches"] = self.experience.batches
@@ -174,7 +179,7 @@ class Training(rx.Reactor):
             else:
                 self.learners = rx.bank(2, HalfLearner, *told, **each, exchange_every=learners.exchange_every)
             rx.connect(stepping.segment, self.experience.segments)
-            rx.connect(self.experience.batches, self.learners.batches, broadcast=True)
+            rx.connect(self.experience.batches, self.learners.batches, after=then, broadcast=True)
             if self.experience.algorithm.prioritized:
                 know = self.learners if learners.exchange_every is None else [self.learners[CRITICS]]
                 rx.connect([learner.errors for learner in know], self.experience.errors, after=0)

@@ -141,8 +141,6 @@ def train(
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
-    if isinstance(algorithm, OffPolicy):
-        _check_memory(algorithm, total_steps)
     if actor_device is None and critic_device is None:
         if exchange_every is not None:
             raise ArgumentError(
@@ -152,6 +150,8 @@ def train(
         who = several(algorithm, learners, device)
     else:
         who = apart(algorithm, learners, actor_device or device, critic_device or device, exchange_every)
+    if isinstance(algorithm, OffPolicy):
+        _check_memory(algorithm, total_steps)
     if video:
         check_video(make)
     if any(field.name == "total_steps" for field in fields(algorithm)):
