@@ -89,7 +89,8 @@ class Watching(rl.A2C):
                 log_prob = made.net.judge(features, batch["action"].flatten())[0]
             off = (log_prob - batch["log_prob"].flatten()).abs().max()
             ends = (~goes_on).sum().float()
-            return {**learn(batch), "losses/apart": apart, "losses/off": off, "losses/ends": ends}
+            figures = yield from learn(batch)
+            return {**figures, "losses/apart": apart, "losses/off": off, "losses/ends": ends}
 
         made.learn = watched
         return made
@@ -121,7 +122,7 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(
     )  # fmt: skip
     assert full.weights.tobytes() == again.weights.tobytes()
     states = [load(tmp_path / run).states for run in ("full", "again")]
-    for part in ("learner", "server", "simulators[0]", "simulators[1]"):
+    for part in ("learners[0]", "server", "simulators[0]", "simulators[1]"):
         (tree, arrays), (again_tree, again_arrays) = (encode(each[part]) for each in states)
         assert {**tree, "seconds": 0} == {**again_tree, "seconds": 0}
         assert {at: each.tobytes() for at, each in arrays.items()} == {
@@ -185,4 +186,6 @@ def test_a_server_works_beside_simulators_or_by_itself(
         lag=1, seed=0, inference="central", double_buffer=double_buffer,
     )  # fmt: skip
     where = placement(training, workers, mode)
-    assert where == {"main.server": server} | {f"main.simulators[{i}]": at for i, at in enumerate(simulators)}
+    assert where == {"main.learners[0]": 0, "main.server": server} | {
+        f"main.simulators[{i}]": at for i, at in enumerate(simulators)
+    }
