@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 # Of a run that goes on, what may be said anew; the rest is as it was.
 _ANEW = (
     "total_steps", "workers", "device", "actor_device", "critic_device", "eval_every", "checkpoint_every", "stop_at",
+    "view_every",
 )  # fmt: skip
 _DEFAULTS: dict[str, Any] = {
     "total_steps": 100_000, "workers": 1, "mode": "sync", "seed": 0, "device": "cpu", "lag": None, "actors": 2,
-    "inference": "actors", "double_buffer": False, "eval_every": None, "checkpoint_every": None, "stop_at": None,
+    "inference": "actors", "double_buffer": False, "loaders": 0,
+    "eval_every": None, "checkpoint_every": None, "stop_at": None, "view_every": None,
     "learners": 1, "actor_device": None, "critic_device": None, "exchange_every": None,
 }  # fmt: skip
 _folder = click.Path(file_okay=False, path_type=Path)
@@ -87,6 +89,7 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
     default=None,
     help="With central inference: act for one half of the environments while the other is simulated.",
 )
+@click.option("--loaders", type=click.IntRange(0), metavar="N", help="Reactors that make batches.  [default: 0]")
 @_seed
 @click.option("--device", metavar="NAME", help="Where the learner reckons.  [default: cpu]")
 @click.option(
@@ -116,6 +119,7 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
 @click.option("--stop-at", type=float, metavar="RETURN", help="Stop when the mean return of 20 episodes is that.")
 @click.option("--tensorboard", is_flag=True, help="Write for TensorBoard, too.")
 @click.option("--video", is_flag=True, help="Film the final policy.")
+@click.option("--view-every", type=_count, metavar="N", help="An episode as a GIF every N rounds, by another worker.")
 @click.option("--out", type=_folder, metavar="DIR", help="The run's folder.  [default: runs/ALGO-ENV-SEED-N]")
 @_json
 def train_command(

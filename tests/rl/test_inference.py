@@ -90,7 +90,7 @@ class Watching(rl.A2C):
             off = (log_prob - batch["log_prob"].flatten()).abs().max()
             ends = (~goes_on).sum().float()
             figures = yield from learn(batch)
-            return figures | {"losses/apart": apart, "losses/off": off, "losses/ends": ends}
+            return {**figures, "losses/apart": apart, "losses/off": off, "losses/ends": ends}
 
         made.learn = watched
         return made

@@ -84,6 +84,8 @@ class MinibatchRing:
 
     def turn(self, batch: Batch) -> Iterator[Batch]:
         """Take a new batch; all batches to learn from until another one is needed."""
+        if len(self.left) > 1:  # it stays longer than the memory that it came in
+            batch = {name: each.clone() for name, each in batch.items()}
         self.batches[self.at], self.left[self.at] = batch, self.uses
         while self.left[self.at]:
             self.left[self.at] -= 1

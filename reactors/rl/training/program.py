@@ -37,8 +37,10 @@ from reactors.rl.training.inference_server import InferenceServer, choice_dtype
 from reactors.rl.training.journal import Journal
 from reactors.rl.training.learner import Exchange, Learner, ReplayLearner, RolloutLearner
 from reactors.rl.training.learners import Learners
+from reactors.rl.training.loader import LoadedLearner, Loader, check_loaders
 from reactors.rl.training.rollout import Rollout
 from reactors.rl.training.simulator import Simulator
+from reactors.rl.training.viewer import Decimator, Viewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +78,9 @@ class Training(rx.Reactor):
         seed: int,
         inference: Where = "actors",
         double_buffer: bool = False,
+        loaders: int = 0,
+        view_every: int | None = None,
+        views: Path | None = None,
         learners: Learners = ALONE,
         eval_every: int | None = None,
         eval_episodes: int = 10,
@@ -85,14 +90,10 @@ class Training(rx.Reactor):
         saving: Saving | None = None,
         saved: Saved | None = None,
     ) -> None:
+        check_loaders(algorithm, loaders)
         parts = 2 if double_buffer else 1
-        if algorithm.num_envs % (parts * actors):
-            raise ArgumentError(
-                f"{algorithm.num_envs} environments for {actors} actors{', in two halves each' * double_buffer}; let "
-                f"num_envs of {algorithm.name} be a multiple of {'twice their number' if double_buffer else 'actors'}"
-            )
+        per_actor = _per_actor(algorithm, actors, parts)
         spaces = observation_space, action_space
-        per_actor = algorithm.num_envs // actors
         learning = algorithm.learning(*spaces, seed, learners.devices[0])
         initial = learning.weights()
         steps = algorithm.horizon * algorithm.num_envs
@@ -107,18 +108,14 @@ class Training(rx.Reactor):
         def acting(_: int) -> Acting:
             return Acting(algorithm, *spaces, initial, steps, lag, lately)
 
-        stepping: rx.Bank[Actor] | rx.Bank[Simulator]
+        stepping: rx.Bank[Any]
         players: list[Actor | InferenceServer]
         if inference == "central":
-            choice = choice_dtype(algorithm, action_space)
-            stepping = self.simulators = rx.bank(actors, Simulator, rollout, choice)
-            self.server = InferenceServer(
-                acting(0), observation_space, choice, algorithm.horizon, actors, per_actor, parts
+            server = InferenceServer(
+                acting(0), observation_space, choice_dtype(algorithm, action_space), algorithm.horizon, actors,
+                per_actor, parts,
             )  # fmt: skip
-            rx.connect(self.simulators.initial, self.server.initial)
-            rx.connect(self.simulators.observations, self.server.observations, after=0)
-            rx.connect(self.server.choices, self.simulators.choices, after=0 if double_buffer else None)
-            players = [self.server]
+            stepping, players = self._serve(server, rollout), [server]
         else:
             stepping = self.actors = rx.bank(actors, Actor, rollout, acting)
             players = [*self.actors]
@@ -129,7 +126,7 @@ class Training(rx.Reactor):
         told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
         later = LATER if len(learners) > 1 else 0
         then, noted = (f"{later} ns", f"{2 * later} ns") if later else (None, None)
-        self._learn(algorithm, told, learning, learners, stepping, then)
+        self._learn(algorithm, told, learning, learners, stepping, loaders, then)
         first: Learner = self.learners[0]
         if mode != "free":
             rx.connect(
@@ -144,10 +141,21 @@ class Training(rx.Reactor):
             )
             rx.connect(first.weights, self.evaluator.weights)
             rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=then)
+        if view_every is not None and views is not None:
+            viewer = Viewer(algorithm, maker, *spaces, len(initial), steps=steps, folder=views)
+            self._show(viewer, view_every)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
             self._save(saving, lag if mode != "free" else max(lag, FREE_SLACK), steps)
+
+    def _serve(self, server: InferenceServer, rollout: Callable[[int], Rollout]) -> rx.Bank[Simulator]:
+        self.server = server
+        self.simulators = rx.bank(len(server.choices), Simulator, rollout, server.choices.dtype)
+        rx.connect(self.simulators.initial, server.initial)
+        rx.connect(self.simulators.observations, server.observations, after=0)
+        rx.connect(server.choices, self.simulators.choices, after=0 if server.parts == 2 else None)
+        return self.simulators
 
     def _learn(
         self,
@@ -155,20 +163,20 @@ class Training(rx.Reactor):
         told: Any,
         learning: Learning,
         learners: Learners,
-        stepping: rx.Bank[Actor] | rx.Bank[Simulator],
+        stepping: rx.Bank[Any],
+        loaders: int,
         then: str | None,
     ) -> None:
-        """Replay and learners, and what they give to each other; `told` is what each gets, `then` how much later."""
+        """Replay or loaders, learners, what they give to each other; `told` is what each gets, `then` how much later."""
         each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
-        if algorithm.on_policy:
+        if loaders:
+            self.learners = rx.bank(len(learners), LoadedLearner, *told, **each, loaders=loaders)
+            self._load(loaders, stepping, then)
+        elif algorithm.on_policy:
+            per_actor = algorithm.num_envs // len(stepping)
             self.learners = rx.bank(
-                len(learners),
-                RolloutLearner,
-                *told,
-                **each,
-                actors=len(stepping),
-                num_envs=algorithm.num_envs // len(stepping),
+                len(learners), RolloutLearner, *told, **each, actors=len(stepping), num_envs=per_actor
             )
             rx.connect(stepping.segment, self.learners.segments, after=then, broadcast=True)
         else:
@@ -189,6 +197,18 @@ class Training(rx.Reactor):
         elif len(learners) > 1:
             rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
 
+    def _load(self, loaders: int, stepping: rx.Bank[Any], then: str | None) -> None:
+        dtype, (horizon, num_envs) = stepping[0].segment.dtype, stepping[0].segment.shape
+        self.loaders = rx.bank(loaders, Loader, dtype, horizon, num_envs, len(stepping), loaders)
+        rx.connect(stepping.segment, self.loaders.segments, broadcast=True)
+        for port in self.learners[0].ports:
+            rx.connect(getattr(self.loaders, port), getattr(self.learners, port), after=then, broadcast=True)
+
+    def _show(self, viewer: Viewer, every: int) -> None:
+        self.decimator, self.viewer = Decimator(viewer.size, every), viewer
+        rx.connect(self.learners[0].weights, self.decimator.weights)
+        rx.connect(self.decimator.some, self.viewer.weights)
+
     def _stateful(self) -> dict[str, Stateful]:
         found: dict[str, Stateful] = {}
         for name in ("actors", "simulators", "learners"):
@@ -201,8 +221,9 @@ class Training(rx.Reactor):
         first = saved.next_round * 1000
         for name, reactor in self._stateful().items():
             reactor.restored, reactor.first = saved.states[name], first
-        if hasattr(self, "evaluator"):
-            self.evaluator.first = first
+        for name in ("evaluator", "decimator"):
+            if hasattr(self, name):
+                getattr(self, name).first = first
 
     def _save(self, saving: Saving, slack: int, steps: int) -> None:
         reactors = self._stateful()
@@ -228,11 +249,21 @@ def _exchange(algorithm: Algorithm, learning: Learning, learners: Learners, inde
     return Exchange(offered=size, received=size, width=len(learners))
 
 
+def _per_actor(algorithm: Algorithm, actors: int, parts: int) -> int:
+    if algorithm.num_envs % (parts * actors):
+        raise ArgumentError(
+            f"{algorithm.num_envs} environments for {actors} actors{', in two halves each' * (parts == 2)}; let "
+            f"num_envs of {algorithm.name} be a multiple of {'twice their number' if parts == 2 else 'actors'}"
+        )
+    return algorithm.num_envs // actors
+
+
 def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     """Which worker runs what: in lock-step all of them play, else the first ones learn and the others play.
 
     Learners are on different workers as far as there are any; where there are no others, those play, too. An inference
-    server is beside simulators, but with double buffering by itself, as it works at the same time as they.
+    server is beside simulators, but with double buffering by itself, as it works at the same time as they. A viewer has
+    a worker more, which nobody waits for.
     """
     learners = len(training.learners)
     first = 0 if mode == "sync" or workers <= learners else learners
@@ -241,9 +272,11 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
         where["main.server"] = first
         if training.server.parts == 2 and first + 1 < workers:
             first += 1
-    for name in ("actors", "simulators"):
+    for name in ("actors", "simulators", "loaders"):
         n = len(getattr(training, name, ()))
         where |= {f"main.{name}[{i}]": first + i * (workers - first) // n for i in range(n)}
+    if hasattr(training, "viewer"):
+        where["main.viewer"] = workers  # one more
     if hasattr(training, "evaluator"):
         where["main.evaluator"] = workers - 1
     return where

@@ -66,6 +66,11 @@ class RunFolder:
         return self.path / FOLDER
 
     @property
+    def views(self) -> Path:
+        """Episodes that were played on the way."""
+        return self.path / "views"
+
+    @property
     def stop(self) -> Path:
         """The file that asks a run to end."""
         return self.path / ".stop"

@@ -29,6 +29,7 @@ from reactors.rl.training.program import Mode, Training, Where, placement
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
 from reactors.rl.training.settings import hyperparameters
 from reactors.rl.training.trained_policy import TrainedPolicy
+from reactors.rl.training.viewer import check_view
 from reactors.rl.training.watching import check_video, film
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def train(
     lag: int | None = None,
     inference: Where = "actors",
     double_buffer: bool = False,
+    loaders: int = 0,
     seed: int = 0,
     device: str = "cpu",
     learners: int = 1,
@@ -94,6 +96,7 @@ def train(
     resume: str | Path | None = None,
     tensorboard: Any = None,
     video: bool = False,
+    view_every: int | None = None,
     watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
 ) -> Trained:
     """Train `algorithm` for `total_steps` environment steps in `env`, an id, a spec or a function.
@@ -106,6 +109,7 @@ def train(
     backend. `actors` share the algorithm's environments, and each has a policy of its own. With `inference="central"`
     they only simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for
     any number of them. With `double_buffer` it acts for every other environment, while the others are simulated.
+    `loaders` are reactors that make batches of experience while the learner is busy; 0 leaves it to the learner.
     `stop_at` ends the run when the mean return of the last twenty
     episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
 
@@ -118,7 +122,8 @@ def train(
     and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
     checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
     interruption; algorithm, environment, actors, inference, mode, lag and seed have to be the same, `total_steps` may
-    be larger. `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy. `watch` has
+    be larger. `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy;
+    `view_every` has another worker play an episode every so many rounds, as a GIF in the folder's `views`. `watch` has
     functions that get new rows of the journal here, not on a worker.
 
     Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
@@ -132,10 +137,10 @@ def train(
     if not isinstance(algorithm, Algorithm):
         raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
     lag = _checked_lag(mode, lag)
-    _check_inference(inference, double_buffer)
+    _check_inference(inference, double_buffer, loaders)
     _check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
-        checkpoint_every=checkpoint_every, learners=learners, exchange_every=exchange_every,
+        checkpoint_every=checkpoint_every, view_every=view_every, learners=learners, exchange_every=exchange_every,
     )  # fmt: skip
     journal = _checked_journal(journal)
     make = maker(env, env_kwargs or {}, "rl.train")
@@ -152,8 +157,9 @@ def train(
         who = apart(algorithm, learners, actor_device or device, critic_device or device, exchange_every)
     if isinstance(algorithm, OffPolicy):
         _check_memory(algorithm, total_steps)
-    if video:
-        check_video(make)
+    for wanted, check in ((video, check_video), (view_every is not None, check_view)):
+        if wanted:
+            check(make)
     if any(field.name == "total_steps" for field in fields(algorithm)):
         algorithm = replace(algorithm, total_steps=total_steps)  # type: ignore[call-arg]
     rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
@@ -161,19 +167,18 @@ def train(
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
         **described(env, env_kwargs or {}), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
-        "lag": lag, "inference": inference, "double_buffer": double_buffer, "seed": seed, "learners": learners,
-        "exchange_every": who.exchange_every,
+        "lag": lag, "inference": inference, "double_buffer": double_buffer, "loaders": loaders, "seed": seed,
+        "learners": learners, "exchange_every": who.exchange_every,
     }  # fmt: skip
     saved = None if resume is None else _saved(Path(resume), program, rounds)
     if saved is not None and out is None:
         out = folder_of(saved.path)
-    if out is None and (checkpoint_every is not None or video):
-        raise ArgumentError("rl.train is to leave files (checkpoint_every, video), but is given no folder; say out=")
+    _check_out(out, checkpoint_every, video or None, view_every)
     config = {
         **program, "total_steps": total_steps, "workers": workers, "backend": backend, "device": device,
         "actor_device": actor_device, "critic_device": critic_device,
         "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
-        "checkpoint_every": checkpoint_every, "versions": versions(),
+        "checkpoint_every": checkpoint_every, "view_every": view_every, "versions": versions(),
     }  # fmt: skip
     with ExitStack() as stack:
         listeners = [*watch, *_writers(tensorboard, out, stack)]
@@ -184,8 +189,9 @@ def train(
         elif listeners and journal is None:
             journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
         training = Training(
-            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, inference=inference,
-            double_buffer=double_buffer, learners=who, eval_every=eval_every, eval_episodes=eval_episodes,
+            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, learners=who,
+            inference=inference, double_buffer=double_buffer, loaders=loaders, view_every=view_every,
+            views=None if folder is None else folder.views, eval_every=eval_every, eval_episodes=eval_episodes,
             stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved,
         )  # fmt: skip
         stack.enter_context(warnings.catch_warnings())
@@ -201,8 +207,8 @@ def train(
         watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
         report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(saved)}
         weights, result = _run(
-            training, graph, folder, watcher, report, workers=workers, backend=backend, fast=True, seed=seed,
-            timeout=(rounds - 1) * 1000 + STOP, keepalive=False,
+            training, graph, folder, watcher, report, workers=workers + (view_every is not None), backend=backend,
+            fast=True, seed=seed, timeout=(rounds - 1) * 1000 + STOP, keepalive=False,
             placement=partial(_worker, placement(training, workers, mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
@@ -322,7 +328,8 @@ def _hash(graph: rx.Graph) -> str:
     lines = [
         line
         for line in description(graph)
-        if not line.startswith("timer") and "main.evaluator" not in line and "main.journal" not in line
+        if not line.startswith("timer")
+        and not any(f"main.{name}" in line for name in ("evaluator", "journal", "decimator", "viewer"))
     ]
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
@@ -358,7 +365,16 @@ def _check_memory(algorithm: OffPolicy, total_steps: int) -> None:
         )
 
 
-def _check_inference(inference: object, double_buffer: object) -> None:
+def _check_out(out: object, *files: object) -> None:
+    if out is None and any(each is not None for each in files):
+        raise ArgumentError(
+            "rl.train is to leave files (checkpoint_every, video, view_every), but is given no folder; say out="
+        )
+
+
+def _check_inference(inference: object, double_buffer: object, loaders: object) -> None:
+    if isinstance(loaders, bool) or not isinstance(loaders, int) or loaders < 0:
+        raise ArgumentError(f"loaders of rl.train is {loaders!r}; write a whole number, 0 or more")
     if inference not in {"actors", "central"}:
         raise ArgumentError(f'inference of rl.train is {inference!r}; write "actors" or "central"')
     if not isinstance(double_buffer, bool):
