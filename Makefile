@@ -1,9 +1,9 @@
-# make demo | test | bench | learn | model | pictures | build | format | clean | distclean
+# make demo | test | bench | learn | model | pages | pictures | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types ctest pytest bench learn model pictures build format clean distclean dot
+.PHONY: demo test lint types ctest pytest bench learn model pages pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -52,10 +52,15 @@ bench: .venv-bench/built
 # Every algorithm, five seeds, both deterministic modes; ARGS="--only PPO --seeds 1" is quicker.
 learn: build
 	python tests/benchmarks/learn.py $(ARGS)
+	python -m tests.algorithm_pages
 
 model:
 	command -v spin >/dev/null || { $(apt) spin; }
 	csrc/model/check.sh
+
+# What docs/algorithms says of hyperparameters and of learning.
+pages: build
+	python -m tests.algorithm_pages
 
 # The graphs that README and docs/ show.
 pictures: build dot
@@ -63,6 +68,7 @@ pictures: build dot
 	reactors graph examples/hello.py -o docs/pictures/hello.svg
 	reactors graph examples/qlearning.py --workers 2 -o docs/pictures/qlearning.svg
 	reactors graph examples/qlearning.py --apg -o docs/pictures/qlearning-apg.svg
+	python -m tests.algorithm_pages --pictures
 
 build: .venv/built
 

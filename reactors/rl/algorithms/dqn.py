@@ -50,6 +50,7 @@ class DQN(OffPolicy):
     updates_per_step: float = 0.5
     """128 updates every 256 steps."""
     learning_rate: Positive = 2.3e-3
+    """Adam's."""
     anneal: bool = True
     """The learning rate falls linearly to 0 over the run. RL Zoo's does not, and chance picks the final weights."""
     target_every: Count = 128
@@ -58,9 +59,13 @@ class DQN(OffPolicy):
     exploration_fraction: Share = 0.16
     """Of the run, in which epsilon falls from 1 to `exploration_final`."""
     exploration_final: Share = 0.04
+    """Epsilon from there on."""
     double: bool = True
+    """The network chooses the next action, and its target says what that is worth."""
     dueling: bool = False
+    """Values of states and advantages of actions have outputs of their own."""
     max_grad_norm: Positive = 10.0
+    """The gradient is scaled down to this norm."""
     hidden: Layers = (256, 256)
     """Layers for vectors."""
     torso: Torso = None

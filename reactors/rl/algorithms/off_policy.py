@@ -21,6 +21,7 @@ class OffPolicy(Algorithm):
     learning_starts: Natural = 1_000
     """Transitions before the first update."""
     batch_size: Count = 64
+    """Transitions in an update."""
     updates_per_step: Positive = 1.0
     """The ratio of updates to environment steps, kept exactly: PAL's throttle."""
     n_step: Count = 1

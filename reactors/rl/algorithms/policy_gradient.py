@@ -30,6 +30,7 @@ class PolicyGradient(Algorithm):
     learning_rate: Positive = 1e-3
     """Of the optimizer; falls linearly to 0 over the run if `anneal`."""
     anneal: bool = True
+    """Let the learning rate fall."""
     entropy: NotNegative = 0.0
     """Weight of the entropy bonus."""
     value: NotNegative = 0.5

@@ -42,6 +42,7 @@ class QLearning(Algorithm):
     exploration_fraction: Share = 0.5
     """Of the run, in which epsilon falls from 1 to `exploration_final`."""
     exploration_final: Share = 0.05
+    """Epsilon from there on."""
     total_steps: Count = 100_000
     """Over which exploration is scheduled; `rl.train` sets it."""
 

@@ -167,7 +167,7 @@ class Training(rx.Reactor):
         loaders: int,
         then: str | None,
     ) -> None:
-        """Replay or loaders, learners, what they give to each other; `told` is what each gets, `then` how much later."""
+        """Replay or loaders, and learners, of which each gets what is `told`, and all the rest so much later as `then`."""
         each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
         if loaders:
