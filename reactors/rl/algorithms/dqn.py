@@ -48,8 +48,6 @@ class DQN(OffPolicy):
     updates_per_step: float = 0.5
     """128 updates every 256 steps."""
     learning_rate: Positive = 2.3e-3
-    anneal: bool = True
-    """The learning rate falls linearly to 0 over the run. RL Zoo's does not, and chance picks the final weights."""
     target_every: Count = 128
     """Updates between copies of the network into its target. RL Zoo says 10 steps, but makes 128 updates at once every
     256 steps, with no copy in between."""
@@ -65,12 +63,7 @@ class DQN(OffPolicy):
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""
     total_steps: Count = 50_000
-    """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
-
-    @property
-    def updates(self) -> float:
-        """In a run of `total_steps`."""
-        return max(1.0, (self.total_steps - self.learning_starts) * self.updates_per_step)
+    """Over which exploration is scheduled; `rl.train` sets it."""
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
         """One for an actor."""
@@ -171,8 +164,6 @@ class DQNLearning(Learning):
         self.flat.clear()
         loss.backward()  # type: ignore[no-untyped-call]
         self.flat.clip(config.max_grad_norm)
-        if config.anneal:
-            self.optimizer.learning_rate = config.learning_rate * max(0.0, 1 - self.updates / config.updates)
         self.optimizer.step()
         self.updates += 1
         if self.updates % config.target_every == 0:
