@@ -1,6 +1,6 @@
 """Training, whole: the same algorithm with the same hyperparameters and networks, here and in Stable-Baselines3.
 
-A round is `ROUND` environment steps. The first fifth of a measurement warms up, and start-up is left out. With one
+A round is `STEPS` environment steps. The first fifth of a measurement warms up, and start-up is left out. With one
 ratio of updates to steps, what holds for steps holds for updates and for the frames in them.
 """
 
@@ -17,25 +17,27 @@ if TYPE_CHECKING:
 
     from reactors.rl import Algorithm
 
-ROUND = 1280
 A2C, PPO, DQN, SAC = "A2C CartPole-v1, 16", "PPO CartPole-v1", "DQN CartPole-v1", "SAC Pendulum-v1"
 IMPALA, APPO = "IMPALA CartPole-v1", "APPO CartPole-v1"
+EQUAL = "PPO CartPole-v1, simulation and learning equally heavy"
 SYNC = f"{ALL}, sync"
 SB3, SCRIPT = "Stable-Baselines3", "script"
+STEPS = {A2C: 2560, PPO: 1280, DQN: 512, SAC: 64, IMPALA: 2560, APPO: 2560, EQUAL: 2560}
 ENVS = {A2C: 16, PPO: 8, DQN: 8, SAC: 4}
 
 row = Row(
     title="training, torch with one thread",
     unit="steps/s",
-    variants=(A2C, PPO, DQN, SAC, IMPALA, APPO),
-    work=lambda _: ROUND,
+    variants=(A2C, PPO, DQN, SAC, IMPALA, APPO, EQUAL),
+    work=STEPS.__getitem__,
     bars=(
-        Bar(ALL, SB3, 2, (A2C, DQN)),
+        Bar(ONE, SB3, 2, (A2C,)),
+        Bar(ALL, SB3, 2, (DQN,)),
         Bar(ALL, SB3, 1.7, (PPO,)),
         Bar(ALL, SB3, 1.5, (SAC,)),
         Bar(ALL, SCRIPT, 1.5, (PPO,)),
-        Bar(ALL, SYNC, 1.3, (PPO,)),
-        Bar(ALL, ONE, 1.8, (PPO,)),
+        Bar(ALL, SYNC, 1.3, (EQUAL,)),
+        Bar(ALL, ONE, 1.8, (EQUAL,)),
     ),
     check_rounds=5,
 )
@@ -48,10 +50,11 @@ def algorithm(variant: str) -> Algorithm:
     made: dict[str, Callable[[], Algorithm]] = {
         A2C: lambda: rl.A2C(num_envs=16, horizon=5, learning_rate=7e-4, anneal=False, lam=1.0),
         PPO: lambda: rl.PPO(anneal=False),
-        DQN: lambda: rl.DQN(double=False, anneal=False),
-        SAC: lambda: rl.SAC(learning_starts=256),
+        DQN: lambda: rl.DQN(double=False, learning_starts=256),
+        SAC: lambda: rl.SAC(learning_starts=64),
         IMPALA: rl.IMPALA,
         APPO: rl.APPO,
+        EQUAL: lambda: rl.PPO(epochs=3, anneal=False),
     }
     return made[variant]()
 
@@ -63,7 +66,7 @@ def ours(variant: str, workers: int, mode: Any) -> Iterator[Measure]:
     made, env = algorithm(variant), "Pendulum-v1" if variant == SAC else "CartPole-v1"
 
     def measure(rounds: int) -> Sample:
-        steps = rounds * ROUND
+        steps = rounds * STEPS[variant]
         done = rl.train(made, env, total_steps=steps * 5 // 4, workers=workers, mode=mode, actors=min(workers, 2))
         first = next(row for row in done.journal if row["global_step"] >= steps // 4)
         last = done.journal[-1]
@@ -105,12 +108,12 @@ def model(variant: str) -> Any:
         )  # fmt: skip
     if variant == DQN:
         return sb3.DQN(
-            "MlpPolicy", env, learning_rate=2.3e-3, buffer_size=100_000, learning_starts=1000, batch_size=64,
+            "MlpPolicy", env, learning_rate=2.3e-3, buffer_size=100_000, learning_starts=256, batch_size=64,
             gamma=0.99, train_freq=32, gradient_steps=128, target_update_interval=256, exploration_fraction=0.16,
             exploration_final_eps=0.04, policy_kwargs={"net_arch": [256, 256]}, **common,
         )  # fmt: skip
     return sb3.SAC(
-        "MlpPolicy", env, learning_rate=1e-3, batch_size=256, buffer_size=200_000, learning_starts=256, train_freq=4,
+        "MlpPolicy", env, learning_rate=1e-3, batch_size=256, buffer_size=200_000, learning_starts=64, train_freq=4,
         gradient_steps=16, **common,
     )  # fmt: skip
 
@@ -132,7 +135,7 @@ def stable_baselines(variant: str) -> Iterator[Measure]:
             return True
 
     def measure(rounds: int) -> Sample:
-        steps = rounds * ROUND
+        steps = rounds * STEPS[variant]
         learner, watch = model(variant), Watch(steps // 4)
         learner.learn(steps * 5 // 4, callback=watch)
         return Sample((time.perf_counter() - watch.began) * steps / (learner.num_timesteps - watch.at))
@@ -160,7 +163,7 @@ def script(variant: str) -> Iterator[Measure]:
         return nn.Sequential(layers[0], nn.Tanh(), layers[1], nn.Tanh(), layers[2])
 
     def measure(rounds: int) -> Sample:
-        updates = rounds * ROUND * 5 // 4 // (n * horizon)
+        updates = rounds * STEPS[PPO] * 5 // 4 // (n * horizon)
         torch.manual_seed(0)
         make: Callable[[], Any] = lambda: gym.make("CartPole-v1")  # noqa: E731
         envs = gym.vector.SyncVectorEnv([make] * n)
@@ -205,6 +208,6 @@ def script(variant: str) -> Iterator[Measure]:
                 nn.utils.clip_grad_norm_(parameters, 0.5)
                 adam.step()
         envs.close()
-        return Sample((time.perf_counter() - began) * rounds * ROUND / ((updates - at) * n * horizon))
+        return Sample((time.perf_counter() - began) * rounds * STEPS[PPO] / ((updates - at) * n * horizon))
 
     yield measure

@@ -33,6 +33,10 @@ class APPO(IMPALA):
 
     name: ClassVar[str] = "APPO"
 
+    learning_rate: Positive = 5e-4
+    """RLlib's."""
+    normalise: bool = True
+    """Advantages, in each update, as PPO does; without it one seed of five never balanced the pole."""
     clip: Positive = 0.4
     """Of the ratio of probabilities; RLlib's."""
     most: Positive = 2.0

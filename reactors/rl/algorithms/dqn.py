@@ -51,8 +51,6 @@ class DQN(OffPolicy):
     """128 updates every 256 steps."""
     learning_rate: Positive = 2.3e-3
     """Adam's."""
-    anneal: bool = True
-    """The learning rate falls linearly to 0 over the run. RL Zoo's does not, and chance picks the final weights."""
     target_every: Count = 128
     """Updates between copies of the network into its target. RL Zoo says 10 steps, but makes 128 updates at once every
     256 steps, with no copy in between."""
@@ -72,12 +70,7 @@ class DQN(OffPolicy):
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""
     total_steps: Count = 50_000
-    """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
-
-    @property
-    def updates_in_all(self) -> float:
-        """Of a run of `total_steps`."""
-        return max(1.0, (self.total_steps - self.learning_starts) * self.updates_per_step)
+    """Over which exploration is scheduled; `rl.train` sets it."""
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
         """One for an actor."""
@@ -179,8 +172,6 @@ class DQNLearning(Learning):
             loss = (nn.functional.smooth_l1_loss(q, goal, reduction="none") * batch["weights"]).mean()
         else:
             loss = nn.functional.smooth_l1_loss(q, goal)
-        if config.anneal:
-            self.optimizer.learning_rate = config.learning_rate * max(0.0, 1 - self.updates / config.updates_in_all)
         yield from descend(loss, self.flat, self.optimizer, config.max_grad_norm)
         self.updates += 1
         if self.updates % config.target_every == 0:

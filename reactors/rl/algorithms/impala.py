@@ -15,7 +15,7 @@ import torch
 from reactors.rl.algorithms.actor_critic import ActorCritic
 from reactors.rl.algorithms.autoencoder import Decoder, Encoder
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing
-from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, Positive
+from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course
 from reactors.rl.algorithms.vtrace import vtrace
@@ -55,6 +55,8 @@ class IMPALA(PolicyGradient):
     """Truncation of importance weights in the temporal differences."""
     c: Positive = 1.0
     """Truncation of importance weights in the trace."""
+    lam: Share = 1.0
+    """Lambda of the trace (remark 2): less makes it shorter."""
     passes: Count = 1
     """How often a batch is learned from."""
     ring: Count = 1
@@ -119,7 +121,7 @@ class IMPALALearning(PolicyGradientLearning):
         target = self.target_log_prob(course.obs[:n], actions, log_prob)
         trace = vtrace(
             (target - before).view_as(values), batch["reward"], values, following, course, config.gamma,
-            rho=config.rho, c=config.c, rho_gradient=config.rho,
+            rho=config.rho, c=config.c, rho_gradient=config.rho, lam=config.lam,
         )  # fmt: skip
         found = trace.advantages.flatten()
         if config.normalise:

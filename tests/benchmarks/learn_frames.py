@@ -1,0 +1,114 @@
+"""How far does APPO come with frames? MinAtar's Breakout and ALE's Pong, for as many steps as there is time for.
+
+    python tests/benchmarks/learn_frames.py breakout --steps 500000
+    python tests/benchmarks/learn_frames.py pong --steps 200000
+
+MinAtar (`pip install minatar`) and, for Pong's preprocessing, `opencv-python-headless` are no needs of this project:
+they are to be installed first. Results go to docs/learning: `GAME.csv` has the mean return of the last 20 episodes over
+steps and seconds, `GAME.png` the curve.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+
+from reactors import rl
+
+DOCS = Path(__file__).parents[2] / "docs" / "learning"
+
+
+class Breakout(gym.Env[Any, Any]):
+    """MinAtar's Breakout (arXiv 1903.03176) with sticky actions, float32 frames (4, 10, 10), and three actions."""
+
+    observation_space = gym.spaces.Box(0, 1, (4, 10, 10), np.float32)
+
+    def __init__(self) -> None:
+        from minatar import Environment
+
+        self.game = Environment("breakout")
+        self.actions = self.game.minimal_action_set()
+        self.action_space = gym.spaces.Discrete(len(self.actions))
+
+    def frame(self) -> Any:
+        return np.moveaxis(self.game.state(), 2, 0).astype(np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed, options=options)
+        if seed is not None:
+            self.game.seed(seed)
+        self.game.reset()
+        return self.frame(), {}
+
+    def step(self, action: Any) -> Any:
+        reward, over = self.game.act(self.actions[int(action)])
+        return self.frame(), float(reward), bool(over), False, {}
+
+
+def breakout() -> Any:
+    """Episodes are as long as they are, but for a limit."""
+    return gym.wrappers.TimeLimit(Breakout(), 5000)
+
+
+def pong() -> Any:
+    """Four grey frames of 84x84, each the fourth of the emulator's."""
+    import ale_py
+
+    gym.register_envs(ale_py)
+    env = gym.make("ALE/Pong-v5", frameskip=1, repeat_action_probability=0.0)
+    return gym.wrappers.FrameStackObservation(gym.wrappers.AtariPreprocessing(env), 4)
+
+
+GAMES: dict[str, tuple[Any, Any]] = {
+    "breakout": (breakout, rl.APPO(torso="minatar", num_envs=32, fragments=16, learning_rate=5e-4)),
+    "pong": (pong, rl.APPO(torso="nips", num_envs=16, fragments=8, learning_rate=5e-4, reward_clip=1.0)),
+}
+
+
+def main() -> None:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("game", choices=GAMES)
+    parser.add_argument("--steps", type=int, default=500_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    make, algorithm = GAMES[given.game]
+    done = rl.train(
+        algorithm, make, total_steps=given.steps, workers=given.workers, mode="pipelined", seed=given.seed
+    )  # fmt: skip
+    rows = [row for row in done.journal if "charts/episodic_return" in row]
+    rows = rows[:: max(1, len(rows) // 500)]
+    curve = [(int(row["global_step"]), row["seconds"], round(row["charts/episodic_return"], 2)) for row in rows]
+    DOCS.mkdir(parents=True, exist_ok=True)
+    with (DOCS / f"{given.game}.csv").open("w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerows([("step", "seconds", "return"), *curve])
+    draw(given.game, curve)
+    print(f"{done.steps:,} steps in {done.journal[-1]['seconds']:.0f} s; {curve[-1][2]} at the end")
+
+
+def draw(game: str, curve: list[tuple[int, float, float]]) -> None:
+    """The mean return of the last 20 episodes over steps."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, panel = plt.subplots(figsize=(5, 3))
+    panel.plot([step for step, *_ in curve], [value for *_, value in curve], lw=1)
+    panel.set(title=f"APPO, {game}, pipelined", xlabel="environment steps", ylabel="return of the last 20 episodes")
+    figure.tight_layout()
+    figure.savefig(DOCS / f"{game}.png", dpi=80)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()
