@@ -6,7 +6,9 @@ that is gone does not run, and nobody has to mask anything.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import difflib
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +16,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.bank import Ports
-from reactors.errors import ArgumentError, ParameterError
+from reactors.errors import ArgumentError, ParameterError, WiringError
 from reactors.rl.env import checked_on_error
 from reactors.rl.errors import SimulationError
 from reactors.rl.parallel_simulation import ParallelSimulation
@@ -39,6 +41,17 @@ class AgentPorts(NamedTuple):
     reward: Any
     terminated: Any
     truncated: Any
+
+
+class Agents(dict[Any, AgentPorts]):
+    """Ports by agent; what is missing is told with what there is."""
+
+    def __init__(self, path: str, ports: dict[Any, AgentPorts]) -> None:
+        super().__init__(ports)
+        self.path = path
+
+    def __missing__(self, name: Any) -> AgentPorts:
+        raise WiringError(f"{self.path} has no agent {name!r}; there are {', '.join(map(repr, self))}")
 
 
 class MultiAgentEnv(rx.Reactor):
@@ -89,9 +102,7 @@ class MultiAgentEnv(rx.Reactor):
     ) -> None:
         self.on_error = checked_on_error(on_error, self.path)
         if isinstance(env, str):
-            import pettingzoo
-
-            env = partial(pettingzoo.make, "parallel", env)
+            env = _registered(env, self.path)
         if not callable(env):
             raise ArgumentError(
                 f"{self.path} is given {env!r}, of type {type(env).__name__}; give an id, or a function that makes one"
@@ -122,6 +133,11 @@ class MultiAgentEnv(rx.Reactor):
                 f"{self.path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error})"
             ) from error
         try:
+            if hasattr(env, "agent_iter"):
+                raise ParameterError(
+                    f"{self.path}: what its function makes is {env}, whose agents take turns (AEC), and have to act "
+                    "at the same time; where the game allows it, pettingzoo.utils.aec_to_parallel makes that of it"
+                )
             agents = list(env.possible_agents)
             return (
                 {agent: i for i, agent in enumerate(agents)},
@@ -154,7 +170,7 @@ class MultiAgentEnv(rx.Reactor):
     @property
     def agent(self) -> dict[Any, AgentPorts]:
         """The ports of each possible agent, by its name."""
-        return {name: self._ports(i) for name, i in self.agents.items()}
+        return Agents(self.path, {name: self._ports(i) for name, i in self.agents.items()})
 
     def _ports(self, i: int) -> AgentPorts:
         shaped = {name: getattr(self, name)[i] if self.equal else getattr(self, f"{name}_{i}") for name in _SHAPED}
@@ -235,6 +251,32 @@ class MultiAgentEnv(rx.Reactor):
         if simulation is not None:
             self.restarts = simulation.restarts
             simulation.close()
+
+
+def _registered(name: str, path: str) -> Callable[..., Any]:
+    """A function that makes the parallel environment of this id, with the arguments of its own."""
+    import pettingzoo
+
+    try:
+        pettingzoo.spec("parallel", name)
+    except Exception as error:
+        raise ParameterError(
+            f"{path}: PettingZoo has no parallel environment {name!r}; {_near(name, error)}"
+        ) from error
+    return partial(pettingzoo.make, "parallel", name)
+
+
+def _near(name: str, error: Exception) -> str:
+    """What may be meant by an id that there is not."""
+    import pettingzoo
+
+    if "registry" not in str(error):  # which it would list
+        return str(error)
+    with contextlib.suppress(Exception):
+        pettingzoo.spec("aec", name)
+        return "it is one whose agents take turns (AEC), and they have to act at the same time"
+    near = difflib.get_close_matches(name.replace("_v", "-v"), pettingzoo.parallel_registry, 3, 0.5)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else "pettingzoo.parallel_registry has all"
 
 
 def _check_seed(seed: Any, path: str) -> None:

@@ -83,6 +83,14 @@ class ParallelSimulation:
         self.steps += 1
         self.episode = None
         there = list(self.observations)
+        for agent in actions:
+            if agent not in self.observations:
+                raise SimulationError(
+                    f"{self.path}: an action for agent {agent!r}, which is not there; those that act now are "
+                    f"{', '.join(map(repr, there))}",
+                    0,
+                    self.seed,
+                )
         try:
             observations, rewards, terminated, truncated, infos = self.env.step(actions)
             outcomes = [

@@ -11,7 +11,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from reactors.errors import ParameterError
 from reactors.rl.episode import Episode
@@ -113,7 +113,7 @@ class VectorSimulation:
         try:
             self.env = self.make(seed=self.seed) if self._seed_when_made else self.make()
         except Exception as error:
-            raise self._error(f"cannot be made: {told(error)}") from error
+            raise self._error(f"cannot be made: {told(error)}", error) from error
         self.mode = mode_of(self.env, self._given_mode, self.path)
         self.looking = self.telling or self.counting or self.restarting or self.mode is not AutoresetMode.NEXT_STEP
         if self.env.num_envs != self.num_envs:
@@ -127,7 +127,7 @@ class VectorSimulation:
             obs, self.infos = answer
             self.observations = self._checked(obs)
         except Exception as error:
-            raise self._error(self._fault("reset", answer, error)) from error
+            raise self._error(self._fault("reset", answer, error), error) from error
         self._keep()
 
     def step(self, actions: Any, following: Any = None) -> tuple[Any, Any, Any]:
@@ -151,7 +151,7 @@ class VectorSimulation:
                 obs = self._settled(obs, over, following)
         except Exception as error:
             if not self.restarting:
-                raise self._error(self._fault("step", answer, error)) from error
+                raise self._error(self._fault("step", answer, error), error) from error
             return self._made_anew(following)
         self.observations = obs
         if self.mode is AutoresetMode.NEXT_STEP:
@@ -244,7 +244,8 @@ class VectorSimulation:
         if self.thorough and self._plain:
             for i, each in enumerate(obs):
                 if not self.observation_space.contains(each):
-                    raise ValueError(f"{each!r} for environment {i}, which {self.observation_space} does not contain")
+                    fault = f"{each!r} for environment {i}, which {self.observation_space} does not contain"
+                    raise SimulationError(fault, i)
         return obs
 
     def _made_anew(self, following: Any) -> tuple[Any, Any, Any]:
@@ -277,10 +278,27 @@ class VectorSimulation:
         if not isinstance(answer, tuple) or len(answer) != wanted:
             given = f"{len(answer)} values" if isinstance(answer, tuple) else f"one {type(answer).__name__}"
             return f"answered {what} wrongly: it gave {given} instead of {wanted}"
-        return f"answered {what} wrongly: {error if type(error) is ValueError else told(error)}"
+        return f"answered {what} wrongly: {error if type(error) in {ValueError, SimulationError} else told(error)}"
 
-    def _error(self, fact: str) -> SimulationError:
+    def _error(self, fact: str, error: Exception | None = None) -> SimulationError:
+        index = self._index(error)
         seed = self.seed if isinstance(self.seed, int) else None
-        return SimulationError(
-            f"{self.path}: its vector environment (seed {self.seed}, step {self.steps}) {fact}", -1, seed
-        )
+        subject = f"its vector environment (seed {self.seed}, step {self.steps})"
+        if index >= 0:
+            seed = self._seed_of(index)
+            subject = f"environment {index} (seed {seed}, step {self.steps}) of its vector environment"
+        return SimulationError(f"{self.path}: {subject} {fact}", index, seed)
+
+    def _index(self, error: Exception | None) -> int:
+        """Which of the environments is meant, as far as that can be known; -1 for all."""
+        if isinstance(error, SimulationError):  # found here
+            return error.index
+        if self.num_envs == 1:
+            return 0
+        trace = None if error is None else error.__traceback__
+        while trace is not None:  # it steps them in a loop of its own
+            found = trace.tb_frame.f_locals
+            if isinstance(found.get("self"), SyncVectorEnv) and isinstance(found.get("i"), int):
+                return int(found["i"])
+            trace = trace.tb_next
+        return -1

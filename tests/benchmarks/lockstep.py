@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import cluster
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
+import stepping
 from pool import pool, shared
 from row import ALL, CORES, ONE, Bar, Measure, Row, Sample
+from stepping import Array, Driver, N, timed
 from timing import Stopwatch
 
 import reactors as rx
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-N = 16
-Array = npt.NDArray[Any]
 
 row = Row(
     title="lock-step simulation, 16 environments",
@@ -69,36 +68,6 @@ class Game:
 
     def step_own(self, actions: Array | None) -> tuple[Any, float, bool] | None:
         return self.reset() if actions is None else self.step(actions[self.index])
-
-
-class Driver:
-    """The gathering side: draws the actions, and adds up what came back."""
-
-    def __init__(self, env_id: str) -> None:
-        self.rng = np.random.default_rng(0)
-        self.draw = self.continuous if env_id == "Pendulum-v1" else self.discrete
-        self.total, self.ended = 0.0, 0
-
-    def continuous(self) -> Array:
-        return self.rng.uniform(-2, 2, (N, 1)).astype(np.float32)
-
-    def discrete(self) -> Array:
-        return self.rng.integers(2, size=N)
-
-    def look(self, rewards: Array, dones: Array) -> None:
-        self.total += float(rewards.sum())
-        self.ended += int(np.count_nonzero(dones))
-
-    def outcome(self) -> list[float]:
-        return [round(self.total, 1), self.ended]
-
-
-def timed(env_id: str, rounds: int, step: Callable[[Array], tuple[Array, Array]]) -> Sample:
-    """Drive `step(actions) -> rewards, dones` for the rounds."""
-    driver, watch = Driver(env_id), Stopwatch(rounds)
-    while watch.running():
-        driver.look(*step(driver.draw()))
-    return Sample(watch.seconds, driver.outcome())
 
 
 class World(rx.Reactor):
@@ -179,26 +148,8 @@ def all_cores(variant: str) -> Iterator[Measure]:
 
 @row.peer("loop")
 def loop(variant: str) -> Iterator[Measure]:
-    """What one writes who needs no parallelism: the leanest form, without a class of ours around the environment."""
-    envs = [make(variant) for _ in range(N)]
-    observations = np.zeros((N, observation_size(variant)))
-    rewards, dones = np.zeros(N), np.zeros(N, bool)
-
-    def step(actions: Array) -> tuple[Array, Array]:
-        for i, env in enumerate(envs):
-            obs, reward, terminated, truncated, _ = env.step(actions[i])
-            done = terminated or truncated
-            if done:
-                obs, _ = env.reset()
-            observations[i], rewards[i], dones[i] = obs, reward, done
-        return rewards, dones
-
-    def measure(rounds: int) -> Sample:
-        for i, env in enumerate(envs):
-            env.reset(seed=i)
-        return timed(variant, rounds, step)
-
-    yield measure
+    """Without a class of ours around the environment."""
+    yield from stepping.loop(variant, partial(make, variant), np.zeros((N, observation_size(variant))))
 
 
 def gather(answers: list[tuple[Any, float, bool]]) -> tuple[Array, Array]:
@@ -239,21 +190,7 @@ def ray_compiled(variant: str) -> Iterator[Measure]:
 
 @row.peer("AsyncVectorEnv")
 def async_vector(variant: str) -> Iterator[Measure]:
-    def one() -> gym.Env[Any, Any]:
-        return make(variant)
-
-    envs = gym.vector.AsyncVectorEnv([one] * N, autoreset_mode=gym.vector.AutoresetMode.SAME_STEP)
-
-    def step(actions: Array) -> tuple[Array, Array]:
-        _, rewards, terminated, truncated, _ = envs.step(actions)
-        return rewards, terminated | truncated
-
-    def measure(rounds: int) -> Sample:
-        envs.reset(seed=0)
-        return timed(variant, rounds, step)
-
-    yield measure
-    envs.close()
+    yield from stepping.async_vector(variant, partial(make, variant))
 
 
 class Flat(gym.ObservationWrapper[Array, Any, Any]):
@@ -274,75 +211,22 @@ def flat(variant: str) -> gym.Env[Any, Any]:
 
 @row.peer("SubprocVecEnv")
 def subproc_vec(variant: str) -> Iterator[Measure]:
-    from stable_baselines3.common.vec_env import SubprocVecEnv
-
-    envs = SubprocVecEnv([lambda: flat(variant)] * N, start_method="fork")
-
-    def step(actions: Array) -> tuple[Array, Array]:
-        _, rewards, dones, _ = envs.step(actions)
-        return rewards, dones
-
-    def measure(rounds: int) -> Sample:
-        envs.seed(0)
-        envs.reset()
-        return timed(variant, rounds, step)
-
-    yield measure
-    envs.close()
+    yield from stepping.subproc_vec(variant, partial(flat, variant))
 
 
-@row.peer("EnvPool")
-def env_pool(variant: str) -> Iterator[Measure]:
-    import envpool
-
-    def measure(rounds: int) -> Sample:
-        envs = envpool.make_gymnasium(variant, num_envs=N, num_threads=CORES, seed=0)
-        envs.reset()
-
-        def step(actions: Array) -> tuple[Array, Array]:
-            _, rewards, terminated, truncated, _ = envs.step(actions)
-            return rewards, terminated | truncated
-
-        return Sample(timed(variant, rounds, step).seconds)  # its environments are its own, in C++
-
-    yield measure
-
-
-def puffer(variant: str, workers: int) -> Iterator[Measure]:
-    import pufferlib.emulation
-    import pufferlib.vector
-
-    def one(**settings: Any) -> Any:
-        return pufferlib.emulation.GymnasiumPufferEnv(env_creator=lambda: flat(variant), **settings)
-
-    def measure(rounds: int) -> Sample:
-        envs = pufferlib.vector.make(
-            one, num_envs=N, num_workers=workers, backend=pufferlib.vector.Multiprocessing, overwork=True
-        )  # made anew: its workers spin even when they have nothing to do
-        try:
-            envs.reset(0)
-
-            def step(actions: Array) -> tuple[Array, Array]:
-                _, rewards, terminated, truncated, _ = envs.step(actions)
-                return rewards, terminated | truncated
-
-            return Sample(timed(variant, rounds, step).seconds)  # resets one step later than the others
-        finally:
-            envs.close()
-
-    yield measure
+row.peer("EnvPool")(stepping.env_pool)
 
 
 @row.peer("PufferLib")
 def puffer_best(variant: str) -> Iterator[Measure]:
     """A core for the driver, which spins too: the setting that serves it best."""
-    yield from puffer(variant, max(1, CORES - 1))
+    yield from stepping.puffer(variant, partial(flat, variant), max(1, CORES - 1))
 
 
 @row.peer("PufferLib, 16 processes")
 def puffer_each(variant: str) -> Iterator[Measure]:
     """An environment for each worker, as the other peers have it: more spinners than cores."""
-    yield from puffer(variant, N)
+    yield from stepping.puffer(variant, partial(flat, variant), N)
 
 
 @row.peer("shared-memory pool")

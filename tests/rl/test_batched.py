@@ -251,9 +251,9 @@ def test_what_is_no_vector_environment_is_refused(make: Any, message: str) -> No
         make()
 
 
-def fault(env: rl.BatchedEnv, names: tuple[str, ...] = ("observation",)) -> Exception:
+def fault(env: rl.BatchedEnv, names: tuple[str, ...] = ("observation",)) -> Any:
     with pytest.raises(rx.ReactionError) as caught:
-        watched(env, np.ones((1, 2), int), 3, names)
+        watched(env, np.ones((1, env.num_envs or 1), int), 3, names)
     assert isinstance(caught.value.__cause__, rx.ReactorError)
     return caught.value.__cause__
 
@@ -295,6 +295,51 @@ def test_an_error_has_its_cause() -> None:
     error = fault(rl.BatchedEnv(Pool, step=2, seed=9))
     assert "main.env: its vector environment (seed 9, step 2) raised in step: OSError: pool is dry" in str(error)
     assert isinstance(error.__cause__, OSError)
+
+
+class Fragile(gym.Wrapper[Any, Any, Any, Any]):
+    """Raises in its second step when it was seeded with 10."""
+
+    def __init__(self) -> None:
+        super().__init__(gym.make("CartPole-v1"))
+        self.steps, self.seed = 0, None
+
+    def reset(self, **options: Any) -> Any:
+        self.seed = options.get("seed")
+        return super().reset(**options)
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        if self.seed == 10 and self.steps == 2:
+            raise OSError("out of fuel")
+        return super().step(action)
+
+
+def several() -> Any:
+    return gym.vector.SyncVectorEnv([Fragile] * 2)
+
+
+def one() -> Any:
+    return gym.vector.SyncVectorEnv([Fragile])
+
+
+@pytest.mark.parametrize(("make", "seed"), [(several, 9), (one, 10)])
+def test_an_error_names_index_and_seed_where_they_can_be_known(make: Any, seed: int) -> None:
+    error = fault(rl.BatchedEnv(make, seed=seed))
+    index = 10 - seed
+    assert (error.index, error.seed) == (index, 10)
+    assert f"main.env: environment {index} (seed 10, step 2) of its vector environment raised in step" in str(error)
+    assert "OSError: out of fuel" in str(error)
+
+
+def test_what_the_space_does_not_contain_is_told_with_its_index() -> None:
+    far = np.array([[0, 0], [0, 99]], np.float32), np.zeros(2), NO, NO, {}
+    env = rl.BatchedEnv(Pool, answer=far, seed=9)
+    with pytest.raises(rx.ReactionError) as caught:
+        watched(env, np.ones((1, 2), int), 3, ("observation",), debug=True)
+    error: Any = caught.value.__cause__
+    assert (error.index, error.seed) == (1, 10)
+    assert "for environment 1, which Box" in str(error)
 
 
 def test_a_broken_vector_environment_is_made_anew() -> None:

@@ -1,6 +1,7 @@
 """PettingZoo environments as reactors: agents that come and go, equal spaces or not, whatever the workers."""
 
 import re
+from functools import partial
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -10,6 +11,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.parallel_simulation import ParallelSimulation
 from reactors.testing import assert_deterministic
 
 # The parallel environments of the package that need nothing but what `rl` installs.
@@ -275,14 +277,37 @@ def test_agents_of_equal_spaces_are_one_block() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("no/such_v1",), "cannot be made here"),
+        (("classic/rsp_v2",), "no parallel environment 'classic/rsp_v2'; did you mean 'classic/rps-v2'"),
+        (("classic/chess_v6",), "'classic/chess_v6'; it is one whose agents take turns"),
+        (("classic/rps_v77",), r"'classic/rps_v77'; .*Available version: v2$"),
+        (
+            (partial(pettingzoo.make, "aec", "classic/tictactoe_v3"),),
+            r"what its function makes is .*tictactoe.*, whose agents take turns \(AEC\)",
+        ),
         ((5,), "is given 5, of type int"),
         ((lambda: gym.make("CartPole-v1"),), "no PettingZoo parallel environment"),
     ],
 )
 def test_what_is_no_parallel_environment_is_refused(arguments: Any, message: str) -> None:
-    with pytest.raises(rx.ReactorError, match=message):
+    with pytest.raises(rx.ReactorError, match=message) as caught:
         rl.MultiAgentEnv(*arguments)
+    assert len(str(caught.value)) < 300  # no lists of all that there is
+
+
+def test_an_agent_that_there_is_not_is_told_with_those_that_there_are() -> None:
+    env = rl.MultiAgentEnv("classic/rps_v2")
+    with pytest.raises(rx.ReactorError, match=r"has no agent 'player_2'; there are 'player_0', 'player_1'"):
+        _ = env.agent["player_2"]
+
+
+def test_an_action_of_an_agent_that_is_not_there_is_refused() -> None:
+    sim = ParallelSimulation(lambda: pettingzoo.make("parallel", "classic/rps_v2"), seed=1, path="main.env")
+    sim.reset()
+    with pytest.raises(
+        rl.SimulationError, match=r"main.env: an action for agent 'player_2', .* 'player_0', 'player_1'"
+    ):
+        sim.step({"player_0": 0, "player_1": 1, "player_2": 0})
+    sim.close()
 
 
 def test_programs_are_deterministic() -> None:

@@ -17,7 +17,7 @@ import pytest
 from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from gymnasium.utils.env_checker import data_equivalence
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import NormalizeObservation, RecordEpisodeStatistics
 
 import reactors as rx
@@ -457,6 +457,21 @@ def test_nothing_is_left_of_one_that_is_forgotten() -> None:
     gc.collect()
 
 
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_infos_have_their_keys_in_the_order_of_async_vector_env(mode: str) -> None:
+    makers: Any = [partial(Line, 2), partial(Line, 3)]
+    theirs = AsyncVectorEnv(makers, shared_memory=False, autoreset_mode=AutoresetMode(mode))
+    ours = rl.VectorEnv(makers, workers=1, autoreset_mode=mode)
+    for envs in (ours, theirs):
+        envs.reset(seed=1)
+    for _ in range(8):
+        first, second = (envs.step(np.zeros(2, np.int64))[4] for envs in (ours, theirs))
+        assert list(first) == list(second)
+        assert list(first.get("final_info", ())) == list(second.get("final_info", ()))
+    ours.close()
+    theirs.close()
+
+
 # ---- what goes wrong ----
 
 
@@ -644,6 +659,50 @@ def test_more_workers_than_cores_have_to_be_asked_for() -> None:
         envs = rl.VectorEnv("CartPole-v1", cores + 1, workers=cores + 1, oversubscribe=oversubscribe)
         assert envs.workers == expected
         envs.close()
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_what_breaks_in_a_reset_is_made_anew_too(mode: AutoresetMode) -> None:
+    resets = itertools.count()
+
+    class Fickle(Line):
+        def reset(self, **options: Any) -> Any:
+            if next(resets) == 1:
+                raise OSError("not now")
+            return super().reset(**options)
+
+    envs = rl.VectorEnv([Fickle], workers=1, autoreset_mode=mode, on_error="restart")
+    envs.reset(seed=3)
+    for _ in range(6):
+        terminated, truncated = envs.step([0])[2:4]
+        if mode is AutoresetMode.DISABLED and (terminated | truncated).any():
+            envs.reset(options={"reset_mask": terminated | truncated})
+    assert envs.restarts == 1
+    envs.close()
+
+
+def test_whose_episode_is_over_is_the_callers_fault_also_with_restarts() -> None:
+    envs = rl.VectorEnv([partial(Line, 1)], workers=1, autoreset_mode="Disabled", on_error="restart")
+    envs.reset(seed=0)
+    envs.step([0])
+    with pytest.raises(rl.SimulationError, match="reset_mask"):
+        envs.step([0])
+
+
+@pytest.mark.parametrize("reward", [2, np.float32(2), np.int64(2), np.array(2.0), True + 1.0])
+def test_rewards_of_any_number_type(reward: Any) -> None:
+    class Pays(Line):
+        def step(self, action: Any) -> Any:
+            obs, _, *rest = super().step(action)
+            return obs, reward, *rest
+
+    envs = rl.VectorEnv([Pays] * 2, workers=1)
+    envs.reset(seed=0)
+    for _ in range(2):  # with an info, and without
+        rewards = envs.step([0, 0])[1]
+        assert rewards.dtype == np.float64
+        assert rewards.tolist() == [2.0, 2.0]
+    envs.close()
 
 
 def test_a_step_before_the_first_reset_is_refused() -> None:
