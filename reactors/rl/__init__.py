@@ -11,7 +11,7 @@ from reactors.rl.batch import Batch
 from reactors.rl.batched import BatchedEnv
 from reactors.rl.env import Env
 from reactors.rl.episode import Episode
-from reactors.rl.errors import SimulationError
+from reactors.rl.errors import NotServingError, SimulationError
 from reactors.rl.multi_agent_env import MultiAgentEnv
 from reactors.rl.replay import Replay, batch_dtype, batch_tensors
 from reactors.rl.replay_buffer import BufferStatistics, ReplayBuffer
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
     from reactors.rl.policies import Policies
+    from reactors.rl.serving.server import Server, serve
     from reactors.rl.training.train import Trained, train
     from reactors.rl.training.trained_policy import TrainedPolicy, load
 
@@ -51,11 +52,13 @@ __all__ = [
     "Episode",
     "Learning",
     "MultiAgentEnv",
+    "NotServingError",
     "Policies",
     "Policy",
     "QLearning",
     "Replay",
     "ReplayBuffer",
+    "Server",
     "SimulationError",
     "SumTree",
     "SumTreeError",
@@ -66,6 +69,7 @@ __all__ = [
     "batch_tensors",
     "load",
     "record",
+    "serve",
     "space_dtype",
     "train",
     "transition_dtype",
@@ -83,6 +87,7 @@ _WITH_TORCH = {
     "algorithms.sac": ("SAC",),
     "algorithms.td3": ("TD3",),
     "policies": ("Policies",),
+    "serving.server": ("Server", "serve"),
     "training.train": ("Trained", "train"),
     "training.trained_policy": ("TrainedPolicy", "load"),
 }

@@ -55,3 +55,7 @@ class CheckpointError(ReactorError):
 
 class RunFolderError(ReactorError):
     """A folder that is none of a run, or of another one."""
+
+
+class NotServingError(ReactorError):
+    """A request to a server whose program does not run, or ended before it could be answered."""

@@ -1,0 +1,1 @@
+"""Requests from outside, answered by a policy in batches."""

@@ -1,0 +1,178 @@
+"""How does a policy answer requests from outside while its program runs?"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.errors import ArgumentError, ValueMismatchError
+from reactors.rl.algorithms.algorithm import Policy
+from reactors.rl.errors import NotFiniteError
+from reactors.rl.serving.requests import Requests
+from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.training.train import Trained
+from reactors.time import duration
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    import gymnasium as gym
+    from numpy.typing import NDArray
+
+    from reactors.rl.serving.statistics import ServingStatistics
+    from reactors.time import Duration
+
+
+class Server(rx.Reactor):
+    """A policy that answers requests from any thread of the process that runs the program. Made by `rl.serve`.
+
+    `weights` takes new weights for the policy, float32 (size,), from a learner: what is asked later is answered by
+    them. `batch` is how requests enter: a number and observations (n, ...).
+    """
+
+    weights = rx.Input(shape="size", dtype=np.float32)
+    batch = rx.PhysicalAction(tuple)
+
+    weights._offered = True
+
+    def __init__(
+        self, policy: Policy, observation_space: gym.Space[Any], max_batch: int, max_wait: float, *, stoppable: bool
+    ) -> None:
+        self.policy, self.size, self.updates = policy, policy.size, 0
+        self.shape, self.dtype = observation_space.shape, observation_space.dtype
+        self.requests = Requests(self._send, max_batch, max_wait)
+        if stoppable:
+            self.halt = rx.PhysicalAction()
+            self.add_reaction(self.halt, self.end, effects=rx.stop)
+
+    def request(self, observation: Any) -> Future[Any]:
+        """Ask for the greedy action for one observation; `asyncio.wrap_future` makes the answer awaitable.
+
+        Raises `ValueMismatchError` where its shape or dtype is not the space's, `NotFiniteError` where a number is
+        none, and `NotServingError` before the program begins and after its end. A request that is not answered by
+        then has that for its exception.
+        """
+        self.requests.path = self.path
+        try:
+            given = self._checked(observation)
+        except (ValueMismatchError, NotFiniteError):
+            self.requests.refuse()
+            raise
+        return self.requests.put(given)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it serves, so many seconds at most. False if it does not by then, or if its program has ended."""
+        return self.requests.wait(timeout)
+
+    def statistics(self) -> ServingStatistics:
+        """Counts, batches and percentiles of latency, of this run, or of the last one."""
+        return self.requests.statistics()
+
+    def stop(self) -> bool:
+        """End the program, if it was made with `stoppable=True`. False if it does not run."""
+        if not hasattr(self, "halt"):
+            raise ArgumentError(f"{self.path} cannot end its program; say rl.serve(..., stoppable=True)")
+        return self.halt.schedule()
+
+    def _checked(self, observation: Any) -> NDArray[Any]:
+        """A copy, as the policy takes it."""
+        given = np.asarray(observation)
+        if given.shape != self.shape or not np.can_cast(given.dtype, self.dtype, "same_kind"):
+            raise ValueMismatchError(
+                f"{self.path} takes observations of shape {self.shape} and dtype {self.dtype}, and was given "
+                f"{type(observation).__name__} of shape {given.shape} and dtype {given.dtype}; convert it first"
+            )
+        if given.dtype.kind == "f" and not np.isfinite(given).all():
+            raise NotFiniteError(f"{self.path} was given an observation with a number that is not finite: {given}")
+        return np.array(given, self.dtype)
+
+    def _send(self, batch: tuple[int, NDArray[Any]]) -> bool:
+        return self.batch.schedule(batch)
+
+    @rx.reaction(rx.startup)
+    def open(self) -> None:
+        """Requests are taken from now on."""
+        self.requests.opened()
+
+    @rx.reaction(weights)
+    def load(self) -> None:
+        """New weights."""
+        self.policy.load(self.weights.value)
+        self.updates += 1
+
+    @rx.reaction(batch)
+    def answer(self) -> None:
+        """One evaluation."""
+        number, observations = self.batch.value
+        self.requests.answered(number, np.asarray(self.policy.greedy(observations)))
+
+    def end(self) -> None:
+        """As was asked."""
+        self.request_stop()
+
+    @rx.reaction(rx.shutdown)
+    def close(self) -> None:
+        """No more."""
+        self.requests.closed()
+
+
+def serve(
+    source: str | Path | Trained | Policy,
+    *,
+    observation_space: gym.Space[Any] | None = None,
+    weights: NDArray[np.float32] | None = None,
+    max_batch: int = 32,
+    max_wait: Duration = "1 ms",
+    stoppable: bool = False,
+) -> Server:
+    """A reactor that answers requests by a policy: that of a run's folder, of what `rl.train` returned, or any.
+
+    Of a policy by itself, `observation_space` has to be said, and `weights` if none are loaded and none come through
+    the input of that name at the start. A batch is sent when `max_batch` requests are there, or when the first of them
+    has waited for `max_wait` of physical time and no other batch is on its way. With `stoppable`, `stop()` of the
+    server ends the program.
+
+    Raises `ArgumentError`, and `RunFolderError` for a folder that has no policy.
+
+    >>> import threading
+    >>> import reactors as rx
+    >>> from reactors import rl
+    >>> done = rl.train(rl.PPO(num_envs=4, horizon=16, epochs=2), "CartPole-v1", total_steps=256)
+    >>> server = rl.serve(done, max_batch=8, max_wait="2 ms", stoppable=True)
+    >>> thread = threading.Thread(target=rx.run, args=(server,))
+    >>> thread.start()
+    >>> server.wait()
+    True
+    >>> server.request([0.0, 0.1, 0.0, -0.1]).result() in (0, 1)
+    True
+    >>> server.stop()
+    True
+    >>> thread.join()
+    >>> server.statistics().answered
+    1
+    """
+    if isinstance(max_batch, bool) or not isinstance(max_batch, int) or max_batch < 1:
+        raise ArgumentError(f"max_batch of rl.serve is {max_batch!r}; write a whole number, 1 or more")
+    seconds = duration(max_wait, "max_wait of rl.serve") / 1e9
+    space = observation_space
+    if isinstance(source, Trained):
+        policy, space = source.policy, space or source.spaces[0]
+    elif isinstance(source, str | Path):
+        folder = RunFolder(source)
+        policy, space = folder.policy(), space or folder.spaces[0]
+    elif isinstance(source, Policy):
+        policy = source
+    else:
+        raise ArgumentError(
+            f"rl.serve is given {source!r}; give the folder of a run, what rl.train returned, or an rl.Policy"
+        )
+    if space is None:
+        raise ArgumentError("rl.serve does not know what observations a policy takes; say observation_space=")
+    policy = copy.deepcopy(policy)  # its weights may change, and whoever gave it may go on with it
+    if weights is not None:
+        policy.load(weights)
+    return Server(policy, space, max_batch, seconds, stoppable=stoppable)

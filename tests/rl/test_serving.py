@@ -1,0 +1,271 @@
+"""Requests from outside are answered in batches, by the weights of the moment, and none is lost."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import reactors as rx
+from reactors import rl
+from reactors.errors import ArgumentError, ReactionError, ValueMismatchError
+from reactors.rl.errors import NotFiniteError, RunFolderError
+
+SPACE = gym.spaces.Box(-np.inf, np.inf, (3,), np.float32)
+WAYS: list[dict[str, Any]] = [
+    {"workers": 1, "backend": "inline"},
+    {"workers": 1, "backend": "process"},
+    {"workers": 2, "backend": "thread", "placement": {"main.server": 1}},
+    {"workers": 2, "backend": "process", "placement": {"main.server": 1}},
+]
+ways = pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way['workers']} {way['backend']}")
+
+
+class Scale(rl.Policy):
+    """Acts with the sum of what it sees, times its one weight; `gate` holds it up, and 666 is too much for it."""
+
+    size = 1
+
+    def __init__(self, gate: threading.Event | None = None) -> None:
+        self.scale, self.gate, self.calls = 1.0, gate, 0
+
+    def __deepcopy__(self, memo: Any) -> "Scale":
+        return Scale(self.gate)
+
+    def load(self, weights: Any) -> None:
+        self.scale = float(weights[0])
+
+    def act(self, observations: Any, rng: Any, steps: int) -> Any:
+        raise NotImplementedError
+
+    def greedy(self, observations: Any) -> Any:
+        if self.gate is not None:
+            self.gate.wait(5)
+        if (observations == 666).any():
+            raise ArithmeticError("too much")
+        return observations.sum(1) * self.scale
+
+
+class Learner(rx.Reactor):
+    """Says new weights at the start, and whenever it is told."""
+
+    told = rx.PhysicalAction(float)
+    weights = rx.Output(shape=(1,), dtype=np.float32)
+
+    @rx.reaction(rx.startup, told, effects=weights)
+    def learn(self) -> None:
+        self.weights.set(np.array([self.told.value or 1], np.float32))
+
+
+class Main(rx.Reactor):
+    def __init__(self, **options: Any) -> None:
+        self.learner = Learner()
+        self.server = rl.serve(options.pop("policy", Scale()), observation_space=SPACE, stoppable=True, **options)
+        rx.connect(self.learner.weights, self.server.weights)
+
+
+def during(main: Main, way: dict[str, Any], clients: Callable[[], None], **options: Any) -> rx.ReactorError | None:
+    """Runs the program in a thread, while `clients` go on here; what it raised."""
+    raised: list[rx.ReactorError] = []
+
+    def run() -> None:
+        try:
+            rx.run(main, **way, **options)
+        except rx.ReactorError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        deadline = time.monotonic() + 20
+        while not main.server.wait(20):  # at once, where it has served before
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        clients()
+    finally:
+        main.server.stop()
+        thread.join()
+    return raised[0] if raised else None
+
+
+def settled(futures: list[Future[Any]]) -> list[Any]:
+    return [future.exception(5) or future.result() for future in futures]
+
+
+@ways
+@pytest.mark.parametrize("fast", [False, True])
+def test_requests_of_many_threads_are_answered_each_with_its_own(way: dict[str, Any], fast: bool) -> None:
+    main = Main(max_batch=4, max_wait="1 ms")
+    found: dict[int, list[float]] = {}
+
+    def client(k: int) -> None:
+        found[k] = [main.server.request([k, n, 0.5]).result(5) for n in range(20)]
+
+    def clients() -> None:
+        threads = [threading.Thread(target=client, args=(k,)) for k in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert during(main, way, clients, fast=fast) is None
+    statistics = main.server.statistics()
+    assert found == {k: [k + n + 0.5 for n in range(20)] for k in range(6)}
+    assert (statistics.answered, statistics.refused) == (120, 0)
+    assert statistics.largest <= 4
+    assert 30 <= statistics.batches <= 120
+    assert 0 < statistics.p50 <= statistics.p90 <= statistics.p99
+    assert "120 requests answered and 0 refused" in str(statistics)
+
+
+@ways
+def test_weights_of_a_learner_count_from_their_tag_on(way: dict[str, Any]) -> None:
+    main = Main(max_wait=0)
+
+    def clients() -> None:
+        assert main.server.request([1, 2, 3]).result(5) == 6
+        assert main.learner.told.schedule(10.0)
+        deadline = time.monotonic() + 10
+        while (found := main.server.request([1, 2, 3]).result(5)) == 6:
+            assert time.monotonic() < deadline
+        assert found == 60
+
+    assert during(main, way, clients) is None
+    assert main.server.updates == 2
+
+
+def test_a_batch_goes_when_it_is_full_and_its_followers_gather_meanwhile() -> None:
+    gate = threading.Event()
+    main = Main(policy=Scale(gate), max_batch=4, max_wait="10 s")
+
+    def clients() -> None:
+        futures = [main.server.request([n, 0, 0]) for n in range(15)]  # two batches on their way, and seven wait
+        gate.set()
+        assert settled(futures[:12]) == [*range(12)]
+        assert not any(future.done() for future in futures[12:])  # until the server is stopped
+        late.extend(futures[12:])
+
+    late: list[Future[Any]] = []
+    assert during(main, WAYS[0], clients) is None
+    assert all(isinstance(error, rl.NotServingError) for error in settled(late))
+    statistics = main.server.statistics()
+    assert (statistics.batches, statistics.largest, statistics.answered, statistics.refused) == (3, 4, 12, 3)
+
+
+def test_the_first_waits_no_longer_than_it_should() -> None:
+    main = Main(max_batch=100, max_wait="20 ms")
+
+    def clients() -> None:
+        began = time.perf_counter()
+        futures = [main.server.request([n, 0, 0]) for n in range(3)]
+        assert settled(futures) == [0, 1, 2]
+        assert time.perf_counter() - began >= 0.02
+
+    assert during(main, WAYS[0], clients) is None
+    assert main.server.statistics().batches == 1
+
+
+@pytest.mark.parametrize(
+    ("observation", "error", "message"),
+    [
+        ([1.0, 2.0], ValueMismatchError, r"main.server takes observations of shape \(3,\).*list of shape \(2,\)"),
+        (np.zeros(3, complex), ValueMismatchError, "dtype complex128; convert it first"),
+        (["a", "b", "c"], ValueMismatchError, "convert it first"),
+        ([1, np.nan, 2], NotFiniteError, "an observation with a number that is not finite"),
+    ],
+)
+def test_a_wrong_observation_is_refused_to_who_asked(observation: Any, error: Any, message: str) -> None:
+    main = Main(max_wait=0)
+
+    def clients() -> None:
+        with pytest.raises(error, match=message):
+            main.server.request(observation)
+        assert main.server.request([1, 1, 1]).result(5) == 3
+
+    assert during(main, WAYS[0], clients) is None
+    assert main.server.statistics().refused == 1
+
+
+@ways
+def test_requests_that_are_pending_at_the_end_are_refused(way: dict[str, Any]) -> None:
+    main = Main(max_batch=100, max_wait="1 h")
+    futures: list[Future[Any]] = []
+    assert during(main, way, lambda: futures.extend(main.server.request([n, 0, 0]) for n in range(5))) is None
+    for error in settled(futures):
+        assert isinstance(error, rl.NotServingError)
+        assert str(error) == "main.server serves no more: its program has ended"
+    with pytest.raises(rl.NotServingError, match="serves no more"):
+        main.server.request([1, 2, 3])
+    assert not main.server.wait()
+
+
+@ways
+def test_requests_are_refused_when_the_program_fails(way: dict[str, Any]) -> None:
+    main = Main(max_batch=1, max_wait=0)
+    futures: list[Future[Any]] = []
+    raised = during(main, way, lambda: futures.extend(main.server.request([666, n, 0]) for n in range(1)))
+    assert isinstance(raised, ReactionError)
+    assert isinstance(raised.__cause__, ArithmeticError)
+    assert isinstance(settled(futures)[0], rl.NotServingError)
+
+
+def test_a_program_runs_again_and_serves_again() -> None:
+    main = Main(max_wait=0)
+    with pytest.raises(rl.NotServingError, match=r"Server does not serve yet: rx\.run has to run its program"):
+        main.server.request([1, 2, 3])
+    for way in (WAYS[0], WAYS[3]):
+        assert during(main, way, lambda: settled([main.server.request([1, 2, 3])])) is None
+        assert main.server.statistics().answered == 1
+
+
+def test_a_request_that_is_cancelled_has_no_answer() -> None:
+    gate = threading.Event()
+    main = Main(policy=Scale(gate), max_batch=1, max_wait=0)
+
+    def clients() -> None:
+        futures = [main.server.request([n, 0, 0]) for n in range(3)]
+        assert futures[1].cancel()
+        gate.set()
+        assert futures[2].result(5) == 2
+        with pytest.raises(CancelledError):
+            futures[1].result(5)
+
+    assert during(main, WAYS[0], clients) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "error", "message"),
+    [
+        (7, {}, ArgumentError, "rl.serve is given 7; give the folder of a run"),
+        ("nowhere", {}, RunFolderError, "nowhere is no folder of a run: it does not exist"),
+        (Scale(), {}, ArgumentError, "does not know what observations a policy takes; say observation_space="),
+        (Scale(), {"max_batch": 0}, ArgumentError, "max_batch of rl.serve is 0; write a whole number, 1 or more"),
+        (Scale(), {"max_wait": "soon"}, ValueError, "max_wait of rl.serve"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(source: Any, options: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        rl.serve(source, **options)
+
+
+def test_a_server_ends_its_program_only_if_it_may() -> None:
+    server = rl.serve(Scale(), observation_space=SPACE)
+    with pytest.raises(ArgumentError, match=r"Server cannot end its program; say rl.serve\(..., stoppable=True\)"):
+        server.stop()
+
+
+@pytest.mark.parametrize("kind", ["what training returned", "folder"])
+def test_the_policy_of_a_run_is_served(kind: str, tmp_path: Any) -> None:
+    algorithm = rl.PPO(num_envs=2, horizon=16, epochs=1)
+    done = rl.train(algorithm, "CartPole-v1", total_steps=64, out=tmp_path / "run")
+    obs = np.array([0.01, -0.2, 0.03, 0.4], np.float32)
+    server = rl.serve(tmp_path / "run" if kind == "folder" else done, max_wait=0, stoppable=True)
+    main: Any = rx.Reactor()
+    main.server = server
+    found: list[Any] = []
+    assert during(main, WAYS[0], lambda: found.append(server.request(obs).result(5))) is None
+    assert found == [done(obs)]
