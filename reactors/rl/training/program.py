@@ -167,7 +167,7 @@ class Training(rx.Reactor):
         loaders: int,
         then: str | None,
     ) -> None:
-        """Replay or loaders, and learners, of which each gets what is `told`, and all the rest so much later as `then`."""
+        """Replay or loaders, and learners, of which each is `told` the same, and gets experience by `then`."""
         each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
         if loaders:
