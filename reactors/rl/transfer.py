@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+CUDA: Any = torch.cuda  # not all of it has types
+
 
 class Upload:
     """Arrays to tensors on a device; on the CPU they share their memory.
@@ -31,8 +33,8 @@ class Upload:
         self.device = torch.device(device)
         self.on_cuda = self.device.type == "cuda"
         if self.on_cuda:
-            self.stream: Any = torch.cuda.Stream(self.device)
-            self.sets: list[tuple[dict[str, torch.Tensor], Any]] = [({}, torch.cuda.Event()) for _ in range(2)]
+            self.stream = CUDA.Stream(self.device)
+            self.sets: list[tuple[dict[str, torch.Tensor], Any]] = [({}, CUDA.Event()) for _ in range(2)]
             self.turn = 0
 
     def __call__(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, torch.Tensor]:
@@ -46,7 +48,7 @@ class Upload:
         self.turn = 1 - self.turn
         copied.synchronize()
         found = {}
-        with torch.cuda.stream(self.stream):
+        with CUDA.stream(self.stream):
             for name, source in sources.items():
                 buffer = buffers.get(name)
                 if buffer is None or buffer.shape != source.shape or buffer.dtype != source.dtype:
@@ -54,7 +56,7 @@ class Upload:
                 buffer.copy_(source)
                 found[name] = buffer.to(self.device, non_blocking=True)
             copied.record(self.stream)
-        current = torch.cuda.current_stream(self.device)
+        current = CUDA.current_stream(self.device)
         current.wait_event(copied)
         for each in found.values():
             each.record_stream(current)  # its memory is not used anew before that stream is done with it
@@ -69,16 +71,16 @@ class Download:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        self.stream: Any = torch.cuda.Stream(device)
-        self.copied = torch.cuda.Event()
+        self.stream = CUDA.Stream(device)
+        self.copied = CUDA.Event()
         self.buffer = torch.empty(0)
 
     def __call__(self, vector: torch.Tensor) -> NDArray[np.float32]:
         """An array of its own."""
         if len(self.buffer) != len(vector):
             self.buffer = torch.empty(len(vector), dtype=vector.dtype, pin_memory=True)
-        self.stream.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(self.stream):
+        self.stream.wait_stream(CUDA.current_stream(self.device))
+        with CUDA.stream(self.stream):
             self.buffer.copy_(vector, non_blocking=True)
             self.copied.record(self.stream)
         self.copied.synchronize()
