@@ -159,7 +159,7 @@ def test_two_learners_go_on_from_a_checkpoint(name: str, tmp_path: Path) -> None
         (rl.PPO(num_envs=3), "num_envs of PPO is 3, which 2 learners cannot share evenly"),
         (rl.PPO(num_envs=2, batch_size=3), "batch_size of PPO is 3"),
         (rl.IMPALA(num_envs=2, fragments=1), "fragments of IMPALA is 1"),
-        (rl.DQN(batch_size=65), "batch_size of DQN is 65"),
+        (rl.DQN(batch_size=65, learning_starts=8), "batch_size of DQN is 65"),
     ],
 )
 def test_a_batch_that_cannot_be_shared_evenly_is_refused(algorithm: Any, what: str) -> None:
@@ -216,8 +216,9 @@ def test_actor_and_critics_apart_give_the_same_on_any_workers(name: str, mode: A
 
 
 def test_halves_have_the_networks_of_each_other() -> None:
-    training = program(*ALGORITHMS["SAC"], Learners(("cpu", "cpu"), exchange_every=8))
-    before = training.experience.algorithm.learning(*training.learners[0].spaces, 3)
+    algorithm, env = ALGORITHMS["SAC"]
+    training = program(algorithm, env, Learners(("cpu", "cpu"), exchange_every=8))
+    before = algorithm.learning(*training.learners[0].spaces, 3)
     run(training)
     actor, critics = (learner.learning for learner in training.learners)
     for name in ("actor", "critics", "temperature"):
