@@ -137,8 +137,10 @@ class SACLearning(ActorAndCritics):
         yield from self.descend("actor", loss)
         self.critics.requires_grad_(True)
         if "temperature" in self.optimizers:
-            missing = log_prob.detach().mean() + self.target_entropy
-            yield from self.descend("temperature", -(self.log_temperature * missing).sum())
+            flat = self.flat["temperature"]
+            flat.weights.grad = -(log_prob.detach().mean() + self.target_entropy).view(1)
+            yield flat
+            self.optimizers["temperature"].step()
         return {
             "losses/actor_loss": loss.detach(), "losses/alpha": temperature, "losses/entropy": -log_prob.detach()
         }  # fmt: skip
