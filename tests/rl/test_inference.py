@@ -77,8 +77,8 @@ def test_processes_and_threads_agree(name: str, mode: Any, workers: int, double_
 class Watching(rl.A2C):
     """Says how well rows fit together, and how far the remembered probabilities are from the network's."""
 
-    def learning(self, *args: Any) -> Any:
-        made = super().learning(*args)
+    def learning(self, observation_space: Any, action_space: Any, seed: int, device: str = "cpu") -> Any:
+        made: Any = super().learning(observation_space, action_space, seed, device)
         learn = made.learn
 
         def watched(batch: Mapping[str, torch.Tensor]) -> Any:
