@@ -100,7 +100,8 @@ class Training(rx.Reactor):
         lately = None
         if mode == "free":  # a single row: who reads gets the latest, whole
             size = len(initial)
-            lately = ReplayBuffer(1, {"vector": ((size,), np.float32), "round": ((), np.int64)})
+            fields: Any = {"vector": ((size,), np.float32), "round": ((), np.int64), "samplers": ((), np.int64)}
+            lately = ReplayBuffer(1, fields)
 
         def rollout(i: int) -> Rollout:
             return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts)
@@ -120,8 +121,8 @@ class Training(rx.Reactor):
             stepping = self.actors = rx.bank(actors, Actor, rollout, acting)
             players = [*self.actors]
         self.journal = Journal(
-            actors, len(players), steps, learners=len(learners), stop_at=stop_at,
-            stop_after=f"{lag * 1000 + STOP} ns", file=journal, tell=tell,
+            actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
+            stop_at=stop_at, stop_after=f"{lag * 1000 + STOP} ns", file=journal, tell=tell,
         )  # fmt: skip
         told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
         later = LATER if len(learners) > 1 else 0

@@ -1,0 +1,74 @@
+"""Who learns, if the batch size and the number of updates are found while it runs?"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.rl.training.experience import memory_of
+from reactors.rl.training.learner import Learner
+from reactors.rl.training.rollout import experience_dtype
+
+if TYPE_CHECKING:
+    from reactors.rl.networks import Descent
+    from reactors.rl.training.adaptation import Adaptation
+
+
+class AdaptiveLearner(Learner):
+    """Keeps what actors send, and learns from batches of it, as large and as many as its `adaptation` says."""
+
+    def __init__(self, algorithm: Any, *args: Any, actors: int, adaptation: Adaptation, **kwargs: Any) -> None:
+        super().__init__(algorithm, *args, **kwargs)
+        self.adaptation = adaptation
+        self.buffer = memory_of(algorithm, *self.spaces)
+        self.per_actor = algorithm.num_envs // actors
+        dtype = experience_dtype(algorithm, *self.spaces)
+        self.segments = rx.Input(shape=(algorithm.horizon, self.per_actor), dtype=dtype, width=actors)
+        self.added = 0
+        self.learn_from(self.segments)
+
+    def open(self) -> None:
+        """Also the memory, and the clock."""
+        self.buffer.rng = np.random.default_rng(self.seed)
+        if self.restored is not None:
+            self.buffer.load_state_dict(self.restored["buffer"])
+            self.added = self.restored["added"]
+        super().open()
+        self.adaptation.begin()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Also the memory."""
+        return super().state_dict() | {"buffer": self.buffer.state_dict(), "added": self.added}
+
+    def keep(self) -> int:
+        """What samplers have sent; how many transitions that are."""
+        before = self.added
+        for i in self.segments.present:
+            rows = self.segments[i].value
+            envs = np.arange(i * self.per_actor, (i + 1) * self.per_actor, dtype=np.int32)
+            self.buffer.add(rows.reshape(-1), envs=np.tile(envs, len(rows)))
+            self.added += rows.size
+        return self.added - before
+
+    def round(self) -> Descent:
+        """Some updates, if there is enough to learn from."""
+        adaptation, figures = self.adaptation, {}
+        steps, frames, began = self.keep(), 0, time.perf_counter()
+        updates, size = round(adaptation.updates), adaptation.batch_sizes.value
+        if self.added >= self.algorithm.learning_starts:  # type: ignore[attr-defined]
+            for _ in range(updates):
+                drawn = self.buffer.sample(size)
+                figures = yield from self.learning.learn(self.upload(drawn))
+                errors = figures.pop("errors", None)
+                if errors is not None:
+                    self.buffer.update_priorities(drawn["indices"], errors.cpu().numpy())
+            frames = updates * size
+        adaptation.told(time.perf_counter() - began, frames, steps)
+        self.samplers = adaptation.samplers.value
+        return figures | {
+            "global_step": self.added, "updates": updates if frames else 0, "frames": frames,
+            "adapt/batch_size": size, "adapt/updates": updates, "adapt/samplers": self.samplers,
+        }  # fmt: skip
