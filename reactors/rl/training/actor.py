@@ -19,7 +19,8 @@ class Actor(Stateful):
     """Plays a round in its environments: every microsecond of logical time is a round.
 
     `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever
-    their age; in free mode it pauses if fewer samplers are wanted. `figures` has the seconds that the round took, and the age of the weights in rounds.
+    their age; in free mode it pauses if fewer samplers are wanted. `figures` has the seconds that the round took, and
+    the age of the weights in rounds.
     """
 
     rounds = rx.Timer("first", "1 us")

@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 class AdaptiveLearner(Learner):
     """Keeps what actors send, and learns from batches of it, as large and as many as its `adaptation` says."""
 
-    def __init__(self, algorithm: Any, *args: Any, actors: int, adaptation: Adaptation, **kwargs: Any) -> None:
+    def __init__(
+        self, algorithm: Any, *args: Any, actors: int, num_envs: int, adaptation: Adaptation, **kwargs: Any
+    ) -> None:
         super().__init__(algorithm, *args, **kwargs)
         self.adaptation = adaptation
         self.buffer = memory_of(algorithm, *self.spaces)
-        self.per_actor = algorithm.num_envs // actors
+        self.per_actor = num_envs
         dtype = experience_dtype(algorithm, *self.spaces)
-        self.segments = rx.Input(shape=(algorithm.horizon, self.per_actor), dtype=dtype, width=actors)
+        self.segments = rx.Input(shape=(algorithm.horizon, num_envs), dtype=dtype, width=actors)
         self.added = 0
-        self.learn_from(self.segments)
+        self.times = rx.Input(tuple, width=actors)
+        self.add_reaction(self.segments, self.learn, uses=self.times, effects=(self.weights, self.figures))
 
     def open(self) -> None:
         """Also the memory, and the clock."""
@@ -53,22 +56,28 @@ class AdaptiveLearner(Learner):
             self.added += rows.size
         return self.added - before
 
+    @property
+    def age(self) -> float:
+        """Of the weights with which samplers play, in rounds."""
+        return float(np.mean([self.times[i].value[1] for i in self.segments.present]))
+
     def round(self) -> Descent:
         """Some updates, if there is enough to learn from."""
         adaptation, figures = self.adaptation, {}
-        steps, frames, began = self.keep(), 0, time.perf_counter()
-        updates, size = round(adaptation.updates), adaptation.batch_sizes.value
-        if self.added >= self.algorithm.learning_starts:  # type: ignore[attr-defined]
-            for _ in range(updates):
-                drawn = self.buffer.sample(size)
-                figures = yield from self.learning.learn(self.upload(drawn))
-                errors = figures.pop("errors", None)
-                if errors is not None:
-                    self.buffer.update_priorities(drawn["indices"], errors.cpu().numpy())
-            frames = updates * size
-        adaptation.told(time.perf_counter() - began, frames, steps)
+        began = time.perf_counter()
+        steps, size = self.keep(), adaptation.batch_sizes.value
+        updates = adaptation.due() if self.added >= self.algorithm.learning_starts else 0  # type: ignore[attr-defined]
+        kept = time.perf_counter()
+        for _ in range(updates):
+            drawn = self.buffer.sample(size)
+            figures = yield from self.learning.learn(self.upload(drawn))
+            errors = figures.pop("errors", None)
+            if errors is not None:
+                self.buffer.update_priorities(drawn["indices"], errors.cpu().numpy())
+        now = time.perf_counter()
+        adaptation.told(now - began, now - kept, updates * size, steps, self.age)
         self.samplers = adaptation.samplers.value
         return figures | {
-            "global_step": self.added, "updates": updates if frames else 0, "frames": frames,
-            "adapt/batch_size": size, "adapt/updates": updates, "adapt/samplers": self.samplers,
+            "global_step": self.added, "updates": updates, "frames": updates * size, "adapt/batch_size": size,
+            "adapt/updates": adaptation.updates, "adapt/samplers": self.samplers,
         }  # fmt: skip

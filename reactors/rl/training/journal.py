@@ -105,8 +105,8 @@ class Journal(Stateful):
             row[name] = max(numbers) if name == "time/learn" else statistics.fmean(numbers)
         row["global_step"] = int(row["global_step"])
         row["charts/SPS"] = row["global_step"] / max(row["seconds"], 1e-9)
-        counts = row["global_step"], int(row.pop("updates", 0)), int(row.pop("frames", 0))
-        row |= self.rates.after(row["seconds"], *counts)
+        updates, frames = int(row.pop("updates", 0)), int(row.pop("frames", 0))
+        row |= self.rates.after(row["seconds"], row["global_step"], updates, frames)
         if self.capacity:
             row["charts/buffer_fill"] = min(1.0, row["global_step"] / self.capacity)
         if self.evaluation.value is not None:

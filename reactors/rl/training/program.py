@@ -29,6 +29,7 @@ from reactors.errors import ArgumentError
 from reactors.rl.replay_buffer import ReplayBuffer
 from reactors.rl.training.acting import Acting
 from reactors.rl.training.actor import Actor
+from reactors.rl.training.adaptive_learner import AdaptiveLearner
 from reactors.rl.training.checkpoint import STOP, Checkpoint
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
@@ -171,11 +172,16 @@ class Training(rx.Reactor):
         """Replay or loaders, and learners, of which each is `told` the same, and gets experience by `then`."""
         each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
-        if loaders:
+        per_actor = algorithm.num_envs // len(stepping)
+        if learners.adaptation is not None:
+            each["adaptation"] = learners.adaptation
+            self.learners = rx.bank(1, AdaptiveLearner, *told, **each, actors=len(stepping), num_envs=per_actor)
+            rx.connect(stepping.segment, self.learners[0].segments)
+            rx.connect(stepping.figures, self.learners[0].times)
+        elif loaders:
             self.learners = rx.bank(len(learners), LoadedLearner, *told, **each, loaders=loaders)
             self._load(loaders, stepping, then)
         elif algorithm.on_policy:
-            per_actor = algorithm.num_envs // len(stepping)
             self.learners = rx.bank(
                 len(learners), RolloutLearner, *told, **each, actors=len(stepping), num_envs=per_actor
             )
@@ -217,6 +223,12 @@ class Training(rx.Reactor):
         for name in ("server", "journal", "experience"):
             found |= {name: getattr(self, name)} if hasattr(self, name) else {}
         return found
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """What was adapted."""
+        first = self.learners[0]
+        return first.adaptation.decisions if isinstance(first, AdaptiveLearner) else []
 
     def _go_on(self, saved: Saved) -> None:
         first = saved.next_round * 1000

@@ -20,11 +20,11 @@ class Rates:
     def __init__(self) -> None:
         self.begin(0.0, 0)
 
-    def begin(self, seconds: float, steps: int) -> None:
+    def begin(self, seconds: float, steps: float) -> None:
         """Count from here."""
-        self.known = deque([(seconds, steps, 0, 0)])
+        self.known: deque[tuple[float, float, int, int]] = deque([(seconds, steps, 0, 0)])
 
-    def after(self, seconds: float, steps: int, updates: int, frames: int) -> dict[str, float]:
+    def after(self, seconds: float, steps: float, updates: int, frames: int) -> dict[str, float]:
         """What the rates are after so many seconds, and steps in all, with so many more updates of so many frames."""
         *_, all_updates, all_frames = self.known[-1]
         now = seconds, steps, all_updates + updates, all_frames + frames
