@@ -31,7 +31,7 @@ _DEFAULTS: dict[str, Any] = {
     "total_steps": 100_000, "workers": 1, "mode": "sync", "seed": 0, "device": "cpu", "lag": None, "actors": 2,
     "inference": "actors", "double_buffer": False, "loaders": 0,
     "eval_every": None, "checkpoint_every": None, "stop_at": None, "view_every": None,
-    "learners": 1, "actor_device": None, "critic_device": None, "exchange_every": None,
+    "learners": 1, "actor_device": None, "critic_device": None, "exchange_every": None, "adapt": False,
 }  # fmt: skip
 _folder = click.Path(file_okay=False, path_type=Path)
 _count = click.IntRange(1)
@@ -99,6 +99,9 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
 @click.option("--critic-device", metavar="NAME", help="Where the critics learn.")
 @click.option(
     "--exchange-every", type=_count, metavar="N", help="Updates between exchanges of the two.  [default: a round's]"
+)
+@click.option(
+    "--adapt", is_flag=True, default=None, help="In free mode: find the batch size, updates and samplers on the way."
 )
 @click.option(
     "--config",

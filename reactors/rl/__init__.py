@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.td3 import TD3
     from reactors.rl.policies import Policies
     from reactors.rl.serving.server import Server, serve
+    from reactors.rl.training.adaptation import Bounds
     from reactors.rl.training.train import Trained, train
     from reactors.rl.training.trained_policy import TrainedPolicy, load
 
@@ -47,6 +48,7 @@ __all__ = [
     "Algorithm",
     "Batch",
     "BatchedEnv",
+    "Bounds",
     "BufferStatistics",
     "Env",
     "Episode",
@@ -88,6 +90,7 @@ _WITH_TORCH = {
     "algorithms.td3": ("TD3",),
     "policies": ("Policies",),
     "serving.server": ("Server", "serve"),
+    "training.adaptation": ("Bounds",),
     "training.train": ("Trained", "train"),
     "training.trained_policy": ("TrainedPolicy", "load"),
 }

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from reactors.rl.replay_buffer import ReplayBuffer
 
 
+EVERYBODY = 1 << 30
+"""As many actors as there are."""
+
+
 class Acting:
     """A policy, the random numbers by which it acts, and its weights, which reach it `lag` rounds late.
 
@@ -51,13 +55,14 @@ class Acting:
         self.latest, self.loaded = weights.copy(), number
         self.policy.load(self.latest)
 
-    def look(self) -> None:
-        """In free mode, newer weights, if the learner has left some."""
+    def look(self) -> int:
+        """In free mode, newer weights, if the learner has left some; how many actors are to play."""
         if self.lately is None or not len(self.lately):
-            return
+            return EVERYBODY
         row = self.lately.sample(1)
         if (loaded := int(row["round"][0]) + self.late) != self.loaded:
             self.load(row["vector"][0], loaded)
+        return int(row["samplers"][0])
 
     def act(self, observations: NDArray[Any], number: int) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """Actions in round `number`, and what the policy remembers of them."""

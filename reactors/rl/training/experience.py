@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.off_policy import OffPolicy
 
 
+def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
+    """The replay buffer that an algorithm asks for."""
+    return ReplayBuffer(
+        algorithm.capacity, experience_dtype(algorithm, observation_space, action_space),
+        prioritized=algorithm.prioritized, alpha=algorithm.alpha, beta=algorithm.beta, n_step=algorithm.n_step,
+        gamma=algorithm.gamma, num_envs=algorithm.num_envs,
+    )  # fmt: skip
+
+
 class Experience(Stateful):
     """Keeps what actors send, and once a round draws as many batches as the ratio of updates to steps asks for.
 
@@ -36,10 +45,7 @@ class Experience(Stateful):
         self.algorithm, self.actors = algorithm, actors
         per_actor = algorithm.num_envs // actors
         dtype = experience_dtype(algorithm, observation_space, action_space)
-        self.buffer = ReplayBuffer(
-            algorithm.capacity, dtype, prioritized=algorithm.prioritized, alpha=algorithm.alpha, beta=algorithm.beta,
-            n_step=algorithm.n_step, gamma=algorithm.gamma, num_envs=algorithm.num_envs,
-        )  # fmt: skip
+        self.buffer = memory_of(algorithm, observation_space, action_space)
         self.updates = algorithm.updates
         self.segments = rx.Input(shape=(algorithm.horizon, per_actor), dtype=dtype, width=actors)
         record = batch_dtype(self.buffer.config.fields, algorithm.batch_size)

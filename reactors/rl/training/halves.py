@@ -48,7 +48,7 @@ class HalfLearner(ReplayLearner):
                 yield self.mine[0]
         if self.prioritizes:
             self.errors.set(torch.stack(errors).cpu().numpy())
-        return figures
+        return figures | self.counts
 
     @property
     def mine(self) -> Sequence[Flat]:

@@ -11,6 +11,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.training.journal_file import JournalFile
+from reactors.rl.training.rates import Rates
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 class Journal(Stateful):
     """Collects episodes of all actors, the mean of all learners' figures, and evaluations, under CleanRL's names.
 
+    `capacity` is of the replay memory, 0 for none.
     `actors` tell of episodes, and `players` of their time: they are the same, or one inference server.
     `rows` has one dict for each round in which something was told: `global_step`, `seconds` since the start, and what
     there is. Each is also given to `tell`, and appended to the CSV file. `enough` is told when the mean return of the
@@ -42,19 +44,21 @@ class Journal(Stateful):
         steps: int,
         *,
         learners: int,
+        capacity: int,
         stop_at: float | None,
         stop_after: str,
         file: Path | None,
         tell: Callable[[dict[str, float]], None] | None,
     ) -> None:
         self.actors, self.players, self.learners, self.steps = actors, players, learners, steps
-        self.stop_at, self.file, self.tell = stop_at, file, tell
+        self.stop_at, self.file, self.tell, self.capacity = stop_at, file, tell, capacity
         self.rows: list[dict[str, float]] = []
         self.returns: deque[float] = deque(maxlen=20)
         self.lengths: deque[float] = deque(maxlen=20)
         self.count = 0
         self.began = 0.0
         self.table: JournalFile | None = None
+        self.rates = Rates()
         told = (self.episodes, self.figures, self.evaluation)
         self.add_reaction(told, self.note, uses=self.times)
         if stop_at is not None:  # that much later, lest everybody waits for this word
@@ -68,6 +72,7 @@ class Journal(Stateful):
         restored = self.taken()
         if restored is not None:
             self.rows = rows_of(restored)
+            self.rates.begin(restored["seconds"], self.rows[-1]["global_step"] if self.rows else 0)
             self.returns, self.lengths, self.count = restored["returns"], restored["lengths"], restored["count"]
             self.began -= restored["seconds"]
         self.table = None if self.file is None else JournalFile(self.file, self.rows)
@@ -94,11 +99,16 @@ class Journal(Stateful):
         if self.returns:
             row["charts/episodic_return"] = statistics.fmean(self.returns)
             row["charts/episodic_length"] = statistics.fmean(self.lengths)
-        row["charts/SPS"] = row["global_step"] / max(row["seconds"], 1e-9)
         told_by = [self.figures[i].value for i in self.figures.present]
         for name in dict.fromkeys(name for figures in told_by for name in figures):
             numbers = [figures[name] for figures in told_by if name in figures]
             row[name] = max(numbers) if name == "time/learn" else statistics.fmean(numbers)
+        row["global_step"] = int(row["global_step"])
+        row["charts/SPS"] = row["global_step"] / max(row["seconds"], 1e-9)
+        updates, frames = int(row.pop("updates", 0)), int(row.pop("frames", 0))
+        row |= self.rates.after(row["seconds"], row["global_step"], updates, frames)
+        if self.capacity:
+            row["charts/buffer_fill"] = min(1.0, row["global_step"] / self.capacity)
         if self.evaluation.value is not None:
             row.update(self.evaluation.value)
         seconds, ages = zip(*(self.times[i].value for i in self.times.present), strict=True)

@@ -15,6 +15,7 @@ from reactors.errors import ReactorError
 from reactors.rl.algorithms.algorithm import INITIALISING
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks import alone
+from reactors.rl.training.acting import EVERYBODY
 from reactors.rl.training.rollout import experience_dtype
 from reactors.rl.training.stateful import Stateful
 from reactors.rl.transfer import Upload
@@ -78,6 +79,7 @@ class Learner(Stateful):
         self.seconds, self.began, self.steps = 0.0, 0.0, steps
         self.sent: deque[tuple[int, Any]] = deque(maxlen=lag)  # when, in ns, and what
         self.parts, self.exchange = parts, exchange
+        self.samplers: int | None = None  # in free mode: how many of the actors are to play; None for all
         if exchange is not None:
             self.offered = rx.Output(shape=(exchange.offered,), dtype=np.float32)
             self.received = rx.Input(shape=(exchange.received,), dtype=np.float32, width=exchange.width)
@@ -203,7 +205,10 @@ class Learner(Stateful):
             self.refuse("a weight is no finite number")
         self.weights.set(weights)
         if self.lately is not None:
-            self.lately.add(vector=weights[None], round=np.array([self.tag.time // 1000]))
+            wanted = EVERYBODY if self.samplers is None else self.samplers
+            self.lately.add(
+                vector=weights[None], round=np.array([self.tag.time // 1000]), samplers=np.array([wanted])
+            )  # fmt: skip
         self.sent.append((self.tag.time, weights))
 
     def refuse(self, what: str) -> None:
@@ -276,4 +281,10 @@ class ReplayLearner(Learner):
                 errors.append(figures.pop("errors"))
         if self.prioritized:
             self.errors.set(torch.stack(errors).cpu().numpy())
-        return figures
+        return figures | self.counts
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Of a round: updates, and transitions in their batches."""
+        updates: int = self.batches.shape[0]  # type: ignore[index]
+        return {"updates": updates, "frames": updates * self.rows * self.parts}

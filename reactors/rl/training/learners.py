@@ -14,6 +14,7 @@ from reactors.rl.algorithms.continuous import Continuous
 
 if TYPE_CHECKING:
     from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.training.adaptation import Adaptation
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,12 @@ class Learners:
     """A learner for each of `devices`.
 
     With `exchange_every` there are two: the first has the actor, the second the critics, and after so many updates each
-    gets the other's weights.
+    gets the other's weights. With `adaptation` one finds out how much to learn.
     """
 
     devices: tuple[str, ...] = ("cpu",)
     exchange_every: int | None = None
+    adaptation: Adaptation | None = None
 
     @property
     def parts(self) -> int:
@@ -35,6 +37,25 @@ class Learners:
     def __len__(self) -> int:
         """How many there are."""
         return len(self.devices)
+
+
+def learners_of(
+    algorithm: Algorithm,
+    learners: int,
+    device: str,
+    actor_device: str | None,
+    critic_device: str | None,
+    exchange_every: int | None,
+) -> Learners:
+    """Those that `rl.train` is asked for."""
+    if actor_device is not None or critic_device is not None:
+        return apart(algorithm, learners, actor_device or device, critic_device or device, exchange_every)
+    if exchange_every is not None:
+        raise ArgumentError(
+            f"exchange_every of rl.train is {exchange_every}, but actor and critics learn together; write actor_device "
+            "and critic_device"
+        )
+    return several(algorithm, learners, device)
 
 
 def several(algorithm: Algorithm, learners: int, device: str) -> Learners:

@@ -154,6 +154,9 @@ def figures(row: Row, total: int) -> list[tuple[str, str]]:
     for name, key in (("playing", "time/play"), ("learning", "time/learn")):
         if key in row:
             found.append((name, f"{row[key] * 1000:.1f} ms a round"))
+    for name, key in (("updates/s", "rate/update_hz"), ("frames/s", "rate/update_frame_hz")):
+        if key in row:
+            found.append((name, f"{row[key]:,.0f}"))
     if "charts/weight_age" in row:
         found.append(("weights", f"{row['charts/weight_age']:.1f} rounds old"))
     return found

@@ -29,6 +29,7 @@ from reactors.errors import ArgumentError
 from reactors.rl.replay_buffer import ReplayBuffer
 from reactors.rl.training.acting import Acting
 from reactors.rl.training.actor import Actor
+from reactors.rl.training.adaptive_learner import AdaptiveLearner
 from reactors.rl.training.checkpoint import STOP, Checkpoint
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
@@ -100,7 +101,8 @@ class Training(rx.Reactor):
         lately = None
         if mode == "free":  # a single row: who reads gets the latest, whole
             size = len(initial)
-            lately = ReplayBuffer(1, {"vector": ((size,), np.float32), "round": ((), np.int64)})
+            fields: Any = {"vector": ((size,), np.float32), "round": ((), np.int64), "samplers": ((), np.int64)}
+            lately = ReplayBuffer(1, fields)
 
         def rollout(i: int) -> Rollout:
             return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts)
@@ -120,8 +122,8 @@ class Training(rx.Reactor):
             stepping = self.actors = rx.bank(actors, Actor, rollout, acting)
             players = [*self.actors]
         self.journal = Journal(
-            actors, len(players), steps, learners=len(learners), stop_at=stop_at,
-            stop_after=f"{lag * 1000 + STOP} ns", file=journal, tell=tell,
+            actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
+            stop_at=stop_at, stop_after=f"{lag * 1000 + STOP} ns", file=journal, tell=tell,
         )  # fmt: skip
         told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
         later = LATER if len(learners) > 1 else 0
@@ -170,11 +172,16 @@ class Training(rx.Reactor):
         """Replay or loaders, and learners, of which each is `told` the same, and gets experience by `then`."""
         each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
-        if loaders:
+        per_actor = algorithm.num_envs // len(stepping)
+        if learners.adaptation is not None:
+            each["adaptation"] = learners.adaptation
+            self.learners = rx.bank(1, AdaptiveLearner, *told, **each, actors=len(stepping), num_envs=per_actor)
+            rx.connect(stepping.segment, self.learners[0].segments)
+            rx.connect(stepping.figures, self.learners[0].times)
+        elif loaders:
             self.learners = rx.bank(len(learners), LoadedLearner, *told, **each, loaders=loaders)
             self._load(loaders, stepping, then)
         elif algorithm.on_policy:
-            per_actor = algorithm.num_envs // len(stepping)
             self.learners = rx.bank(
                 len(learners), RolloutLearner, *told, **each, actors=len(stepping), num_envs=per_actor
             )
@@ -216,6 +223,12 @@ class Training(rx.Reactor):
         for name in ("server", "journal", "experience"):
             found |= {name: getattr(self, name)} if hasattr(self, name) else {}
         return found
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """What was adapted."""
+        first = self.learners[0]
+        return first.adaptation.decisions if isinstance(first, AdaptiveLearner) else []
 
     def _go_on(self, saved: Saved) -> None:
         first = saved.next_round * 1000

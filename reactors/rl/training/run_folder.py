@@ -66,6 +66,11 @@ class RunFolder:
         return self.path / FOLDER
 
     @property
+    def decisions_file(self) -> Path:
+        """What was adapted, a line of JSON each."""
+        return self.path / "decisions.jsonl"
+
+    @property
     def views(self) -> Path:
         """Episodes that were played on the way."""
         return self.path / "views"

@@ -18,12 +18,13 @@ from reactors.record import description
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.sources import Source, maker, spaces_of
+from reactors.rl.training.adaptation import Bounds, adapting
 from reactors.rl.training.checkpoint import STOP, Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
 from reactors.rl.training.interruption import Interruption
 from reactors.rl.training.journal import rows_of
 from reactors.rl.training.journal_file import JournalFile
-from reactors.rl.training.learners import apart, several
+from reactors.rl.training.learners import learners_of
 from reactors.rl.training.live import Watch, scalars, summary_writer
 from reactors.rl.training.program import Mode, Training, Where, placement
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
@@ -47,6 +48,7 @@ class Trained(TrainedPolicy):
 
     `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or went on.
     `out` is the run's folder, and `notes` are what is to be known of a run that went on from a checkpoint.
+    `decisions` are those of `adapt`.
     """
 
     journal: list[dict[str, float]]
@@ -54,6 +56,7 @@ class Trained(TrainedPolicy):
     best: TrainedPolicy | None = None
     out: Path | None = None
     notes: list[str] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def digest(self) -> str:
@@ -85,6 +88,7 @@ def train(
     actor_device: str | None = None,
     critic_device: str | None = None,
     exchange_every: int | None = None,
+    adapt: bool | Bounds = False,
     eval_every: int | None = None,
     eval_episodes: int = 10,
     stop_at: float | None = None,
@@ -116,7 +120,8 @@ def train(
     `learners` share each batch, on `device`, and go by the mean of their gradients (PAL, arXiv 2110.01101). With
     `actor_device` and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time, each by the
     weights that the other had at the last exchange, `exchange_every` updates ago or less (by default those of a round;
-    Spreeze, arXiv 2312.06126).
+    Spreeze, arXiv 2312.06126). With `adapt`, in free mode, an off-policy run finds its batch size, its updates a round
+    and how many actors play by measuring while it runs, within `rl.Bounds`; `decisions` of the result say why.
 
     `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
     and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
@@ -146,29 +151,25 @@ def train(
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
-    if actor_device is None and critic_device is None:
-        if exchange_every is not None:
-            raise ArgumentError(
-                f"exchange_every of rl.train is {exchange_every}, but actor and critics learn together; write "
-                "actor_device and critic_device"
-            )
-        who = several(algorithm, learners, device)
-    else:
-        who = apart(algorithm, learners, actor_device or device, critic_device or device, exchange_every)
+    who = learners_of(algorithm, learners, device, actor_device, critic_device, exchange_every)
     if isinstance(algorithm, OffPolicy):
         _check_memory(algorithm, total_steps)
+    actors = min(actors, algorithm.num_envs)
+    if adapt is not False:
+        file = None if out is None else RunFolder(Path(out)).decisions_file
+        options = {"mode": mode, "workers": workers, "inference": inference, "loaders": loaders, "learners": len(who)}
+        who = replace(who, adaptation=adapting(algorithm, adapt, actors, options, file))
     for wanted, check in ((video, check_video), (view_every is not None, check_view)):
         if wanted:
             check(make)
     if any(field.name == "total_steps" for field in fields(algorithm)):
         algorithm = replace(algorithm, total_steps=total_steps)  # type: ignore[call-arg]
     rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
-    actors = min(actors, algorithm.num_envs)
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
         **described(env, env_kwargs or {}), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
         "lag": lag, "inference": inference, "double_buffer": double_buffer, "loaders": loaders, "seed": seed,
-        "learners": learners, "exchange_every": who.exchange_every,
+        "learners": learners, "exchange_every": who.exchange_every, "adapt": adapt is not False,
     }  # fmt: skip
     saved = None if resume is None else _saved(Path(resume), program, rounds)
     if saved is not None and out is None:
@@ -220,7 +221,7 @@ def train(
     place = None if folder is None else folder.path
     return Trained(
         algorithm, policy, weights, make, spaces, config, journal=training.journal.rows, result=result, best=best,
-        out=place, notes=report["notes"],
+        out=place, notes=report["notes"], decisions=training.decisions,
     )  # fmt: skip
 
 
