@@ -58,8 +58,8 @@ def _said(kind: type[Any]) -> dict[str, str]:
     found = {}
     for here, after in zip(body, [*body[1:], None], strict=True):
         if isinstance(here, ast.AnnAssign) and isinstance(here.target, ast.Name):
-            told = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-            found[here.target.id] = " ".join(str(after.value.value).split()) if told else ""
+            text = after.value if isinstance(after, ast.Expr) else None
+            found[here.target.id] = " ".join(str(text.value).split()) if isinstance(text, ast.Constant) else ""
     return found
 
 
