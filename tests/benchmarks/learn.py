@@ -34,7 +34,7 @@ RUNS = {
     "A2C": ("CartPole-v1", 150_000, 128),
     "PPO": ("CartPole-v1", 60_000, 10),
     "IMPALA": ("CartPole-v1", 150_000, 24),
-    "APPO": ("CartPole-v1", 100_000, 16),
+    "APPO": ("CartPole-v1", 120_000, 16),
     "DDPG": ("Pendulum-v1", 6_000, 16),
     "TD3": ("Pendulum-v1", 8_000, 16),
     "SAC": ("Pendulum-v1", 6_000, 16),

@@ -22,7 +22,7 @@ IMPALA, APPO = "IMPALA CartPole-v1", "APPO CartPole-v1"
 EQUAL = "PPO CartPole-v1, simulation and learning equally heavy"
 SYNC = f"{ALL}, sync"
 SB3, SCRIPT = "Stable-Baselines3", "script"
-STEPS = {A2C: 2560, PPO: 1280, DQN: 512, SAC: 64, IMPALA: 2560, APPO: 2560, EQUAL: 2560}
+STEPS = {A2C: 2560, PPO: 1280, DQN: 512, SAC: 32, IMPALA: 2560, APPO: 2560, EQUAL: 2560}
 ENVS = {A2C: 16, PPO: 8, DQN: 8, SAC: 4}
 
 row = Row(
@@ -51,15 +51,15 @@ def algorithm(variant: str) -> Algorithm:
         A2C: lambda: rl.A2C(num_envs=16, horizon=5, learning_rate=7e-4, anneal=False, lam=1.0),
         PPO: lambda: rl.PPO(anneal=False),
         DQN: lambda: rl.DQN(double=False, learning_starts=256),
-        SAC: lambda: rl.SAC(learning_starts=64),
+        SAC: lambda: rl.SAC(learning_starts=32),
         IMPALA: rl.IMPALA,
         APPO: rl.APPO,
-        EQUAL: lambda: rl.PPO(epochs=3, anneal=False),
+        EQUAL: lambda: rl.PPO(epochs=2, anneal=False),
     }
     return made[variant]()
 
 
-def ours(variant: str, workers: int, mode: Any) -> Iterator[Measure]:
+def ours(variant: str, workers: int, mode: Any, actors: int) -> Iterator[Measure]:
     from reactors import rl
 
     torch.set_num_threads(1)
@@ -67,7 +67,7 @@ def ours(variant: str, workers: int, mode: Any) -> Iterator[Measure]:
 
     def measure(rounds: int) -> Sample:
         steps = rounds * STEPS[variant]
-        done = rl.train(made, env, total_steps=steps * 5 // 4, workers=workers, mode=mode, actors=min(workers, 2))
+        done = rl.train(made, env, total_steps=steps * 5 // 4, workers=workers, mode=mode, actors=actors)
         first = next(row for row in done.journal if row["global_step"] >= steps // 4)
         last = done.journal[-1]
         pace = (last["seconds"] - first["seconds"]) / (last["global_step"] - first["global_step"])
@@ -78,17 +78,17 @@ def ours(variant: str, workers: int, mode: Any) -> Iterator[Measure]:
 
 @row.peer(ALL)
 def pipelined(variant: str) -> Iterator[Measure]:
-    yield from ours(variant, 2, "pipelined")
+    yield from ours(variant, 2, "pipelined", 1)
 
 
 @row.peer(SYNC)
 def sync(variant: str) -> Iterator[Measure]:
-    yield from ours(variant, 2, "sync")
+    yield from ours(variant, 2, "sync", 2)
 
 
 @row.peer(ONE)
 def alone(variant: str) -> Iterator[Measure]:
-    yield from ours(variant, 1, "sync")
+    yield from ours(variant, 1, "sync", 1)
 
 
 def model(variant: str) -> Any:
@@ -113,7 +113,7 @@ def model(variant: str) -> Any:
             exploration_final_eps=0.04, policy_kwargs={"net_arch": [256, 256]}, **common,
         )  # fmt: skip
     return sb3.SAC(
-        "MlpPolicy", env, learning_rate=1e-3, batch_size=256, buffer_size=200_000, learning_starts=64, train_freq=4,
+        "MlpPolicy", env, learning_rate=1e-3, batch_size=256, buffer_size=200_000, learning_starts=32, train_freq=4,
         gradient_steps=16, **common,
     )  # fmt: skip
 
