@@ -147,9 +147,7 @@ def ours(variant: str) -> Iterator[Measure]:
         "done": ((), "?"),
     }
     stack = 4 if variant == FRAMES else None
-    buffer = rl.ReplayBuffer(
-        capacity, fields, prioritized=True, alpha=ALPHA, beta=BETA, frame_stack=stack, seed=0
-    )
+    buffer = rl.ReplayBuffer(capacity, fields, prioritized=True, alpha=ALPHA, beta=BETA, frame_stack=stack, seed=0)
     yield Round(variant, buffer.add, buffer.sample, buffer.update_priorities).measure
 
 

@@ -31,8 +31,9 @@ class Experience(Stateful):
         self.algorithm, self.actors = algorithm, actors
         per_actor = algorithm.num_envs // actors
         dtype = experience_dtype(algorithm, observation_space, action_space)
+        by_priority = {"alpha": algorithm.alpha, "beta": algorithm.beta} if algorithm.prioritized else {}
         self.buffer = ReplayBuffer(
-            algorithm.capacity, dtype, prioritized=algorithm.prioritized, alpha=algorithm.alpha, beta=algorithm.beta,
+            algorithm.capacity, dtype, prioritized=algorithm.prioritized, **by_priority,
             n_step=algorithm.n_step, gamma=algorithm.gamma, num_envs=algorithm.num_envs,
         )  # fmt: skip
         self.steps = algorithm.horizon * algorithm.num_envs
