@@ -187,6 +187,13 @@ def test_replay_alone_trains_in_a_plain_loop(call: Callable[..., str]) -> None:
     assert output.endswith("rows kept\n")
 
 
+def test_a_replay_among_reactors_trains_the_same_on_two_workers(call: Callable[..., str]) -> None:
+    outputs = [call("replay_dataflow", "--steps", "60", "--workers", workers) for workers in ("1", "2")]
+    for start in ("weights", "the last"):
+        assert line(outputs[0], start) == line(outputs[1], start)
+    assert outputs[0].startswith("116 updates")
+
+
 def test_pipeline_is_the_same_inline_and_on_processes(call: Callable[..., str]) -> None:
     small = ("--actors", "3", "--updates", "50")
     alone, together = call("pipeline", *small), call("pipeline", *small, "--workers", "2")

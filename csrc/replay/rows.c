@@ -331,7 +331,7 @@ int64_t rx_replay_update(rx_replay *r, int64_t n, const int64_t *indices, const 
                 slot = (uint64_t)given[first + i];
                 numbers[m] = (uint64_t)indices[first + i];
             } else slot = slot_of(r, indices[first + i], &numbers[m]);
-            if (!hold(r, slot, numbers[m])) continue;
+            if (slot >= r->n_streams * r->share || !hold(r, slot, numbers[m])) continue;      /* of another buffer, or gone */
             slots[m] = (int64_t)slot;
             p[m++] = p[i];
         }

@@ -157,10 +157,11 @@ static inline int64_t draw(const rx_replay *r, extent e, double uniform)
     return -1;
 }
 
-static void weigh(int64_t n, const double *priorities, float beta, float *weights)
+/* Relative to the greatest weight of the batch, or of all rows if the tree knows the least priority. */
+static void weigh(const rx_replay *r, int64_t n, const double *priorities, float beta, float *weights)
 {
-    double least = priorities[0];
-    for (int64_t i = 1; i < n; i++) least = priorities[i] < least ? priorities[i] : least;
+    double least = r->tree->minima ? rx_sumtree_minimum(r->tree) : priorities[0];
+    for (int64_t i = 0; i < n; i++) least = priorities[i] < least ? priorities[i] : least;
     for (int64_t i = 0; i < n; i++) weights[i] = (float)(least / priorities[i]);
     rx__powers(n, weights, 0, beta, weights);
 }
@@ -195,7 +196,7 @@ int64_t rx_replay_sample(rx_replay *r, int64_t n, const double *uniforms, int ho
                 copy_whole(r, 1, &slots[i], &indices[i], into, i);
             }
         }
-    if (how && weights) weigh(n, priorities, beta, weights);
+    if (how && weights) weigh(r, n, priorities, beta, weights);
     return n;
 }
 

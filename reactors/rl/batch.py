@@ -20,12 +20,15 @@ class Batch(dict[str, Any]):
 
     Beside the fields there are `indices` (int64), by which the buffer knows the rows for ever, and `weights` (float32),
     which make up for sampling by priority: (P(i) / least P of the batch)^-beta, all 1 if sampling is uniform. That is
-    (N P(i))^-beta over the greatest in the batch (Schaul et al., Prioritized Experience Replay, section 3.4).
+    (N P(i))^-beta over the greatest in the batch (Schaul et al., Prioritized Experience Replay, section 3.4); a buffer
+    with `weights="buffer"` takes the least P of all rows. Where the
+    fields have `reward` and `terminated`, there is always a `discount` (float32): what the value of `next_obs` counts
+    for unless the episode terminated, gamma to the number of steps.
     """
 
     __slots__ = ("_core", "_kept", "_tensors", "_uniforms")
 
-    def __init__(self, fields: tuple[Field, ...], n: int, *lead: int) -> None:
+    def __init__(self, fields: tuple[Field, ...], n: int, *lead: int, gamma: float) -> None:
         lead = lead or (n,)
         super().__init__({f.name: np.zeros((*lead, *f.shape), f.dtype) for f in fields})
         into = ffi.new(
@@ -34,6 +37,8 @@ class Batch(dict[str, Any]):
         rows = int(np.prod(lead))
         slots, self["indices"] = np.zeros(rows, np.int64), np.zeros(lead, np.int64)
         priorities, self["weights"] = np.ones(rows), np.ones(lead, np.float32)
+        if of_one_step(fields):
+            self["discount"] = np.full(lead, gamma, np.float32)
         self._uniforms = np.zeros(n)
         arrays: tuple[tuple[str, Any], ...] = (
             ("double[]", self._uniforms), ("int64_t[]", slots), ("int64_t[]", self["indices"]),
@@ -44,10 +49,12 @@ class Batch(dict[str, Any]):
         self._tensors: dict[str, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        try:
+        if name in self:
             return self[name]
-        except KeyError:
-            raise AttributeError(f"a batch with {', '.join(self)} has no {name!r}") from None
+        raise AttributeError(f"a batch with {', '.join(self)} has no {name!r}")
+
+    def __missing__(self, name: object) -> Any:
+        raise KeyError(f"a batch with {', '.join(self)} has no {name!r}")
 
     def copy(self) -> dict[str, Any]:
         """The same rows in arrays of their own."""
@@ -66,6 +73,12 @@ class Batch(dict[str, Any]):
         if self._tensors is None:
             self._tensors = {name: tensor_of(array, name) for name, array in self.items()}
         return self._tensors
+
+
+def of_one_step(fields: tuple[Field, ...]) -> bool:
+    """Whether rows that have rewards and ends do not say what they discount: then it is gamma for all of them."""
+    names = {field.name for field in fields}
+    return names >= {"reward", "terminated"} and "discount" not in names
 
 
 def _address(array: NDArray[Any]) -> Any:

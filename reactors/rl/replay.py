@@ -14,7 +14,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ReactorError
-from reactors.rl.batch import tensor_of
+from reactors.rl.batch import of_one_step, tensor_of
 from reactors.rl.replay_buffer import ReplayBuffer, _whole
 from reactors.rl.storage import Field, checked_fields
 from reactors_runtime._core import ffi
@@ -30,8 +30,10 @@ UNANSWERED = 10_000  # batches whose priorities may be outstanding
 
 
 def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
-    """The record of a whole batch: a field for each column, of `n` rows, contiguous in itself."""
+    """The record of a whole batch: a field for each column, of `n` rows, contiguous in itself; those of `rl.Batch`."""
     columns: list[Any] = [(field.name, field.dtype, (n, *field.shape)) for field in fields]
+    if of_one_step(fields):
+        columns.append(("discount", np.float32, (n,)))
     return np.dtype([*columns, ("indices", np.int64, (n,)), ("weights", np.float32, (n,))], align=True)
 
 
@@ -56,7 +58,8 @@ class Replay(rx.Reactor):
       `rows` is None) whose dtype has the fields: what `rl.Env.transition` sends. The rows of a channel are successive
       steps of one environment; with `row_streams`, steps of as many environments at once.
     - `batch`: output, one record whose fields are whole columns: `batch.value["obs"]` is a contiguous array of
-      shape (batch_size, ...), `batch_tensors` makes torch views. With `indices` and `weights`, as in `rl.Batch`.
+      shape (batch_size, ...), `batch_tensors` makes torch views. With `indices`, `weights` and `discount`, as in
+      `rl.Batch`.
     - `priorities`: input, if `prioritized`: float32 (batch_size,), absolute TD errors, answering the batches in the
       order in which they were sent. Connect it with a delay (`after=0` is enough), unless the learner is in no cycle
       with the actors.
@@ -118,6 +121,12 @@ class Replay(rx.Reactor):
         if not train_every > 0:
             raise ArgumentError(f"train_every is {train_every!r}; write how many rows there are to a batch, above 0")
         self.train_every, self.learning_starts = train_every, learning_starts
+        if "num_envs" in options:
+            raise ArgumentError(
+                f"num_envs={options['num_envs']!r} is given to rl.Replay, which has its streams from its ports: write "
+                "actors=, one for each channel of transitions, and rows= with row_streams=True if each sends the steps "
+                "of so many environments"
+            )
         per_actor = _whole(rows, "rows") if row_streams and rows is not None else 1
         self.buffer = ReplayBuffer(capacity, fields, num_envs=self.actors * per_actor, **options)
         dtype = fields if isinstance(fields, np.dtype) else _record(given)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
 from reactors.rl import saving
-from reactors.rl.batch import Batch, tensor_of
+from reactors.rl.batch import Batch, of_one_step, tensor_of
 from reactors.rl.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.n_step import NStep
 from reactors.rl.storage import Block, Field, Plan, checked_fields, opened, plan
@@ -51,18 +51,24 @@ class Config(NamedTuple):
     gamma: float
     frame_stack: int
     small: int
+    weights: str = "batch"
 
     @property
     def slots(self) -> int:
         """Of all streams."""
         return self.share * self.num_envs
 
+    @property
+    def minima(self) -> bool:
+        """Whether the tree of priorities keeps the least of them."""
+        return self.weights == "buffer"
+
     def plan(self) -> Plan:
         """Where everything lies."""
         extra = 2 * self.frame_stack * (self.n_step + 1)
         return plan(
-            self.fields, self.share, self.num_envs, tree=self.prioritized, stack=self.frame_stack, extra=extra,
-            small=self.small,
+            self.fields, self.share, self.num_envs, tree=self.prioritized, minima=self.minima, stack=self.frame_stack,
+            extra=extra, small=self.small,
         )  # fmt: skip
 
 
@@ -95,19 +101,23 @@ class ReplayBuffer:
     from spaces. Fields of other names are kept as well.
 
     Priorities (`prioritized=True`) are absolute TD errors: a row is drawn with probability proportional to
-    `(|error| + eps)^alpha`, new rows with the greatest priority so far. `stratified` draws one row of each n-th of the
-    total priority.
+    `(|error| + eps)^alpha`, new rows with the greatest priority so far; `weights` make up for it with the exponent
+    `beta`, relative to the greatest in the `"batch"` (Schaul et al., section 3.4), or that there is in the `"buffer"`:
+    a row's weight then does not depend on what it was drawn with, but each update costs more. `stratified` draws one
+    row of each n-th of the total priority. If left out, alpha is 0.6, beta 0.4, eps 1e-6, weights are those of the
+    batch, and draws are stratified.
 
     With `num_envs=n` rows belong to n streams, each with its share of the capacity (rounded up to a multiple of n).
     Streams matter for `n_step`, `frame_stack` and `sample_sequences`, which look along an episode: there, rows of a
     stream have to be added in their order, by one thread at a time. With `n_step=k` rows are put together from up to k
     steps when they are added: `reward` is the discounted sum, `next_obs`, `terminated`, `truncated` are those of the
-    last step, and a field `discount` is gamma^steps, so that the target is `reward + discount * (1 - terminated) *
-    value(next_obs)`. With `frame_stack=k` the observations, whose first axis is k frames, are kept as single frames.
+    last step. Batches of any buffer with `reward` and `terminated` have a `discount`, gamma^steps, so that the target
+    is `reward + discount * (1 - terminated) * value(next_obs)`. With `frame_stack=k` the observations, whose first axis
+    is k frames, are kept as single frames.
 
     Any number of threads and processes may add, sample and update at once: pickled to another process of this machine
-    and user, it is a buffer over the same memory. Draws come from `rng`, made of `seed` (an int, a Generator or None),
-    so the same calls give the same samples.
+    and user, it is a buffer over the same memory; `copy.deepcopy` makes one with memory of its own. Draws come from
+    `rng`, made of `seed` (an int, a Generator or None), so the same calls give the same samples.
 
     Raises `ArgumentError` for fields, sizes and rates that cannot be, and `MemoryTooSmall` with what is needed.
 
@@ -127,10 +137,11 @@ class ReplayBuffer:
         fields: Mapping[str, Any] | np.dtype[Any],
         *,
         prioritized: bool = False,
-        alpha: float = 0.6,
-        beta: float = 0.4,
-        eps: float = 1e-6,
-        stratified: bool = True,
+        alpha: float | None = None,
+        beta: float | None = None,
+        eps: float | None = None,
+        stratified: bool | None = None,
+        weights: Literal["batch", "buffer"] | None = None,
         num_envs: int = 1,
         n_step: int = 1,
         gamma: float = 0.99,
@@ -140,9 +151,20 @@ class ReplayBuffer:
     ) -> None:
         for name, number in (("capacity", capacity), ("num_envs", num_envs), ("n_step", n_step)):
             _whole(number, name)
+        given = {"alpha": alpha, "beta": beta, "eps": eps, "stratified": stratified, "weights": weights}
+        if not prioritized and (idle := [name for name, value in given.items() if value is not None]):
+            raise ArgumentError(
+                f"{idle[0]}={given[idle[0]]!r} is given to a replay buffer that samples uniformly, where it would do "
+                f"nothing; say prioritized=True, or leave {idle[0]} out"
+            )
+        alpha, beta, eps = (usual if x is None else x for x, usual in ((alpha, 0.6), (beta, 0.4), (eps, 1e-6)))
         for name, rate in (("alpha", alpha), ("beta", beta), ("eps", eps), ("gamma", gamma)):
             if not 0 <= rate < math.inf or (name != "eps" and rate > 1):
                 raise ArgumentError(f"{name} of a replay buffer is {rate!r}; it lies between 0 and 1")
+        if weights not in {None, "batch", "buffer"}:
+            raise ArgumentError(
+                f'weights is {weights!r}; write "batch" or "buffer", whichever the greatest weight of is to be 1'
+            )
         kept = checked_fields(fields)
         if frame_stack is not None:
             kept = _stacked(kept, _whole(frame_stack, "frame_stack"))
@@ -150,8 +172,8 @@ class ReplayBuffer:
             kept = NStep.fields(kept)
         share = -(-capacity // num_envs)
         config = Config(
-            kept, share, num_envs, bool(prioritized), alpha, beta, eps, bool(stratified), n_step, gamma,
-            frame_stack or 1, small,
+            kept, share, num_envs, bool(prioritized), alpha, beta, eps, stratified is not False, n_step, gamma,
+            frame_stack or 1, small, weights or "batch",
         )  # fmt: skip
         block = Block.reserve(config.plan(), kept, config.slots)
         self._set_up(config, block, np.random.default_rng(seed), fresh=True)
@@ -170,13 +192,41 @@ class ReplayBuffer:
         self.config, self.rng = config, rng
         self.beta = config.beta
         self._block, self._plan = block, config.plan()
-        self._core = opened(block, self._plan, config.fields, config.num_envs, config.share, fresh=fresh)
+        self._core = opened(
+            block, self._plan, config.fields, config.num_envs, config.share, minima=config.minima, fresh=fresh
+        )
         self._how = (2 if config.stratified else 1) if config.prioritized else 0
         self._n_step = NStep(config) if config.n_step > 1 else None
         given = config.fields if self._n_step is None else config.fields[:-1]
         self._given = given
+        self._of_one_step = of_one_step(config.fields)
         self._desks: dict[int, _Desk] = {}
         self._every_env = np.arange(config.num_envs, dtype=np.int32)
+
+    # ---- how long it is there
+
+    def close(self) -> None:
+        """Give the memory back, as far as no view or other process has it; what is called afterwards raises.
+
+        No thread may be using it. A buffer that nobody refers to any more closes itself. One in a program of reactors,
+        whose parts refer to one another, does so when Python looks for such cycles, at the latest when memory for
+        another large buffer is reserved.
+        """
+        for name in ("_core", "_block", "_desks"):
+            vars(self).pop(name, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    if not TYPE_CHECKING:  # type checkers shall know which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            if name in {"_core", "_block", "_desks"}:
+                raise ReactorError("this replay buffer was closed; use it before close(), or make another")
+            raise AttributeError(f"a replay buffer has no {name!r}", name=name, obj=self)
 
     # ---- what it is
 
@@ -195,7 +245,9 @@ class ReplayBuffer:
 
     def __repr__(self) -> str:
         kind = "prioritized" if self.config.prioritized else "uniform"
-        return f"<{kind} ReplayBuffer, {len(self)} of {self.capacity} rows: {', '.join(map(str, self.config.fields))}>"
+        fields = ", ".join(map(str, self.config.fields))
+        rows = f"{len(self)} of {self.capacity} rows" if "_core" in vars(self) else "closed"
+        return f"<{kind} ReplayBuffer, {rows}: {fields}>"
 
     @property
     def fields(self) -> dict[str, NDArray[Any]]:
@@ -335,7 +387,7 @@ class ReplayBuffer:
         of its own. `beta` says how far the weights make up for the priorities. Raises `ReactorError` when there are no
         rows, or none has a priority.
         """
-        batch = Batch(self.config.fields, _whole(n, "n")) if copy else self._lent(n)
+        batch = self._batch(_whole(n, "n")) if copy else self._lent(n)
         self.rng.random(out=batch._uniforms)
         into, uniforms, slots, indices, priorities, weights = batch._core
         beta = self.beta if beta is None else beta
@@ -356,6 +408,8 @@ class ReplayBuffer:
         _, uniforms, slots, _, priorities, _ = lent._core
         if not self._how:
             record["weights"] = 1
+        if self._of_one_step:
+            record["discount"] = self.config.gamma
         done = lib.rx_replay_sample(
             self._core, n, uniforms, self._how, self.beta, into, slots, indices, priorities, weights
         )  # fmt: skip
@@ -367,6 +421,9 @@ class ReplayBuffer:
     def _offsets_in(dtype: np.dtype[Any]) -> dict[str, Any]:
         return {str(name): place for name, place in (dtype.fields or {}).items()}
 
+    def _batch(self, n: int, *lead: int) -> Batch:
+        return Batch(self.config.fields, n, *lead, gamma=self.config.gamma)
+
     def _lent(self, n: int) -> Batch:
         pairs = self._desk().batches
         pair = pairs.get(n)
@@ -374,7 +431,7 @@ class ReplayBuffer:
             _whole(n, "n")
             if len(pairs) >= KEPT:
                 del pairs[next(iter(pairs))]
-            pair = pairs[n] = [Batch(self.config.fields, n) for _ in range(2)]
+            pair = pairs[n] = [self._batch(n) for _ in range(2)]
         pair.reverse()
         return pair[0]
 
@@ -392,7 +449,7 @@ class ReplayBuffer:
             _whole(length, "length")
             if len(pairs) >= KEPT:
                 del pairs[next(iter(pairs))]
-            pair = pairs[key] = [Batch(self.config.fields, n, n, length) for _ in range(2)]
+            pair = pairs[key] = [self._batch(n, n, length) for _ in range(2)]
         pair.reverse()
         batch = pair[0]
         self.rng.random(out=batch._uniforms)
@@ -408,7 +465,7 @@ class ReplayBuffer:
     def take(self, indices: ArrayLike) -> Batch:
         """The rows with these indices, in a batch of its own; `ReactorError` if one of them has been overwritten."""
         wanted = _indices(indices)
-        batch = Batch(self.config.fields, len(wanted))
+        batch = self._batch(len(wanted))
         batch["indices"][:] = wanted
         done = lib.rx_replay_take(self._core, len(wanted), batch._core[3], batch._core[0])
         if done != len(wanted):
@@ -458,6 +515,16 @@ class ReplayBuffer:
     def __reduce__(self) -> Any:
         pending = None if self._n_step is None else self._n_step.state()
         return _attached, (type(self), self.config, self._block.address(), self.rng, pending, self.beta)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        copy = type(self).__new__(type(self))
+        memo[id(self)] = copy
+        config = self.config
+        block = Block.reserve(config.plan(), config.fields, config.slots)
+        copy._set_up(config, block, self.rng, fresh=True)
+        saving.restore(copy, {**saving.arrays(self), "rng": saving.rng_state(self.rng)})
+        copy.beta = self.beta
+        return copy
 
     def state_dict(self) -> dict[str, Any]:
         """All that it is, in arrays of their own, and the state of `rng`; `load_state_dict` goes on bit for bit."""

@@ -10,6 +10,7 @@ process that gave it to them lives; it is gone with the last process that has it
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import weakref
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 LINE = 64  # bytes
 ROW_HEADER = 16  # bytes of a record before its fields
 SMALL = 512  # bytes of a field that still lies in the record
+TIDY = 1 << 27  # bytes of buffers from which on one looks for those that nobody can reach any more
 NO_FIELD = 0xFFFFFFFF
 FANOUT = 16  # of the tree of priorities: sixteen float32 fill one line
 
@@ -103,14 +105,14 @@ def _up(size: int, to: int) -> int:
 
 
 def plan(
-    fields: tuple[Field, ...], share: int, streams: int, *, tree: bool, stack: int, extra: int, small: int
+    fields: tuple[Field, ...], share: int, streams: int, *, tree: bool, minima: bool, stack: int, extra: int, small: int
 ) -> Plan:
     """Lay out `streams` times `share` rows; `extra` frames of a stream belong to rows that are still to come."""
     slots = share * streams
     at = _up(int(lib.rx_replay_header_bytes(streams)), LINE)
     tree_at = 0
     if tree:
-        tree_at, at = at, at + _up(int(lib.rx_sumtree_bytes(slots, FANOUT, 4, 0)), LINE)
+        tree_at, at = at, at + _up(int(lib.rx_sumtree_bytes(slots, FANOUT, 4, minima)), LINE)
     inside, end = {}, ROW_HEADER
     for i in sorted(range(len(fields)), key=lambda i: -_alignment(fields[i])):
         if fields[i].stored <= small:
@@ -168,6 +170,8 @@ class Block:
     @classmethod
     def reserve(cls, plan: Plan, fields: tuple[Field, ...], slots: int) -> Block:
         """New zeroed memory, or `MemoryTooSmall`, which says what needs how much."""
+        if plan.bytes + sum(block.size for block in cls._open.values()) > TIDY:
+            gc.collect()  # programs that have ended are cycles, which may hold buffers as large as this one
         free = available()
         try:
             if plan.bytes <= free:
@@ -217,7 +221,9 @@ def _gone(address: Address) -> ArgumentError:
     )
 
 
-def opened(block: Block, plan: Plan, fields: tuple[Field, ...], streams: int, share: int, *, fresh: bool) -> Any:
+def opened(
+    block: Block, plan: Plan, fields: tuple[Field, ...], streams: int, share: int, *, minima: bool, fresh: bool
+) -> Any:
     """The core's view of a block."""
     names = [field.name for field in fields]
     shape = ffi.new("rx_replay_shape *")
@@ -231,7 +237,7 @@ def opened(block: Block, plan: Plan, fields: tuple[Field, ...], streams: int, sh
     for entry, field, offset, stride in zip(table, fields, plan.offsets, plan.strides, strict=True):
         entry.offset, entry.stride, entry.bytes, entry.sampled = offset, stride, field.stored, field.bytes
     base = ffi.from_buffer(block.map)
-    if fresh and plan.tree and lib.rx_sumtree_init(base + plan.tree, streams * share, FANOUT, 4, 0):
+    if fresh and plan.tree and lib.rx_sumtree_init(base + plan.tree, streams * share, FANOUT, 4, minima):
         raise ArgumentError(f"a tree of priorities has 1 to 2**32 slots, not {streams * share}")
     core = lib.rx_replay_open(base, shape, table, fresh)
     if core == ffi.NULL:

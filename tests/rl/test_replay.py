@@ -64,6 +64,7 @@ class Learner(rx.Reactor):
         tensors = rl.batch_tensors(batch)
         assert tensors["obs"].data_ptr() == batch["obs"].ctypes.data
         np.testing.assert_array_equal(batch["next_obs"], batch["obs"] + 1)
+        assert set(batch["discount"]) <= {np.float32(0.99**k) for k in (1, 2, 3)}
         self.seen.append([*batch["reward"].tolist(), *batch["weights"].tolist(), *batch["indices"].tolist()])
         self.errors.set(np.abs(batch["reward"]) * self.rng.random())
 
@@ -206,6 +207,11 @@ def test_bad_arguments_are_refused() -> None:
         rl.Replay(10, ROW, batch_size=0)
     with pytest.raises(rx.ArgumentError, match="train_every is 0"):
         rl.Replay(10, ROW, batch_size=1, train_every=0)
+
+
+def test_streams_follow_from_the_ports() -> None:
+    with pytest.raises(rx.ArgumentError, match=r"num_envs=3 is given to rl\.Replay.*write actors="):
+        rl.Replay(100, ROW, batch_size=4, num_envs=3)
 
 
 def test_rows_of_several_environments_are_told_from_rows_of_one() -> None:

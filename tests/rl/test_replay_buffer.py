@@ -1,5 +1,9 @@
 """Does a replay buffer keep what it is given, draw it as it should, and refuse what does not fit?"""
 
+import copy
+import pickle
+import weakref
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -7,6 +11,7 @@ import torch
 
 import reactors as rx
 from reactors import rl
+from reactors.rl import storage
 
 FIELDS = {"obs": ((3,), "f4"), "action": ((), "i8"), "reward": ((), "f4"), "done": ((), "?")}
 
@@ -39,6 +44,29 @@ def test_what_is_sampled_is_what_was_added(*, prioritized: bool, small: int) -> 
     assert set(k) <= set(range(60, 160))
     assert len(set(k)) > 60
     np.testing.assert_array_equal(np.sort(buffer.fields["action"]), np.arange(60, 160))
+
+
+@pytest.mark.parametrize("size", [4095, 4096, 4159, 28224, 70001])
+def test_images_come_out_as_they_went_in(size: int) -> None:
+    given = np.random.default_rng(size).integers(256, size=(20, size), dtype=np.uint8)
+    buffer = rl.ReplayBuffer(20, {"obs": ((size,), "u1"), "k": "i4"}, seed=0)
+    buffer.add(obs=given, k=np.arange(20))
+    for n in (1, 7, 64):
+        batch = buffer.sample(n)
+        np.testing.assert_array_equal(batch.obs, given[batch.k])
+
+
+def test_a_buffer_in_a_program_that_is_gone_makes_room_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "TIDY", 0)
+
+    class Holder:  # as reactors, whose parts refer to one another
+        def __init__(self) -> None:
+            self.buffer, self.me = rl.ReplayBuffer(10, FIELDS), self
+
+    memory = weakref.ref(Holder().buffer._block)
+    assert memory() is not None
+    rl.ReplayBuffer(10, FIELDS)
+    assert memory() is None
 
 
 def test_indices_are_those_that_add_gave() -> None:
@@ -100,6 +128,16 @@ def test_draws_follow_the_priorities_and_weights_make_up_for_them(*, stratified:
     assert (buffer.sample(10, beta=0).weights == 1).all()
 
 
+def test_weights_of_the_buffer_are_relative_to_the_least_priority_of_all() -> None:
+    buffer = rl.ReplayBuffer(8, {"x": "i8"}, prioritized=True, alpha=1, eps=0, weights="buffer", seed=3)
+    rows = buffer.add(x=np.arange(4), priorities=[1, 2, 0, 4])
+    for least in (1, 0.5):
+        buffer.update_priorities(rows[:1], [least])
+        for _ in range(20):
+            batch = buffer.sample(2, beta=0.5)
+            np.testing.assert_allclose(batch.weights, np.sqrt(least / buffer.priorities(batch.indices)), rtol=1e-5)
+
+
 def test_new_rows_get_the_greatest_priority() -> None:
     buffer = rl.ReplayBuffer(8, {"x": "i8"}, prioritized=True, alpha=1, eps=0, seed=0)
     assert buffer.priorities(buffer.add(x=[0])) == 1
@@ -119,6 +157,15 @@ def test_an_update_of_a_row_that_is_gone_changes_nothing() -> None:
     np.testing.assert_allclose(buffer.priorities(new), [0.25, 0.5], rtol=1e-6)
     assert (buffer.priorities([0, 1]) == 0).all()
     np.testing.assert_allclose(buffer.priorities([2, 3]), 9, rtol=1e-6)
+
+
+def test_a_batch_of_another_buffer_changes_nothing_where_there_is_no_such_row() -> None:
+    large = rl.ReplayBuffer(100_000, {"x": "i8"}, prioritized=True, seed=0)
+    large.add(x=np.arange(100_000))
+    buffer = rl.ReplayBuffer(4, {"x": "i8"}, prioritized=True, alpha=1, eps=0, seed=0)
+    new = buffer.add(x=np.arange(4))
+    assert buffer.update_priorities(large.sample(50), np.full(50, 9, "f4")) == 0
+    assert (buffer.priorities(new) == 1).all()
 
 
 def test_of_an_index_that_comes_twice_the_last_priority_counts() -> None:
@@ -158,6 +205,46 @@ def test_the_memory_of_a_batch_is_used_again_by_the_next_but_one() -> None:
     assert buffer.tensors["obs"].shape == (50, 3)
     with pytest.raises(AttributeError, match="has no 'act'"):
         third.act  # noqa: B018
+
+
+def test_a_batch_names_the_fields_that_it_has() -> None:
+    buffer = prioritized()
+    with pytest.raises(KeyError, match="a batch with obs, action, reward, done, indices, weights has no 'rewards'"):
+        buffer.sample(3)["rewards"]
+    assert buffer.sample(3).get("rewards") is None
+
+
+def test_rows_of_one_step_have_a_discount_as_rows_of_several_have() -> None:
+    spaces = gym.spaces.Box(-1, 1, (2,)), gym.spaces.Discrete(2)
+    rows = {"obs": np.zeros((9, 2)), "action": np.zeros(9, int), "reward": np.ones(9), "next_obs": np.zeros((9, 2)),
+            "terminated": np.arange(9) == 8, "truncated": np.zeros(9, bool)}  # fmt: skip
+    for n_step, discounts in ((1, {0.5}), (2, {0.5, 0.25})):
+        buffer = rl.ReplayBuffer.of(*spaces, 20, n_step=n_step, gamma=0.5, seed=0)
+        buffer.add(rows)
+        assert buffer.sample_sequences(5, 2).discount.shape == (5, 2)
+        for batch in (buffer.sample(200), buffer.take([3, 8])):
+            assert set(batch.discount) == discounts
+            assert batch.discount.dtype == np.float32
+            assert batch.tensors()["discount"].shape == batch.reward.shape
+    own = rl.ReplayBuffer(5, {"reward": "f4", "terminated": "?", "discount": "f4"})
+    own.add(reward=[1.0], terminated=[False], discount=[0.75])
+    assert own.sample(1).discount == 0.75
+
+
+def test_a_closed_buffer_says_so_and_gives_its_memory_back() -> None:
+    with prioritized() as buffer:
+        batch, view = buffer.sample(3), buffer.fields["action"]
+        memory = weakref.ref(buffer._block)
+    assert memory() is None
+    assert_whole(batch)
+    assert set(view[:3]) == {0, 1, 2}
+    for use in (len, lambda b: b.sample(3), lambda b: b.add(rows(1)), pickle.dumps, copy.deepcopy):
+        with pytest.raises(rx.ReactorError, match="this replay buffer was closed"):
+            use(buffer)
+    assert "closed" in repr(buffer)
+    buffer.close()
+    with pytest.raises(AttributeError, match="has no 'sampel'"):
+        buffer.sampel  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_spaces_of_records_and_their_tensors() -> None:
@@ -228,7 +315,10 @@ WRONG = {
     r"field 'obs' of the records is float64\[3\]": lambda b: b.add(
         np.zeros(2, [("obs", "f8", 3), ("action", "i8"), ("reward", "f4"), ("done", "?")])
     ),
-    "alpha of a replay buffer is 2": lambda _: rl.ReplayBuffer(5, FIELDS, alpha=2),
+    "alpha of a replay buffer is 2": lambda _: rl.ReplayBuffer(5, FIELDS, prioritized=True, alpha=2),
+    r"alpha=0\.5 is given to a replay buffer that samples uniformly": lambda _: rl.ReplayBuffer(5, FIELDS, alpha=0.5),
+    "stratified=False is given": lambda _: rl.ReplayBuffer(5, FIELDS, stratified=False),
+    "weights is 'all'": lambda _: rl.ReplayBuffer(5, FIELDS, prioritized=True, weights="all"),  # type: ignore[arg-type]
     "capacity is 0": lambda _: rl.ReplayBuffer(0, FIELDS),
     "field 'x' is described by 'nonsense'": lambda _: rl.ReplayBuffer(5, {"x": "nonsense"}),
     "field 'x' is of object": lambda _: rl.ReplayBuffer(5, {"x": "O"}),

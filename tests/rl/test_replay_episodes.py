@@ -165,6 +165,23 @@ def test_frames_are_put_together_as_they_were(*, zeros: bool, n_step: int, prior
     assert len(set(buffer.sample(2000).indices)) == len(buffer)
 
 
+@pytest.mark.parametrize("side", [32, 61])
+def test_large_frames_are_put_together_wherever_they_lie(side: int) -> None:
+    shape = (4, side, side)
+    fields = {**STACKED, "obs": (shape, "u1"), "next_obs": (shape, "u1")}
+    buffer = rl.ReplayBuffer(24, fields, frame_stack=4, seed=0)
+    every = np.random.default_rng(side).integers(256, size=(84, side, side), dtype=np.uint8)
+    stacks = np.stack([every[i : i + 4] for i in range(81)])
+    for first in range(0, 80, 8):
+        rows = slice(first, first + 8)
+        buffer.add(obs=stacks[rows], next_obs=stacks[first + 1 : first + 9], action=np.arange(first, first + 8),
+                   reward=np.zeros(8), terminated=np.zeros(8, bool), truncated=np.zeros(8, bool))  # fmt: skip
+        batch = buffer.sample(100)
+        np.testing.assert_array_equal(batch.obs, stacks[batch.action])
+        np.testing.assert_array_equal(batch.next_obs, stacks[batch.action + 1])
+        assert len(set(batch.action)) > 5
+
+
 def test_rows_whose_frames_are_overwritten_are_gone() -> None:
     buffer = rl.ReplayBuffer(64, STACKED, frame_stack=4, prioritized=True, seed=0)
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 OPTIONS = [
     {},
-    {"prioritized": True, "num_envs": 2},
+    {"prioritized": True, "num_envs": 2, "weights": "buffer", "stratified": False},
     {"n_step": 3, "num_envs": 2, "prioritized": True},
     {"frame_stack": 4, "n_step": 2, "num_envs": 2},
 ]
@@ -61,6 +62,15 @@ def test_a_loaded_buffer_continues_bit_for_bit(options: dict[str, Any], tmp_path
     other.load_state_dict(state)
     assert drive(other, 50, 80) == expected
     assert list(tmp_path.iterdir()) == [tmp_path / "buffer.safetensors"]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_deep_copy_has_memory_of_its_own_and_continues_bit_for_bit(options: dict[str, Any]) -> None:
+    buffer = made(options)
+    drive(buffer, 0, 50)
+    other = copy.deepcopy(buffer)
+    expected = drive(buffer, 50, 80)
+    assert drive(other, 50, 80) == expected
 
 
 def test_others_can_read_the_file(tmp_path: Path) -> None:

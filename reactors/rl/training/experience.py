@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
     """The replay buffer that an algorithm asks for."""
+    by_priority: Any = {"alpha": algorithm.alpha, "beta": algorithm.beta} if algorithm.prioritized else {}
     return ReplayBuffer(
         algorithm.capacity, experience_dtype(algorithm, observation_space, action_space),
-        prioritized=algorithm.prioritized, alpha=algorithm.alpha, beta=algorithm.beta, n_step=algorithm.n_step,
+        prioritized=algorithm.prioritized, **by_priority, n_step=algorithm.n_step,
         gamma=algorithm.gamma, num_envs=algorithm.num_envs,
     )  # fmt: skip
 
