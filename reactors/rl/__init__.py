@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reactors.rl.serving.server import Server, serve
     from reactors.rl.training.train import Trained, train
     from reactors.rl.training.trained_policy import TrainedPolicy, load
+    from reactors.rl.training.tuning import Tuned, tune
 
 __all__ = [
     "A2C",
@@ -64,6 +65,7 @@ __all__ = [
     "SumTreeError",
     "Trained",
     "TrainedPolicy",
+    "Tuned",
     "VectorEnv",
     "batch_dtype",
     "batch_tensors",
@@ -73,6 +75,7 @@ __all__ = [
     "space_dtype",
     "train",
     "transition_dtype",
+    "tune",
 ]
 
 _WITH_TORCH = {
@@ -90,6 +93,7 @@ _WITH_TORCH = {
     "serving.server": ("Server", "serve"),
     "training.train": ("Trained", "train"),
     "training.trained_policy": ("TrainedPolicy", "load"),
+    "training.tuning": ("Tuned", "tune"),
 }
 
 
