@@ -156,7 +156,7 @@ def train(
     else:
         who = apart(algorithm, learners, actor_device or device, critic_device or device, exchange_every)
     if isinstance(algorithm, OffPolicy):
-        _check_memory(algorithm, total_steps)
+        check_memory(algorithm, total_steps)
     for wanted, check in ((video, check_video), (view_every is not None, check_view)):
         if wanted:
             check(make)

@@ -225,7 +225,7 @@ def _worker(where: Mapping[str, int], path: str) -> int:
     return where.get(path, 0)
 
 
-def _teams(algorithm: Algorithm, spaces: Any, seed: int, device: str, cores: int) -> Iterator[Learners]:
+def _teams(algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int) -> Iterator[Learners]:
     """Learners, as many as the algorithm can take."""
     yield several(algorithm, 1, device)
     if cores == 1 or not algorithm.learning(*spaces, seed, device).flats:
