@@ -1,4 +1,4 @@
-"""The commands `reactors train`, `eval`, `play` and `compare`.
+"""The commands `reactors train`, `tune`, `eval`, `play` and `compare`.
 
 What they need, torch before all, is imported inside of them, so that `reactors --help` is quick.
 """
@@ -6,6 +6,7 @@ What they need, torch before all, is imported inside of them, so that `reactors 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import tomllib
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from reactors.tracebacks import reported
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.rl.training.run_folder import RunFolder
 
 # Of a run that goes on, what may be said anew; the rest is as it was.
@@ -33,6 +35,7 @@ _DEFAULTS: dict[str, Any] = {
     "eval_every": None, "checkpoint_every": None, "stop_at": None, "view_every": None,
     "learners": 1, "actor_device": None, "critic_device": None, "exchange_every": None, "adapt": False,
 }  # fmt: skip
+_APART = ("actor_device", "critic_device", "exchange_every")
 _folder = click.Path(file_okay=False, path_type=Path)
 _count = click.IntRange(1)
 _json = click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON, the last one.")
@@ -145,7 +148,6 @@ def train_command(
     with misuse():
         from reactors.rl.training.live import display
         from reactors.rl.training.run_folder import RunFolder, numbered
-        from reactors.rl.training.settings import algorithm_named, with_settings
         from reactors.rl.training.train import train
 
         settings = dict(settings)
@@ -165,19 +167,11 @@ def train_command(
             before.maker()  # says why, if it cannot be made
             out = before.path if out is None else out
         else:
-            if "algorithm" not in settings or "env" not in settings:
-                missing = "the name of an algorithm" if "algorithm" not in settings else "--env"
-                raise click.UsageError(
-                    f"{missing} is missing; write for instance: reactors train ppo --env CartPole-v1"
-                )
-            name, env_id = str(settings.pop("algorithm")), str(settings.pop("env"))
-            kind = algorithm_named(name)
-            made = with_settings(kind, hyperparameters, "--config")
-            made = with_settings(kind, {**{key: getattr(made, key) for key in hyperparameters}, **given})
+            made, env_id = _chosen(settings, hyperparameters, given, "train ppo --env CartPole-v1")
             options = {**_DEFAULTS, **settings, **said}
-            _check_env(env_id)
             if out is None:
-                out = numbered(Path("runs"), f"{name.lower()}-{env_id.replace('/', '-')}-{options['seed']}")
+                name = type(made).__name__.lower()
+                out = numbered(Path("runs"), f"{name}-{env_id.replace('/', '-')}-{options['seed']}")
         shown = display(f"{type(made).__name__} in {env_id}", options["total_steps"])
         try:
             with shown:
@@ -204,6 +198,22 @@ def train_command(
         )
         click.echo(f"digest {result['digest']}, weights {result['weights']}")
         click.echo(f"all of it is in {out}")
+
+
+def _chosen(
+    settings: dict[str, Any], hyperparameters: dict[str, Any], given: dict[str, str], example: str
+) -> tuple[Algorithm, str]:
+    """The algorithm and the environment of which `settings` have the names, which are taken out of them."""
+    from reactors.rl.training.settings import algorithm_named, with_settings
+
+    if "algorithm" not in settings or "env" not in settings:
+        missing = "the name of an algorithm" if "algorithm" not in settings else "--env"
+        raise click.UsageError(f"{missing} is missing; write for instance: reactors {example}")
+    kind, env = algorithm_named(str(settings.pop("algorithm"))), str(settings.pop("env"))
+    made = with_settings(kind, hyperparameters, "--config")
+    made = with_settings(kind, {**{key: getattr(made, key) for key in hyperparameters}, **given})
+    _check_env(env)
+    return made, env
 
 
 def _check_keys(settings: dict[str, Any], hyperparameters: Any, env_kwargs: Any) -> None:
@@ -338,4 +348,115 @@ def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
     click.echo(f"curves are in {output}", file=sys.stdout)
 
 
-COMMANDS = (train_command, eval_command, play_command, compare_command)
+def _file_and_toml(
+    ctx: click.Context, option: click.Parameter, value: Path | None
+) -> tuple[Path | None, dict[str, Any]]:
+    return value, _toml(ctx, option, value)
+
+
+@click.command("tune", short_help="Find how a training makes the most of this machine.")
+@click.argument("algorithm", required=False)
+@click.option("--env", metavar="ID", help="A Gymnasium environment.")
+@click.option(
+    "--mode", type=click.Choice(["sync", "pipelined", "free"]), help="The mode.  [default: sync or pipelined]"
+)
+@click.option("--lag", type=_count, metavar="N", help="Rounds by which weights are late, where there is a choice.")
+@click.option("--ratio", type=float, metavar="R", help="Updates for each environment step, for updates_per_step.")
+@click.option("--cores", type=_count, metavar="N", help="The most workers to use.  [default: all cores]")
+@click.option("--seconds", type=float, metavar="S", default=1.0, show_default=True, help="Of each measurement.")
+@click.option("--few", type=_count, metavar="N", default=4, show_default=True, help="Candidates that are measured.")
+@click.option("--inference", type=click.Choice(["actors", "central"]), help="As of reactors train.")
+@click.option("--double-buffer", is_flag=True, default=None, help="As of reactors train.")
+@click.option("--loaders", type=click.IntRange(0), metavar="N", help="As of reactors train.")
+@_seed
+@click.option("--device", metavar="NAME", help="Where learners reckon.  [default: cpu]")
+@click.option(
+    "--config",
+    "config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    callback=_file_and_toml,
+    metavar="FILE.toml",
+    help="As of reactors train; what is tuned is not read from it.",
+)
+@click.option(
+    "--set", "given", multiple=True, metavar="KEY=VALUE", callback=_settings, help="A hyperparameter. Repeatable."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.toml",
+    help="Write what was found, for reactors train --config.",
+)
+@_json
+def tune_command(
+    *,
+    algorithm: str | None,
+    env: str | None,
+    config: tuple[Path | None, dict[str, Any]],
+    given: dict[str, str],
+    output: Path | None,
+    as_json: bool,
+    ratio: float | None,
+    cores: int | None,
+    seconds: float,
+    few: int,
+    **values: Any,
+) -> None:
+    """Measure how fast ALGORITHM plays, learns, and does both, and pick actors, learners, workers and mode.
+
+    It prints what it measured, and the command that trains in that way.
+    """
+    with misuse():
+        from reactors.rl.training.settings import plain
+        from reactors.rl.training.tuning import tune
+        from reactors.toml import document
+
+        file, settings = config
+        named = {"algorithm": algorithm, "env": env}
+        settings = {**settings, **{name: value for name, value in named.items() if value is not None}}
+        said = {name: value for name, value in values.items() if value is not None}
+        hyperparameters = settings.pop("hyperparameters", {})
+        env_kwargs = settings.pop("env_kwargs", {})
+        _check_keys(settings, hyperparameters, env_kwargs)
+        for name in _APART:
+            if settings.get(name) is not None:
+                raise ArgumentError(f"--config: {name} is for a learner of each half, and those cannot be tuned")
+        if output is not None and not output.absolute().parent.is_dir():
+            raise ArgumentError(f"there is no folder {str(output.parent)!r} for {output.name}")
+        made, env_id = _chosen(settings, hyperparameters, given, "tune dqn --env CartPole-v1")
+        known = {name: value for name, value in {**settings, **said}.items() if name in values}
+        tuned = tune(
+            made, env_id, ratio=ratio, cores=cores, seconds=seconds, few=few, env_kwargs=env_kwargs,
+            tell=lambda what: click.echo(f"measuring {what}", err=True), **known,
+        )  # fmt: skip
+        changed = {**given, **({} if ratio is None else {"updates_per_step": ratio})}
+        name = type(made).__name__.lower()
+        if output is not None:
+            hyperparameters = {key: plain(getattr(tuned.algorithm, key)) for key in {**hyperparameters, **changed}}
+            tables = {"hyperparameters": hyperparameters, "env_kwargs": env_kwargs}
+            output.write_text(
+                document({"algorithm": name, "env": env_id, **settings, **said, **tuned.options, **tables})
+            )
+            command = ["--config", str(output)]
+        else:
+            command = [name, "--env", env_id, *([] if file is None else ["--config", str(file)])]
+            command += _spelled({**said, **tuned.options}, changed)
+    line = f"reactors train {shlex.join(command)}"
+    if as_json:
+        click.echo(json.dumps({**tuned.plain(), "command": line}))
+    else:
+        click.echo(f"{tuned.tables()}\n\n{tuned.sentence()}\n{line}")
+
+
+def _spelled(options: dict[str, Any], hyperparameters: dict[str, Any]) -> list[str]:
+    """As one writes it on a command line."""
+    words = []
+    for name, value in options.items():
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    for name, value in hyperparameters.items():
+        words += ["--set", f"{name}={value}"]
+    return words
+
+
+COMMANDS = (train_command, tune_command, eval_command, play_command, compare_command)

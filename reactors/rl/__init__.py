@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from reactors.rl.training.adaptation import Bounds
     from reactors.rl.training.train import Trained, train
     from reactors.rl.training.trained_policy import TrainedPolicy, load
+    from reactors.rl.training.tuning import Tuned, tune
 
 __all__ = [
     "A2C",
@@ -66,6 +67,7 @@ __all__ = [
     "SumTreeError",
     "Trained",
     "TrainedPolicy",
+    "Tuned",
     "VectorEnv",
     "batch_dtype",
     "batch_tensors",
@@ -75,6 +77,7 @@ __all__ = [
     "space_dtype",
     "train",
     "transition_dtype",
+    "tune",
 ]
 
 _WITH_TORCH = {
@@ -93,6 +96,7 @@ _WITH_TORCH = {
     "training.adaptation": ("Bounds",),
     "training.train": ("Trained", "train"),
     "training.trained_policy": ("TrainedPolicy", "load"),
+    "training.tuning": ("Tuned", "tune"),
 }
 
 

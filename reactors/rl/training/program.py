@@ -119,7 +119,7 @@ class Training(rx.Reactor):
             )  # fmt: skip
             stepping, players = self._serve(server, rollout), [server]
         else:
-            stepping = self.actors = rx.bank(actors, Actor, rollout, acting)
+            stepping = self.actors = self._actors(actors, rollout, acting)
             players = [*self.actors]
         self.journal = Journal(
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
@@ -158,6 +158,10 @@ class Training(rx.Reactor):
         rx.connect(self.simulators.observations, server.observations, after=0)
         rx.connect(server.choices, self.simulators.choices, after=0 if server.parts == 2 else None)
         return self.simulators
+
+    def _actors(self, n: int, rollout: Callable[[int], Rollout], acting: Callable[[int], Acting]) -> rx.Bank[Actor]:
+        """Who plays."""
+        return rx.bank(n, Actor, rollout, acting)
 
     def _learn(
         self,

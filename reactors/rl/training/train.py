@@ -141,8 +141,8 @@ def train(
     """
     if not isinstance(algorithm, Algorithm):
         raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
-    lag = _checked_lag(mode, lag)
-    _check_inference(inference, double_buffer, loaders)
+    lag = checked_lag(mode, lag)
+    check_inference(inference, double_buffer, loaders)
     _check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
         checkpoint_every=checkpoint_every, view_every=view_every, learners=learners, exchange_every=exchange_every,
@@ -153,7 +153,7 @@ def train(
     algorithm.check(*spaces)
     who = learners_of(algorithm, learners, device, actor_device, critic_device, exchange_every)
     if isinstance(algorithm, OffPolicy):
-        _check_memory(algorithm, total_steps)
+        check_memory(algorithm, total_steps)
     actors = min(actors, algorithm.num_envs)
     if adapt is not False:
         file = None if out is None else RunFolder(Path(out)).decisions_file
@@ -347,7 +347,8 @@ def _check_numbers(**numbers: Any) -> None:
             raise ArgumentError(f"{name} of rl.train is {value!r}; write a whole number, 1 or more")
 
 
-def _check_memory(algorithm: OffPolicy, total_steps: int) -> None:
+def check_memory(algorithm: OffPolicy, total_steps: int) -> None:
+    """Refuse batches and rounds that the memory cannot hold, and a run that ends before it learns."""
     name, capacity, a_round = algorithm.name, algorithm.capacity, algorithm.horizon * algorithm.num_envs
     if algorithm.batch_size > capacity:
         raise ArgumentError(
@@ -373,28 +374,30 @@ def _check_out(out: object, *files: object) -> None:
         )
 
 
-def _check_inference(inference: object, double_buffer: object, loaders: object) -> None:
+def check_inference(inference: object, double_buffer: object, loaders: object, path: str = "rl.train") -> None:
+    """Refuse what is no way to choose actions, or to load batches."""
     if isinstance(loaders, bool) or not isinstance(loaders, int) or loaders < 0:
-        raise ArgumentError(f"loaders of rl.train is {loaders!r}; write a whole number, 0 or more")
+        raise ArgumentError(f"loaders of {path} is {loaders!r}; write a whole number, 0 or more")
     if inference not in {"actors", "central"}:
-        raise ArgumentError(f'inference of rl.train is {inference!r}; write "actors" or "central"')
+        raise ArgumentError(f'inference of {path} is {inference!r}; write "actors" or "central"')
     if not isinstance(double_buffer, bool):
-        raise ArgumentError(f"double_buffer of rl.train is {double_buffer!r}; write True or False")
+        raise ArgumentError(f"double_buffer of {path} is {double_buffer!r}; write True or False")
     if double_buffer and inference != "central":
         raise ArgumentError(
-            "double_buffer of rl.train lets one policy act for half of the environments at a time, but actors have "
+            f"double_buffer of {path} lets one policy act for half of the environments at a time, but actors have "
             'policies of their own; write inference="central", too'
         )
 
 
-def _checked_lag(mode: str, lag: Any) -> int:
+def checked_lag(mode: str, lag: Any, path: str = "rl.train") -> int:
+    """By how many rounds weights are late, if it can be that many."""
     if mode not in {"sync", "pipelined", "free"}:
-        raise ArgumentError(f'mode of rl.train is {mode!r}; write "sync", "pipelined" or "free"')
+        raise ArgumentError(f'mode of {path} is {mode!r}; write "sync", "pipelined" or "free"')
     if lag is None:
         return 2 if mode == "pipelined" else 1
     given: object = lag
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ArgumentError(f"lag of rl.train is {lag!r}; write a whole number of rounds, 1 or more")
+        raise ArgumentError(f"lag of {path} is {lag!r}; write a whole number of rounds, 1 or more")
     if mode == "sync" and lag != 1:
-        raise ArgumentError(f'lag of rl.train is {lag}, but mode="sync" is a lag of 1; write mode="pipelined"')
+        raise ArgumentError(f'lag of {path} is {lag}, but mode="sync" is a lag of 1; write mode="pipelined"')
     return given
