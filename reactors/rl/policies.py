@@ -89,7 +89,8 @@ class Policies(rx.Reactor):
             raise ArgumentError(f"{self.path} is given no networks; give one for each agent")
         if choose not in CHOICES and not callable(choose):
             raise ArgumentError(f"choose of {self.path} is {choose!r}; write 'greedy', 'sample', None or a function")
-        self.agents, self.choose = len(networks), CHOICES.get(choose, choose)
+        chosen: Any = CHOICES.get(choose, choose)
+        self.agents, self.choose = len(networks), chosen
         self.shape, self.size = tuple(shape), len(flat(networks[0]))
         trial = self._tried(networks[0], np.zeros((1, *self.shape), dtype))
         self.networks = stacked(networks, vectors=len(self.shape) == 1)

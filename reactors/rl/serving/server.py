@@ -81,7 +81,7 @@ class Server(rx.Reactor):
     def _checked(self, observation: Any) -> NDArray[Any]:
         """A copy, as the policy takes it."""
         given = np.asarray(observation)
-        if given.shape != self.shape or not np.can_cast(given.dtype, self.dtype, "same_kind"):
+        if given.shape != self.shape or not np.can_cast(given.dtype, np.dtype(self.dtype), "same_kind"):
             raise ValueMismatchError(
                 f"{self.path} takes observations of shape {self.shape} and dtype {self.dtype}, and was given "
                 f"{type(observation).__name__} of shape {given.shape} and dtype {given.dtype}; convert it first"
@@ -155,7 +155,8 @@ def serve(
     >>> server.statistics().answered
     1
     """
-    if isinstance(max_batch, bool) or not isinstance(max_batch, int) or max_batch < 1:
+    given: object = max_batch
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise ArgumentError(f"max_batch of rl.serve is {max_batch!r}; write a whole number, 1 or more")
     seconds = duration(max_wait, "max_wait of rl.serve") / 1e9
     space = observation_space
