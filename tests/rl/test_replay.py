@@ -207,6 +207,10 @@ def test_bad_arguments_are_refused() -> None:
         rl.Replay(10, ROW, batch_size=0)
     with pytest.raises(rx.ArgumentError, match="train_every is 0"):
         rl.Replay(10, ROW, batch_size=1, train_every=0)
+    with pytest.raises(rx.ArgumentError, match="train_every is nan"):
+        rl.Replay(10, ROW, batch_size=1, train_every=float("nan"))
+    with pytest.raises(rx.ArgumentError, match="learning_starts is -1"):
+        rl.Replay(10, ROW, batch_size=1, learning_starts=-1)
 
 
 def test_streams_follow_from_the_ports() -> None:
