@@ -1,5 +1,6 @@
 """Every example runs from end to end, and those that learn do learn."""
 
+import gc
 import importlib
 import importlib.util
 import io
@@ -191,7 +192,8 @@ def test_a_replay_among_reactors_trains_the_same_on_two_workers(call: Callable[.
     outputs = [call("replay_dataflow", "--steps", "60", "--workers", workers) for workers in ("1", "2")]
     for start in ("weights", "the last"):
         assert line(outputs[0], start) == line(outputs[1], start)
-    assert outputs[0].startswith("116 updates")
+    assert outputs[0].startswith("113 updates")
+    gc.collect()  # the programs, with the memory of their buffers
 
 
 def test_pipeline_is_the_same_inline_and_on_processes(call: Callable[..., str]) -> None:

@@ -331,7 +331,7 @@ int64_t rx_replay_update(rx_replay *r, int64_t n, const int64_t *indices, const 
                 slot = (uint64_t)given[first + i];
                 numbers[m] = (uint64_t)indices[first + i];
             } else slot = slot_of(r, indices[first + i], &numbers[m]);
-            if (slot >= r->n_streams * r->share || !hold(r, slot, numbers[m])) continue;      /* of another buffer, or gone */
+            if (indices[first + i] < 0 || slot >= r->n_streams * r->share || !hold(r, slot, numbers[m])) continue;      /* of another buffer, or gone */
             slots[m] = (int64_t)slot;
             p[m++] = p[i];
         }
@@ -350,7 +350,7 @@ int64_t rx_replay_priorities(rx_replay *r, int64_t n, const int64_t *indices, do
         uint64_t number;
         int64_t slot = (int64_t)slot_of(r, indices[i], &number);
         rx_sumtree_get(r->tree, 1, &slot, &priorities[i]);
-        if (rx__get(&rx__row_at(r, (uint64_t)slot)->word) >> RX__NUMBER != number + 1) priorities[i] = 0;
+        if (indices[i] < 0 || rx__get(&rx__row_at(r, (uint64_t)slot)->word) >> RX__NUMBER != number + 1) priorities[i] = 0;
     }
     return n;
 }

@@ -118,8 +118,10 @@ class Replay(rx.Reactor):
                 )
             row_streams = False
         self.row_streams = row_streams
-        if not train_every > 0:
+        if not isinstance(train_every, int | float | np.number) or not 0 < train_every < np.inf:
             raise ArgumentError(f"train_every is {train_every!r}; write how many rows there are to a batch, above 0")
+        if not isinstance(learning_starts, int | np.integer) or learning_starts < 0:
+            raise ArgumentError(f"learning_starts is {learning_starts!r}; write a whole number of rows, 0 or more")
         self.train_every, self.learning_starts = train_every, learning_starts
         if "num_envs" in options:
             raise ArgumentError(

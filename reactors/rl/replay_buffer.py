@@ -158,9 +158,8 @@ class ReplayBuffer:
                 f"nothing; say prioritized=True, or leave {idle[0]} out"
             )
         alpha, beta, eps = (usual if x is None else x for x, usual in ((alpha, 0.6), (beta, 0.4), (eps, 1e-6)))
-        for name, rate in (("alpha", alpha), ("beta", beta), ("eps", eps), ("gamma", gamma)):
-            if not 0 <= rate < math.inf or (name != "eps" and rate > 1):
-                raise ArgumentError(f"{name} of a replay buffer is {rate!r}; it lies between 0 and 1")
+        alpha, beta, gamma = _rate(alpha, "alpha"), _rate(beta, "beta"), _rate(gamma, "gamma")
+        eps = _rate(eps, "eps", most=math.inf)
         if weights not in {None, "batch", "buffer"}:
             raise ArgumentError(
                 f'weights is {weights!r}; write "batch" or "buffer", whichever the greatest weight of is to be 1'
@@ -390,7 +389,7 @@ class ReplayBuffer:
         batch = self._batch(_whole(n, "n")) if copy else self._lent(n)
         self.rng.random(out=batch._uniforms)
         into, uniforms, slots, indices, priorities, weights = batch._core
-        beta = self.beta if beta is None else beta
+        beta = _rate(self.beta if beta is None else beta, "beta")
         done = lib.rx_replay_sample(
             self._core, n, uniforms, self._how, beta, into, slots, indices, priorities, weights
         )  # fmt: skip
@@ -411,7 +410,7 @@ class ReplayBuffer:
         if self._of_one_step:
             record["discount"] = self.config.gamma
         done = lib.rx_replay_sample(
-            self._core, n, uniforms, self._how, self.beta, into, slots, indices, priorities, weights
+            self._core, n, uniforms, self._how, _rate(self.beta, "beta"), into, slots, indices, priorities, weights
         )  # fmt: skip
         if done != n:
             raise self._nothing(done)
@@ -562,6 +561,15 @@ def _whole(number: Any, name: str) -> int:
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
         raise ArgumentError(f"{name} is {number!r}; write a whole number, 1 or more")
     return int(number)
+
+
+def _rate(number: Any, name: str, *, most: float = 1.0) -> float:
+    try:
+        if 0 <= number <= most and number < math.inf:
+            return float(number)
+    except (TypeError, ValueError):
+        pass
+    raise ArgumentError(f"{name} of a replay buffer is {number!r}; it lies between 0 and {most:g}")
 
 
 def _indices(given: Any) -> NDArray[np.int64]:

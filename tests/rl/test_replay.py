@@ -11,6 +11,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.storage import Block
 from reactors.testing import assert_deterministic
 
 if TYPE_CHECKING:
@@ -207,11 +208,28 @@ def test_bad_arguments_are_refused() -> None:
         rl.Replay(10, ROW, batch_size=0)
     with pytest.raises(rx.ArgumentError, match="train_every is 0"):
         rl.Replay(10, ROW, batch_size=1, train_every=0)
+    with pytest.raises(rx.ArgumentError, match="train_every is nan"):
+        rl.Replay(10, ROW, batch_size=1, train_every=float("nan"))
+    with pytest.raises(rx.ArgumentError, match="learning_starts is -1"):
+        rl.Replay(10, ROW, batch_size=1, learning_starts=-1)
 
 
 def test_streams_follow_from_the_ports() -> None:
     with pytest.raises(rx.ArgumentError, match=r"num_envs=3 is given to rl\.Replay.*write actors="):
         rl.Replay(100, ROW, batch_size=4, num_envs=3)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_training_gives_the_memory_of_its_replay_back_when_it_ends(workers: int) -> None:
+    gc.collect()
+    before = set(Block._open)
+    gc.disable()
+    try:
+        algorithm = rl.DQN(num_envs=4, horizon=4, batch_size=8, learning_starts=16, capacity=200)
+        rl.train(algorithm, "CartPole-v1", total_steps=64, workers=workers)
+        assert set(Block._open) <= before
+    finally:
+        gc.enable()
 
 
 def test_rows_of_several_environments_are_told_from_rows_of_one() -> None:

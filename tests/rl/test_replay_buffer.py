@@ -168,6 +168,16 @@ def test_a_batch_of_another_buffer_changes_nothing_where_there_is_no_such_row() 
     assert (buffer.priorities(new) == 1).all()
 
 
+@pytest.mark.parametrize("num_envs", [1, 2])
+def test_indices_below_0_are_of_no_row(num_envs: int) -> None:
+    buffer = rl.ReplayBuffer(8, {"x": "i8"}, prioritized=True, num_envs=num_envs, seed=0)
+    buffer.add(x=[7], envs=0)
+    assert buffer.update_priorities([-1, -2, -(2**62)], [100, 100, 100]) == 0
+    assert (buffer.priorities([-1, -2, -(2**62)]) == 0).all()
+    assert buffer.sample(50).x.tolist() == [7] * 50
+    assert buffer.statistics()[1:] == (3, 0, 0)
+
+
 def test_of_an_index_that_comes_twice_the_last_priority_counts() -> None:
     buffer = rl.ReplayBuffer(4, {"x": "i8"}, prioritized=True, alpha=1, eps=0, seed=0)
     buffer.add(x=[0])
@@ -307,6 +317,8 @@ WRONG = {
     "priority of row 0 is inf": lambda b: b.update_priorities([0], [np.inf]),
     "2 priorities for 3 rows": lambda b: b.update_priorities([0, 1, 2], [1, 1]),
     "indices are whole numbers": lambda b: b.update_priorities([0.5], [1]),
+    "beta of a replay buffer is nan": lambda b: b.sample(2, beta=np.nan),
+    "beta of a replay buffer is 'x'": lambda b: b.sample(2, beta="x"),
     "n is 0": lambda b: b.sample(0),
     r"n is 2\.0": lambda b: b.sample(2.0),
     "envs is 'x'": lambda b: b.add(rows(3), envs="x"),

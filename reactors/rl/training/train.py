@@ -259,6 +259,8 @@ def _run(
             error.add_note(f"the last checkpoint is {last}: resume goes on from there")
         raise
     finally:
+        if (experience := getattr(training, "experience", None)) is not None:
+            experience.buffer.close()  # whose memory would wait for the garbage collector
         if watcher is not None:
             watcher.close()
         if folder is not None:
