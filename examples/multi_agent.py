@@ -116,7 +116,8 @@ class Agent(rx.Reactor):
     @rx.reaction(observation, effects=action)
     def act(self) -> None:
         logits = self.logits(self.observation.tensor)  # shares memory with the world's output
-        self.action.set(int((logits + self.rng.gumbel(size=self.n_actions)).argmax()))  # a sample of the softmax
+        sample = (logits + self.rng.gumbel(size=self.n_actions)).argmax()  # of the softmax
+        self.action.set(np.asarray(sample))
 
     def logits(self, observation: torch.Tensor) -> NDArray[np.float32]:
         with torch.inference_mode():

@@ -118,9 +118,11 @@ class Replay(rx.Reactor):
                 )
             row_streams = False
         self.row_streams = row_streams
-        if not isinstance(train_every, int | float | np.number) or not 0 < train_every < np.inf:
+        every: Any = train_every
+        if not isinstance(every, int | float | np.number) or not 0 < every < np.inf:
             raise ArgumentError(f"train_every is {train_every!r}; write how many rows there are to a batch, above 0")
-        if not isinstance(learning_starts, int | np.integer) or learning_starts < 0:
+        starts: Any = learning_starts
+        if not isinstance(starts, int | np.integer) or starts < 0:
             raise ArgumentError(f"learning_starts is {learning_starts!r}; write a whole number of rows, 0 or more")
         self.train_every, self.learning_starts = train_every, learning_starts
         if "num_envs" in options:

@@ -68,7 +68,7 @@ class Main(rx.Reactor):
         rx.connect(self.learner.weights, self.server.weights)
 
 
-def during(main: Main, way: dict[str, Any], clients: Callable[[], None], **options: Any) -> rx.ReactorError | None:
+def during(main: Main, way: dict[str, Any], clients: Callable[[], object], **options: Any) -> rx.ReactorError | None:
     """Runs the program in a thread, while `clients` go on here; what it raised."""
     raised: list[rx.ReactorError] = []
 

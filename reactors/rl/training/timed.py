@@ -91,7 +91,10 @@ class Idle(rx.Reactor):
 class ActorsAlone(Together):
     """Plays, and learns nothing."""
 
-    def _learn(self, _algorithm: Any, _told: Any, learning: Any, _learners: Any, stepping: Any, *_: Any) -> None:
+    def _learn(
+        self, algorithm: Any, told: Any, learning: Any, learners: Any, stepping: Any, loaders: Any, then: Any
+    ) -> None:
+        del algorithm, told, learners, loaders, then
         self.learners = rx.bank(1, Idle, learning.weights(), stepping[0].segment, len(stepping))
         rx.connect(stepping.segment, self.learners[0].segments)
 
