@@ -76,11 +76,11 @@ def trained(name: str, **options: Any) -> rl.Trained:
     return rl.train(algorithm, env, total_steps=6 * algorithm.num_envs * algorithm.horizon, seed=7, **options)
 
 
-@pytest.mark.parametrize("mode", ["sync", "pipelined"])
+@pytest.mark.parametrize(("mode", "workers"), [("sync", 2), ("pipelined", 4)])
 @pytest.mark.parametrize("name", CASES)
-def test_final_weights_are_the_same_for_one_worker_and_two_threads(name: str, mode: Any) -> None:
+def test_final_weights_are_the_same_for_one_worker_and_several_threads(name: str, mode: Any, workers: int) -> None:
     one = trained(name, mode=mode, workers=1)
-    two = trained(name, mode=mode, workers=2, backend="thread")
+    two = trained(name, mode=mode, workers=workers, backend="thread")
     assert one.weights.tobytes() == two.weights.tobytes()
     assert one.digest == two.digest
     algorithm, env = CASES[name]
@@ -211,6 +211,19 @@ def test_any_module_can_be_the_torso(kind: Any) -> None:
     small = REPLAY if kind is rl.DQN else SMALL
     done = rl.train(kind(**small, torso=Wide), "CartPole-v1", total_steps=64)
     assert done.weights.size >= 4 * 12 + 12 + 12 * 2 + 2
+
+
+@pytest.mark.parametrize(("ratio", "updates", "rounds"), [(0.3, 10, 38), (0.01, 1, 12), (0.5, 16, 40), (1.03, 33, 39)])
+def test_the_ratio_of_updates_to_steps_is_kept_over_all_rounds(ratio: float, updates: int, rounds: int) -> None:
+    """40 rounds of 32 steps, all with enough experience."""
+    algorithm = rl.DQN(
+        num_envs=4, horizon=8, hidden=(8,), batch_size=8, capacity=500, learning_starts=32, updates_per_step=ratio
+    )
+    done = rl.train(algorithm, "CartPole-v1", total_steps=40 * 32)
+    assert algorithm.updates == updates
+    assert sum("losses/td_loss" in row for row in done.journal) == rounds == int(ratio * 40 * 32 / updates)
+    del done
+    gc.collect()
 
 
 def test_in_free_mode_weights_reach_the_actors() -> None:

@@ -104,6 +104,30 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(
             }
 
 
+OTHERS: dict[str, Any] = {
+    "A2C": rl.A2C(num_envs=2, horizon=4, hidden=(8,)),
+    "IMPALA": rl.IMPALA(num_envs=2, horizon=4, hidden=(8,), fragments=1, ring=2, passes=2, replay_slots=3, latent=3),
+    "APPO": rl.APPO(num_envs=2, horizon=4, hidden=(8,), fragments=1, target_every=3),
+    "SAC": rl.SAC(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100),
+    "TD3": rl.TD3(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100),
+    "DDPG": rl.DDPG(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100),
+    "QLearning": rl.QLearning(num_envs=2),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_algorithm_goes_on_as_if_it_had_never_stopped(name: str, tmp_path: Path) -> None:
+    algorithm = OTHERS[name]
+    env = "FrozenLake-v1" if name == "QLearning" else "Pendulum-v1"
+    a_round = algorithm.num_envs * algorithm.horizon
+    options: dict[str, Any] = {"env": env, "total_steps": 12 * a_round, "mode": "pipelined", "backend": "thread"}
+    full = train(algorithm, out=tmp_path / "full", checkpoint_every=6, **options)
+    checkpoint = tmp_path / "full" / "checkpoints" / f"{6 * a_round:012d}"
+    again = train(algorithm, resume=checkpoint, out=tmp_path / "again", workers=2, **options)
+    assert np.array_equal(full.weights, again.weights)
+    assert told(full.journal) == told(again.journal)
+
+
 @pytest.mark.parametrize("name", ["PPO", "DQN"])
 def test_checkpoints_change_nothing(name: str, whole: Any) -> None:
     assert np.array_equal(train(ALGORITHMS[name], mode="pipelined").weights, whole(name, "pipelined").weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,5 +36,5 @@ class OffPolicy(Algorithm):
 
     @property
     def updates(self) -> int:
-        """Of a round in which there is enough experience."""
-        return max(1, round(self.updates_per_step * self.horizon * self.num_envs))
+        """Of a round. Where the ratio asks for no whole number, these are more, and some rounds have none."""
+        return math.ceil(self.updates_per_step * self.horizon * self.num_envs - 1e-9)

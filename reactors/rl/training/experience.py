@@ -29,10 +29,11 @@ def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_sp
 
 
 class Experience(Stateful):
-    """Keeps what actors send, and once a round draws as many batches as the ratio of updates to steps asks for.
+    """Keeps what actors send, and draws as many batches as the ratio of updates to steps asks for.
 
-    The ratio is kept exactly, over all rounds in which there is enough experience (PAL's throttle). What the learner
-    found of priorities comes back as `errors`, of each of the `parts` in which learners share a batch.
+    The ratio is kept exactly, over all rounds in which there is enough experience (PAL's throttle): batches for
+    `updates` are drawn in each round by whose end so many are due. What the learner found of priorities comes back as
+    `errors`, of each of the `parts` in which learners share a batch.
     """
 
     def __init__(
@@ -53,7 +54,8 @@ class Experience(Stateful):
         self.batches = rx.Output(shape=(self.updates,), dtype=record)
         self.envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), algorithm.horizon)
         self.sent: list[Any] = []
-        self.added = 0
+        self.added = 0  # transitions
+        self.learnable, self.drawn = 0, 0  # transitions since there is enough, and batches
         self.add_reaction(rx.startup, self.begin)
         if algorithm.prioritized:
             shape = self.updates, algorithm.batch_size // parts
@@ -67,11 +69,13 @@ class Experience(Stateful):
         restored = self.taken()
         if restored is not None:
             self.buffer.load_state_dict(restored["buffer"])
-            self.added = restored["added"]
+            self.added, self.learnable, self.drawn = (restored[name] for name in ("added", "learnable", "drawn"))
 
     def state_dict(self) -> dict[str, Any]:
         """The buffer; after a round, no priorities are on their way."""
-        return {"buffer": self.buffer.state_dict(), "added": self.added}
+        return {
+            "buffer": self.buffer.state_dict(), "added": self.added, "learnable": self.learnable, "drawn": self.drawn,
+        }  # fmt: skip
 
     def answer(self) -> None:
         """New priorities for the batches of a round."""
@@ -86,6 +90,10 @@ class Experience(Stateful):
         self.added += rows.size
         if self.added < self.algorithm.learning_starts:
             return
+        self.learnable += rows.size
+        if self.algorithm.updates_per_step * self.learnable - self.drawn < self.updates - 1e-6:
+            return
+        self.drawn += self.updates
         records = self.batches.loan()
         indices = []
         for i in range(self.updates):

@@ -160,7 +160,7 @@ def tune(
     wanted = 1.0
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, max(algorithm.learning_starts, a_round) + a_round)
-        wanted = algorithm.updates / a_round
+        wanted = algorithm.updates_per_step
     parts = 2 if double_buffer else 1
     if algorithm.num_envs % parts:
         raise ArgumentError(f"num_envs of {algorithm.name} is {algorithm.num_envs}, which has no halves")
