@@ -36,10 +36,7 @@ class APPO(IMPALA):
     learning_rate: Positive = 5e-4
     """RLlib's."""
     lam: Share = 0.9
-    """With 1, advantages as they are, and two passes through a ring of 4, all as in RLlib, one seed of five never
-    balanced the pole."""
-    normalise: bool = True
-    """Advantages, in each update, as PPO does."""
+    """With 1, and two passes through a ring of 4, as in RLlib, one seed of five never balanced the pole."""
     clip: Positive = 0.2
     """Of the ratio of probabilities; PPO's, half of RLlib's."""
     most: Positive = 2.0

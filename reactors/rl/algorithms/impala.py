@@ -61,8 +61,6 @@ class IMPALA(PolicyGradient):
     """How often a batch is learned from."""
     ring: Count = 1
     """Batches that take turns in that; 4 in RLlib's `pong-appo`."""
-    normalise: bool = False
-    """Advantages, in each update."""
     replay_slots: Natural = 0
     """Old fragments that are kept; 100 in RLlib."""
     replay_proportion: NotNegative = 0.0
@@ -123,10 +121,7 @@ class IMPALALearning(PolicyGradientLearning):
             (target - before).view_as(values), batch["reward"], values, following, course, config.gamma,
             rho=config.rho, c=config.c, rho_gradient=config.rho, lam=config.lam,
         )  # fmt: skip
-        found = trace.advantages.flatten()
-        if config.normalise:
-            found = (found - found.mean()) / (found.std() + 1e-8)
-        policy_loss, figures = self.policy_loss(log_prob, before, target, found)
+        policy_loss, figures = self.policy_loss(log_prob, before, target, trace.advantages.flatten())
         value_loss = torch.nn.functional.mse_loss(estimates[:n], trace.targets.flatten())
         loss = policy_loss + config.value * value_loss - config.entropy * entropy
         if self.decoder is not None:
