@@ -223,7 +223,7 @@ def test_the_command_that_is_printed_trains_in_that_way() -> None:
     words = told["command"].split()
     assert words[:5] == ["reactors", "train", "dqn", "--env", "CartPole-v1"]
     assert "updates_per_step=0.25" in words
-    trained = reactors(*words[1:], "--set", "learning_starts=8", "--total-steps", 32, "--out", "out")
+    trained = reactors(*words[1:], "--set", "learning_starts=8", "--total-steps", 32, "--workers", 1, "--out", "out")
     assert trained.exit_code == 0, trained.output
 
 

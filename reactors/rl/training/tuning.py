@@ -6,7 +6,6 @@ promising ways to put them together, with as many updates for each environment s
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import warnings
@@ -19,7 +18,7 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.sources import Source, maker, spaces_of
-from reactors.rl.training.choosing import Candidate, best, candidates, shortlist
+from reactors.rl.training.choosing import TIE, Candidate, best, candidates, shortlist
 from reactors.rl.training.learners import Learners, several
 from reactors.rl.training.loader import check_loaders
 from reactors.rl.training.program import Mode, Training, Where, placement
@@ -100,9 +99,11 @@ class Tuned:
         acting, enough = self.acting[choice.actors], self.learning[choice.learners] / self.ratio
         slower = "learning" if enough < acting else "acting"
         updates = f" and {self.rate * self.ratio:,.0f} updates" if isinstance(self.algorithm, OffPolicy) else ""
+        fastest = self.rate == max(rate for _, rate in self.together)
+        picked = "the fastest" if fastest else f"the simplest that is within {TIE:.0%} of the fastest"
         return (
             f"{choice.mode} on {_count(choice.workers, 'worker')} with {_count(choice.actors, 'actor')} and "
-            f"{_count(choice.learners, 'learner')}: {self.rate:,.0f} steps{updates} a second, the best of "
+            f"{_count(choice.learners, 'learner')}: {self.rate:,.0f} steps{updates} a second, {picked} of "
             f"{len(self.together)} measured and {self.predicted} predicted; {slower} takes most of the time"
         )
 
@@ -174,10 +175,7 @@ def tune(
         late = checked_lag(mode, None if mode == "sync" else lag, "rl.tune")
         program = kind(which, make, *spaces, mode=mode, lag=late, seed=seed, seconds=seconds, **options)
         _run(program, workers, placement(program, workers, where), seed, backend)
-        rate = a_round * program.stopwatch.rate
-        del program
-        gc.collect()  # graphs are cycles, and replay memory goes with them
-        return rate
+        return a_round * program.stopwatch.rate
 
     central: Any = {"inference": inference, "double_buffer": double_buffer}
     recorded = played(begun(algorithm, alone=True), make, spaces, seed)
@@ -213,12 +211,16 @@ def tune(
 
 
 def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, backend: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rx.ReactorWarning)
-        rx.run(
-            program, workers=workers, backend=backend, fast=True, seed=seed, keepalive=False,
-            placement=partial(_worker, where),
-        )  # fmt: skip
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rx.ReactorWarning)
+            rx.run(
+                program, workers=workers, backend=backend, fast=True, seed=seed, keepalive=False,
+                placement=partial(_worker, where),
+            )  # fmt: skip
+    finally:
+        if hasattr(program, "experience"):
+            program.experience.buffer.close()  # whose memory would wait for the garbage collector
 
 
 def _worker(where: Mapping[str, int], path: str) -> int:
