@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from reactors.rl.algorithms.hyperparameters import Count, Positive, Share
+from reactors.rl.algorithms.hyperparameters import Count, Positive
 from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
 from reactors.rl.networks import Flat
 
@@ -35,8 +35,6 @@ class APPO(IMPALA):
 
     learning_rate: Positive = 5e-4
     """RLlib's."""
-    lam: Share = 0.9
-    """With 1, and two passes through a ring of 4, as in RLlib, one seed of five never balanced the pole."""
     clip: Positive = 0.2
     """Of the ratio of probabilities; PPO's, half of RLlib's."""
     most: Positive = 2.0
@@ -44,7 +42,8 @@ class APPO(IMPALA):
     target_every: Count = 4
     """Updates between copies of the network into its target."""
     passes: Count = 4
-    """Two in RLlib's `pong-appo`, which has a ring of 4."""
+    """Of the newest batch. With two through a ring of 4, as in RLlib's `pong-appo`, one seed of five never balanced the
+    pole."""
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> APPOLearning:
         """One for the learner."""
