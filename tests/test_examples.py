@@ -223,6 +223,14 @@ def test_train_cartpole_goes_on_with_the_same_weights(call: Callable[..., str], 
     assert (tmp_path / "runs" / "again" / "curve.png").read_bytes().startswith(PNG)
 
 
+@pytest.mark.parametrize("way", [("1", "inline"), ("2", "thread"), ("2", "process")])
+def test_train_and_serve_answers_clients_with_new_weights(call: Callable[..., str], way: tuple[str, str]) -> None:
+    output = call("train_and_serve", "--rounds", "4", "--workers", way[0], "--backend", way[1])
+    match = re.search(r"weights of 5 rounds; ([\d,]+) requests answered and \d refused", output)
+    assert match
+    assert int(match[1].replace(",", "")) > 5
+
+
 # ---- many agents ----
 
 

@@ -1,5 +1,6 @@
 """Requests from outside are answered in batches, by the weights of the moment, and none is lost."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError, ReactionError, ValueMismatchError
 from reactors.rl.errors import NotFiniteError, RunFolderError
+from reactors.rl.training.curves import curve
 
 SPACE = gym.spaces.Box(-np.inf, np.inf, (3,), np.float32)
 WAYS: list[dict[str, Any]] = [
@@ -25,8 +27,17 @@ WAYS: list[dict[str, Any]] = [
 ways = pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way['workers']} {way['backend']}")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def fonts(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
+    curve({"a": [{"global_step": 1, "seconds": 1}]}, tmp_path_factory.mktemp("fonts") / "x.png")
+
+
 class Scale(rl.Policy):
-    """Acts with the sum of what it sees, times its one weight; `gate` holds it up, and 666 is too much for it."""
+    """Acts with the sum of what it sees, times its one weight.
+
+    `gate` holds it up, 666 is too much for it, and -666 the end of its process.
+    """
 
     size = 1
 
@@ -45,6 +56,8 @@ class Scale(rl.Policy):
     def greedy(self, observations: Any) -> Any:
         if self.gate is not None:
             self.gate.wait(5)
+        if (observations == -666).any():
+            os._exit(3)
         if (observations == 666).any():
             raise ArithmeticError("too much")
         return observations.sum(1) * self.scale
@@ -220,6 +233,25 @@ def test_a_program_runs_again_and_serves_again() -> None:
     for way in (WAYS[0], WAYS[3]):
         assert during(main, way, lambda: settled([main.server.request([1, 2, 3])])) is None
         assert main.server.statistics().answered == 1
+
+
+def test_a_worker_that_dies_leaves_no_request_waiting() -> None:
+    main = Main(max_batch=1, max_wait=0)
+    futures: list[Future[Any]] = []
+    raised = during(main, WAYS[3], lambda: futures.append(main.server.request([-666, 0, 0])))
+    assert isinstance(raised, rx.WorkerDied)
+    assert isinstance(settled(futures)[0], rl.NotServingError)
+
+
+def test_what_was_asked_is_in_the_log_and_answered_again_to_nobody(tmp_path: Any) -> None:
+    main, again = Main(max_wait=0), Main(max_wait=0)
+    log = tmp_path / "log"
+    assert (
+        during(main, WAYS[0], lambda: settled([main.server.request([n, 0, 0]) for n in range(3)]), record=log) is None
+    )
+    result = rx.run(again, replay=log)
+    assert sum(each.count for each in result.statistics if each.path == "main.server.answer") >= 1
+    assert again.server.statistics().answered == 0
 
 
 def test_a_request_that_is_cancelled_has_no_answer() -> None:

@@ -64,7 +64,7 @@ class Requests:
         _HERE[self.key] = self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.receiver is None:
+        if self.receiver is None or not self.receiver.thread.is_alive():  # that of a worker that died is of no use
             self.receiver = Receiver(self, f"answers of {self.path}")
         return _found, (self.key, self.receiver.place)
 

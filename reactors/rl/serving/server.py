@@ -43,7 +43,7 @@ class Server(rx.Reactor):
         self, policy: Policy, observation_space: gym.Space[Any], max_batch: int, max_wait: float, *, stoppable: bool
     ) -> None:
         self.policy, self.size, self.updates = policy, policy.size, 0
-        self.shape, self.dtype = observation_space.shape, observation_space.dtype
+        self.shape, self.dtype = observation_space.shape, np.dtype(observation_space.dtype)
         self.requests = Requests(self._send, max_batch, max_wait)
         if stoppable:
             self.halt = rx.PhysicalAction()
@@ -159,18 +159,18 @@ def serve(
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise ArgumentError(f"max_batch of rl.serve is {max_batch!r}; write a whole number, 1 or more")
     seconds = duration(max_wait, "max_wait of rl.serve") / 1e9
-    space = observation_space
     if isinstance(source, Trained):
-        policy, space = source.policy, space or source.spaces[0]
+        policy, known = source.policy, source.spaces[0]
     elif isinstance(source, str | Path):
         folder = RunFolder(source)
-        policy, space = folder.policy(), space or folder.spaces[0]
+        policy, known = folder.policy(), folder.spaces[0]
     elif isinstance(source, Policy):
-        policy = source
+        policy, known = source, None
     else:
         raise ArgumentError(
             f"rl.serve is given {source!r}; give the folder of a run, what rl.train returned, or an rl.Policy"
         )
+    space = known if observation_space is None else observation_space
     if space is None:
         raise ArgumentError("rl.serve does not know what observations a policy takes; say observation_space=")
     policy = copy.deepcopy(policy)  # its weights may change, and whoever gave it may go on with it
