@@ -82,7 +82,8 @@ class Learner(rx.Reactor):
 
     @rx.reaction(rx.startup, effects=weights)
     def begin(self) -> None:
-        self.learning = self.algorithm.learning(*self.spaces, self.seed % 2**32)
+        observation_space, action_space = self.spaces
+        self.learning = self.algorithm.learning(observation_space, action_space, self.seed % 2**32)
         self.weights.set(self.learning.weights())
 
     def learn(self) -> None:
