@@ -151,6 +151,13 @@ class Group:
         sim.at[0] = 0
         return sim.observations, [(self.first + i, info) for i, info in sim.infos.items()]
 
+    def finish(self) -> None:
+        """All episodes are over, though they have just begun: the caller has yet to see that the last ones are."""
+        for i in range(len(self.makers)):
+            self.simulation.calls[i] = partial(
+                self.begin if self.mode is AutoresetMode.NEXT_STEP else self.refuse, i
+            )  # fmt: skip
+
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """A method's results, or an attribute's values."""
         if name in RESERVED:

@@ -19,6 +19,7 @@ import reactors as rx
 from reactors.rl.errors import SimulationError
 from reactors.rl.group import Group
 from reactors.rl.lockstep import Beat, Form, Rows
+from reactors.rl.simulation import seed_of
 from reactors.rl.sources import makers
 from reactors.rl.spaces import memory
 from reactors.rl.whereabouts import Whereabouts
@@ -57,8 +58,10 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     `step_wait`). What differs is that consecutive environments share a worker, of which there are as many as cores if
     nothing else is said; worker 0 is this thread, which steps its share in `step_wait`; and that with
     `on_error="restart"` an environment that raises in `step` is made anew and its episode truncated
-    (`infos["restarted"]` says why, `restarts` how often). `isolate` keeps environments out of this process. With
-    `asynchronous=True` environments can also be stepped one by one, by `send` and `recv`.
+    (`infos["restarted"]` says why, `restarts` how often). If a process dies in a step, or is still at it when the
+    timeout of `step_wait` is over, all environments are made anew, and all episodes truncated. `isolate` keeps
+    environments out of this process. With `asynchronous=True` environments can also be stepped one by one, by `send`
+    and `recv`.
 
     There are never more workers than cores unless `oversubscribe` asks for it: lock-step gains nothing from them, and
     each costs every step a change of process; only environments that wait, for a device or a server, want them.
@@ -114,34 +117,16 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             raise rx.ArgumentError(f'on_error of rl.VectorEnv is {on_error!r}; write "raise" or "restart"')
         self._find_spaces()
         self.workers = self._number_of_workers(workers, n, max_concurrency, oversubscribe=oversubscribe)
-        room = -(-n // self.workers)
-        firsts = range(0, n, room)
-        actions = _actions_form(self.action_space)
-        self._plain, self._actions_shape = actions.get("dtype"), self.action_space.shape
-        space = self.single_observation_space
-        beat = self._beat = Beat(len(firsts), room, n, space, actions, copy=copy, asynchronous=asynchronous)
-        mode = self.autoreset_mode
-        self._whereabouts = Whereabouts(len(firsts))
+        self._form = _actions_form(self.action_space)
+        self._plain, self._actions_shape = self._form.get("dtype"), self.action_space.shape
         self._seeds: list[int | None] = [None] * n
-        common = room, (space, self.single_action_space), mode, self._whereabouts
-        groups = [Group(self.env_fns[i : i + room], i, *common, on_error=on_error) for i in firsts]
-        rows = [Rows(group, actions, asynchronous=asynchronous) for group in groups]
-        self._rows = rows
         self._state = AsyncState.DEFAULT
         self._overdue = False
-        self.asynchronous = asynchronous
+        self.asynchronous, self.isolate, self.on_error = asynchronous, isolate, on_error
         self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
-        first = 1 if isolate else 0
-        where = {f"main.rows[{i}]": first + i for i in range(len(rows))}
-        try:
-            self._run = Stepwise(
-                Lockstep(beat, rows, asynchronous=asynchronous), workers=first + len(rows), placement=where
-            )
-        except BaseException:
-            self._gone()
-            raise
-        beat.pause = self._run.pause
-        self._go_on()  # makes the environments
+        self._lost = 0  # environments that were made anew with their process
+        self._death: Exception | None = None  # of a process, in a step that nobody has waited for yet
+        self._start()
         self._check_spaces()
 
     # ---- how it is made ----
@@ -202,6 +187,54 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 )
 
     # ---- the program ----
+
+    def _start(self) -> None:
+        """The program, and with it the environments."""
+        n, space = self.num_envs, self.single_observation_space
+        room = -(-n // self.workers)
+        firsts = range(0, n, room)
+        beat = self._beat = Beat(
+            len(firsts), room, n, space, self._form, copy=self.copy, asynchronous=self.asynchronous
+        )  # fmt: skip
+        self._whereabouts = Whereabouts(len(firsts))
+        common = room, (space, self.single_action_space), self.autoreset_mode, self._whereabouts
+        groups = [Group(self.env_fns[i : i + room], i, *common, on_error=self.on_error) for i in firsts]
+        rows = self._rows = [Rows(group, self._form, asynchronous=self.asynchronous) for group in groups]
+        first = 1 if self.isolate else 0
+        where = {f"main.rows[{i}]": first + i for i in range(len(rows))}
+        try:
+            self._run = Stepwise(
+                Lockstep(beat, rows, asynchronous=self.asynchronous), workers=first + len(rows), placement=where
+            )
+        except BaseException:
+            self._gone()
+            raise
+        beat.pause = self._run.pause
+        self._go_on()  # makes the environments
+
+    def _made_anew(self, error: Exception) -> Step:
+        """After a process has died, or hung: all environments in new ones, and every episode ends, truncated."""
+        self._death = None
+        before, self._state = self._observations(), AsyncState.DEFAULT
+        last = list(iterate(self.observation_space, before))
+        self._run.close(0.0)
+        self._whereabouts.close()
+        n, self.closed, self._overdue = self.num_envs, False, False
+        self._lost += n
+        seeds = [None if seed is None else seed_of(seed, self._lost) for seed in self._seeds]
+        self._start()
+        self._order("reset", seeds, None, None)
+        self._replies()
+        why = {"restarted": str(error)}
+        told: Infos = [(i, dict(why)) for i in range(n)]
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            before = self._observations()
+            told = [(i, {"final_info": dict(why), "final_obs": last[i], **why}) for i in range(n)]
+        else:
+            self._order("finish")
+            self._replies()
+        ended = np.zeros(n, bool), np.ones(n, bool)
+        return before, np.zeros(n), *ended, self._infos(told)
 
     def _go_on(self, timeout: float | None = None) -> bool:
         """Run to the next pause; False if that took too long. After an error nothing is left of the program."""
@@ -330,7 +363,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """One step of all environments: observations, rewards, terminations, truncations, infos."""
         self._begin(AsyncState.WAITING_STEP, "step")
         self._beat.next_actions, self._beat.at_once = self._checked(actions), True
-        self._call()
+        try:
+            self._call()
+        except rx.WorkerDied as error:
+            if self.on_error == "raise":
+                raise
+            return self._made_anew(error)
         self._beat.at_once = False
         return self._stepped()
 
@@ -338,11 +376,23 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """Send out the actions; what other workers have begins at once."""
         self._begin(AsyncState.WAITING_STEP, "step_async")
         self._beat.next_actions = self._checked(actions)
-        self._sent()
+        try:
+            self._sent()
+        except rx.WorkerDied as error:
+            if self.on_error == "raise":
+                raise
+            self._death, self._state, self.closed = error, self._wanted, False
 
     def step_wait(self, timeout: float | None = None) -> Step:
         """What the step gave. Raises `multiprocessing.TimeoutError`, late if it is an environment of this thread."""
-        self._wait(AsyncState.WAITING_STEP, "step", timeout)
+        try:
+            if self._death is not None:
+                raise self._death
+            self._wait(AsyncState.WAITING_STEP, "step", timeout)
+        except (rx.WorkerDied, multiprocessing.TimeoutError) as error:
+            if self.on_error == "raise":
+                raise
+            return self._made_anew(error)
         return self._stepped()
 
     def _stepped(self) -> Step:
@@ -468,10 +518,10 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def restarts(self) -> int:
         """How many environments were made anew so far, with `on_error="restart"`."""
         if self._run.over:
-            return sum(rows.group.restarts for rows in self._rows)
+            return self._lost + sum(rows.group.restarts for rows in self._rows)
         self._begin(AsyncState.DEFAULT, "restarts")
         self._order("restarted")
-        return sum(self._replies())
+        return self._lost + sum(self._replies())
 
     def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
         """Close the environments and end the workers; with a warning if a call is pending.

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -578,6 +579,60 @@ def test_a_process_that_hangs_is_named_and_killed() -> None:
     with pytest.raises(multiprocessing.TimeoutError, match=r"environments 2 to 3, in environment 3 \(seed 9\)"):
         envs.step_wait(timeout=0.2)
     envs.close(terminate=True)
+
+
+class Doomed(Line):
+    """Dies, or hangs, at its second step, the first time; `file` knows of it."""
+
+    def __init__(self, file: Path, how: str) -> None:
+        super().__init__(9)
+        self.file, self.how = file, how
+
+    def step(self, action: Any) -> Any:
+        if self.at == 1 and not self.file.exists():
+            self.file.touch()
+            if self.how == "dies":
+                os._exit(3)
+            time.sleep(1000)
+        return super().step(action)
+
+
+@pytest.mark.parametrize("how", ["dies", "dies, halves", "hangs"])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_environments_whose_process_dies_or_hangs_are_made_anew(mode: AutoresetMode, how: str, tmp_path: Path) -> None:
+    doomed = partial(Doomed, tmp_path / "once", how.partition(",")[0])
+    made = [partial(Line, 9), partial(Line, 9), doomed]
+    envs = rl.VectorEnv(made, workers=2, autoreset_mode=mode, on_error="restart")
+
+    def step() -> Any:
+        if how == "dies":
+            return envs.step([0] * 3)
+        envs.step_async([0] * 3)
+        return envs.step_wait(timeout=2.0)
+
+    envs.reset(seed=6)
+    assert [row[0] for row in step()[0]] == [1, 1, 1]
+    obs, rewards, terminated, truncated, infos = step()
+    assert truncated.all()
+    assert not terminated.any()
+    assert not rewards.any()
+    assert infos["_restarted"].all()
+    assert "environment 2 (seed 8)" in infos["restarted"][0]
+    assert envs.restarts == 3
+    if mode is AutoresetMode.SAME_STEP:
+        assert [row[0] for row in obs] == [0, 0, 0]
+        assert [row[0] for row in infos["final_obs"]] == [1, 1, 1]
+    else:
+        assert [row[0] for row in obs] == [1, 1, 1]
+        if mode is AutoresetMode.DISABLED:
+            obs, _ = envs.reset(options={"reset_mask": truncated})
+        else:
+            obs, rewards, terminated, truncated, infos = step()
+            assert not (terminated | truncated).any()
+        assert [row[0] for row in obs] == [0, 0, 0]
+    assert [[row[0] for row in step()[0]] for _ in range(3)] == [[1] * 3, [2] * 3, [3] * 3]
+    envs.close()
+    assert envs.restarts == 3
 
 
 class Unpicklable(Exception):  # noqa: N818
