@@ -521,7 +521,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             return self._lost + sum(rows.group.restarts for rows in self._rows)
         self._begin(AsyncState.DEFAULT, "restarts")
         self._order("restarted")
-        return self._lost + sum(self._replies())
+        return self._lost + int(sum(self._replies()))
 
     def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
         """Close the environments and end the workers; with a warning if a call is pending.
