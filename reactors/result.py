@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from reactors_runtime import tables
 
 if TYPE_CHECKING:
+    from reactors.graph import Graph
     from reactors.time import Tag
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """A reactor with a line of its own for `Result.summary()`, which it says after the end, in the caller's process."""
+
+    def __note__(self) -> str:
+        """Without its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +76,10 @@ class Result:
     backend: str
     workers: list[WorkerStatistics] = field(repr=False)
     statistics: list[ReactionStatistics] = field(repr=False)
+    notes: list[str] = field(default_factory=list, repr=False)  # of reactors that count for themselves, as servers do
 
     def summary(self, most: int = 12) -> str:
-        """A table for people: how busy each worker was, and the `most` expensive reactions."""
+        """A table for people: how busy each worker was, the `most` expensive reactions, and `notes`."""
         rate = self.reactions / self.wall_time if self.wall_time else 0.0
         lines = [
             (
@@ -94,7 +104,7 @@ class Result:
         if len(rows) > most:
             rest = sum(s.seconds for s in rows[most:])
             lines.append(f"and {len(rows) - most} more, {rest:.3f} s")
-        return "\n".join(lines)
+        return "\n".join([*lines, "", *self.notes] if self.notes else lines)
 
 
 def final_tag(image: Image, memory: Memory) -> Tag:
@@ -105,7 +115,7 @@ def final_tag(image: Image, memory: Memory) -> Tag:
     return max(Tag(int(now["time"]), int(now["microstep"])) for now in last)
 
 
-def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
+def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str) -> Result:
     """Read the outcome from the arena of a run that is over."""
     program = image.program
     chains = tables.view(memory, image.at["digests"], len(program.reactors), np.dtype(np.uint64))
@@ -150,4 +160,5 @@ def collect(image: Image, memory: Memory, seed: int, backend: str) -> Result:
         backend=backend,
         workers=workers,
         statistics=reactions,
+        notes=[f"{reactor.path}: {reactor.__note__()}" for reactor in graph.reactors if isinstance(reactor, Noted)],
     )

@@ -161,7 +161,7 @@ def run(
                 from reactors.timeline import write
 
                 write(trace, graph, image, memory)
-        return collect(image, memory, seed, way)
+        return collect(graph, image, memory, seed, way)
 
 
 # ---- backends ----

@@ -216,7 +216,9 @@ class Stepwise:
             if error is not None:
                 failures.append(error)
             if not failures:
-                self.result = collect(self._image, self._memory, self._seed, "process" if self._others else "inline")
+                self.result = collect(
+                    self._graph, self._image, self._memory, self._seed, "process" if self._others else "inline"
+                )
                 return
         finally:
             self._memory.close()

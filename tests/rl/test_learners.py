@@ -21,9 +21,9 @@ from reactors.errors import ArgumentError, ParameterError, ReactionError
 from reactors.rl.algorithms.a2c import A2CLearning
 from reactors.rl.errors import CheckpointError
 from reactors.rl.networks import alone
-from reactors.rl.training.checkpoint import STOP
 from reactors.rl.training.learners import Learners
 from reactors.rl.training.program import Training
+from reactors.rl.training.rounds import ROUND, STOP
 from reactors.rl.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def program(algorithm: Any, env: str, learners: Learners) -> Training:
 
 def run(training: Training, rounds: int = 5) -> None:
     warnings.simplefilter("ignore", rx.ReactorWarning)  # nobody saves it
-    rx.run(training, fast=True, seed=3, timeout=(rounds - 1) * 1000 + STOP, keepalive=False)
+    rx.run(training, fast=True, seed=3, timeout=(rounds - 1) * ROUND + STOP, keepalive=False)
 
 
 @pytest.mark.parametrize("name", ["PPO", "IMPALA", "SAC"])

@@ -301,3 +301,53 @@ def test_the_policy_of_a_run_is_served(kind: str, tmp_path: Any) -> None:
     found: list[Any] = []
     assert during(main, WAYS[0], lambda: found.append(server.request(obs).result(5))) is None
     assert found == [done(obs)]
+
+
+# ---- beside training ----
+
+
+@pytest.mark.parametrize(("backend", "options"), [("thread", {}), ("process", {"mode": "pipelined", "workers": 2})])
+def test_a_server_beside_training_gets_all_weights_and_changes_none(backend: str, options: dict[str, Any]) -> None:
+    algorithm = rl.PPO(num_envs=2, horizon=8, epochs=1, batch_size=16)
+    server = rl.serve(algorithm, env="CartPole-v1", max_batch=2, max_wait=0)
+    answers: list[int] = []
+
+    def client() -> None:
+        assert server.wait(20)
+        try:
+            while True:
+                answers.append(server.request(np.zeros(4)).result(20))
+        except rl.NotServingError:
+            return
+
+    thread = threading.Thread(target=client)
+    thread.start()
+    done = rl.train(algorithm, "CartPole-v1", total_steps=320, seed=5, backend=backend, serve=server, **options)
+    thread.join()
+    plain = rl.train(algorithm, "CartPole-v1", total_steps=320, seed=5, **options)
+    np.testing.assert_array_equal(done.weights, plain.weights)
+    assert server.updates == 20
+    assert set(answers) <= {0, 1}
+    assert f"main.serving: {server.statistics()}" == done.result.summary().splitlines()[-1]
+    assert server.statistics().answered == len(answers) > 0
+
+
+def test_a_run_goes_on_with_a_server_that_it_did_not_have(tmp_path: Any) -> None:
+    algorithm = rl.PPO(num_envs=2, horizon=8, epochs=1, batch_size=16, anneal=False)
+    rl.train(algorithm, "CartPole-v1", total_steps=32, out=tmp_path)
+    server = rl.serve(algorithm, env="CartPole-v1")
+    done = rl.train(algorithm, "CartPole-v1", total_steps=64, resume=tmp_path, serve=server)
+    assert server.updates == 3  # those of the checkpoint come again
+    np.testing.assert_array_equal(done.weights, rl.train(algorithm, "CartPole-v1", total_steps=64).weights)
+
+
+@pytest.mark.parametrize(
+    ("serve", "message"),
+    [
+        (Scale(), r"serve of rl\.train is <.*Scale.*write rl\.serve\(algorithm, env=\.\.\.\)"),
+        (rl.serve(Scale(), observation_space=SPACE), "a policy of 1 weights, but PPO learns 4610"),
+    ],
+)
+def test_what_cannot_serve_beside_training_is_refused(serve: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        rl.train(rl.PPO(), "CartPole-v1", serve=serve)

@@ -10,20 +10,23 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ValueMismatchError
-from reactors.rl.algorithms.algorithm import Policy
+from reactors.rl.algorithms.algorithm import Algorithm, Policy
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.serving.requests import Requests
+from reactors.rl.sources import maker, spaces_of
 from reactors.rl.training.run_folder import RunFolder
-from reactors.rl.training.train import Trained
+from reactors.rl.training.trained_policy import TrainedPolicy
 from reactors.time import duration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from concurrent.futures import Future
 
     import gymnasium as gym
     from numpy.typing import NDArray
 
     from reactors.rl.serving.statistics import ServingStatistics
+    from reactors.rl.sources import Source
     from reactors.time import Duration
 
 
@@ -71,6 +74,10 @@ class Server(rx.Reactor):
     def statistics(self) -> ServingStatistics:
         """Counts, batches and percentiles of latency, of this run, or of the last one."""
         return self.requests.statistics()
+
+    def __note__(self) -> str:
+        """For `Result.summary()`."""
+        return str(self.statistics())
 
     def stop(self) -> bool:
         """End the program, if it was made with `stoppable=True`. False if it does not run."""
@@ -121,8 +128,10 @@ class Server(rx.Reactor):
 
 
 def serve(
-    source: str | Path | Trained | Policy,
+    source: str | Path | TrainedPolicy | Policy | Algorithm,
     *,
+    env: Source | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
     observation_space: gym.Space[Any] | None = None,
     weights: NDArray[np.float32] | None = None,
     max_batch: int = 32,
@@ -131,8 +140,9 @@ def serve(
 ) -> Server:
     """A reactor that answers requests by a policy: that of a run's folder, of what `rl.train` returned, or any.
 
-    Of a policy by itself, `observation_space` has to be said, and `weights` if none are loaded and none come through
-    the input of that name at the start. A batch is sent when `max_batch` requests are there, or when the first of them
+    Of an algorithm, which `rl.train(..., serve=)` is to train meanwhile, `env` has to be said, as there. Of a policy by
+    itself, `observation_space`, and `weights` if none are loaded and none come through the input of that name at the
+    start. A batch is sent when `max_batch` requests are there, or when the first of them
     has waited for `max_wait` of physical time and no other batch is on its way. With `stoppable`, `stop()` of the
     server ends the program.
 
@@ -159,7 +169,17 @@ def serve(
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise ArgumentError(f"max_batch of rl.serve is {max_batch!r}; write a whole number, 1 or more")
     seconds = duration(max_wait, "max_wait of rl.serve") / 1e9
-    if isinstance(source, Trained):
+    if isinstance(source, Algorithm):
+        if env is None:
+            raise ArgumentError(
+                f'rl.serve({source.name}(...)) is to know the environment; say env=, as in env="CartPole-v1"'
+            )
+        spaces = spaces_of(maker(env, env_kwargs or {}, "rl.serve"), "rl.serve")
+        source.check(*spaces)
+        policy, known = source.policy(*spaces), spaces[0]
+    elif env is not None or env_kwargs is not None:
+        raise ArgumentError("env of rl.serve is for algorithms; leave it out")
+    elif isinstance(source, TrainedPolicy):
         policy, known = source.policy, source.spaces[0]
     elif isinstance(source, str | Path):
         folder = RunFolder(source)
@@ -168,7 +188,8 @@ def serve(
         policy, known = source, None
     else:
         raise ArgumentError(
-            f"rl.serve is given {source!r}; give the folder of a run, what rl.train returned, or an rl.Policy"
+            f"rl.serve is given {source!r}; give the folder of a run, what rl.train returned, an rl.Policy, "
+            "or an algorithm"
         )
     space = known if observation_space is None else observation_space
     if space is None:

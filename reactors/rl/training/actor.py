@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.rl.training.rounds import ROUND, round_of
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Actor(Stateful):
-    """Plays a round in its environments: every microsecond of logical time is a round.
+    """Plays a round in its environments: every minute of logical time is a round.
 
     `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever
     their age; in free mode it pauses if fewer samplers are wanted. `figures` has the seconds that the round took, and
     the age of the weights in rounds.
     """
 
-    rounds = rx.Timer("first", "1 us")
+    rounds = rx.Timer("first", ROUND)
     weights = rx.Input(shape="size", dtype=np.float32)
     episodes = rx.Output(tuple)
     figures = rx.Output(tuple)
@@ -49,12 +50,12 @@ class Actor(Stateful):
 
     def load(self) -> None:
         """Newer weights."""
-        self.acting.load(self.weights.value, self.tag.time // 1000)
+        self.acting.load(self.weights.value, round_of(self.tag))
 
     def play(self) -> None:
         """A round."""
         began = time.perf_counter()
-        number, rollout, acting = self.tag.time // 1000, self.rollout, self.acting
+        number, rollout, acting = round_of(self.tag), self.rollout, self.acting
         if acting.look() <= self.bank_index:  # fewer samplers are faster
             self.figures.set((0.0, acting.age(number)))
             return

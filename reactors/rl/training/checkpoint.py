@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.rl.training.checkpoint_files import write
+from reactors.rl.training.rounds import HALF, ROUND, STOP, round_of
 from reactors.rl.training.state import Encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-HALF, STOP = 500, 600  # ns after the beginning of a round: checkpoints, and an end at which nothing is half done
 
 
 @dataclass
@@ -43,7 +42,7 @@ class Checkpoint(rx.Reactor):
     cannot be saved, as no word can reach them.
     """
 
-    rounds = rx.Timer("half", "1 us")
+    rounds = rx.Timer("half", ROUND)
     states = rx.Input(Encoded, width="width")
     enough = rx.Input(bool)
     save = rx.Output(bool)
@@ -55,9 +54,7 @@ class Checkpoint(rx.Reactor):
         self.written: list[str] = []
         self.seconds = 0.0
         self.add_reaction(self.enough, self.end)
-        self.add_reaction(
-            self.rounds, self.decide, effects=(self.save, rx.stop.after(f"{slack * 1000 + STOP - HALF} ns"))
-        )
+        self.add_reaction(self.rounds, self.decide, effects=(self.save, rx.stop.after(slack * ROUND + STOP - HALF)))
         self.add_reaction(self.states, self.write)
 
     def end(self) -> None:
@@ -66,7 +63,7 @@ class Checkpoint(rx.Reactor):
 
     def decide(self) -> None:
         """Whether to save a later round."""
-        number, saving = self.tag.time // 1000 + self.slack, self.saving
+        number, saving = round_of(self.tag) + self.slack, self.saving
         if self.stopped:
             return
         if self.ending or saving.stop.exists():
@@ -81,7 +78,7 @@ class Checkpoint(rx.Reactor):
         """All states of one tag."""
         began = time.perf_counter()
         states = {name: port.value for name, port in zip(self.names, self.states, strict=True)}
-        number = self.tag.time // 1000
+        number = round_of(self.tag)
         notes = [
             f"{name}: {why}"
             for name, state in states.items()

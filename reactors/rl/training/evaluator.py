@@ -9,6 +9,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.simulation import Simulation, seed_of
+from reactors.rl.training.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,7 @@ class Evaluator(rx.Reactor):
     @rx.reaction(weights, effects=evaluation)
     def evaluate(self) -> None:
         """Now and then."""
-        number = self.tag.time // 1000
+        number = round_of(self.tag)
         if number % self.every or self.tag.time < self.first:
             return
         self.policy.load(self.weights.value)

@@ -15,6 +15,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.spaces import memory
+from reactors.rl.training.rounds import ROUND, round_of
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ def choice_dtype(algorithm: Algorithm, action_space: gym.Space[Any]) -> Any:
 
 
 class InferenceServer(Stateful):
-    """Chooses actions for the environments of all simulators, in their order; every microsecond is a round.
+    """Chooses actions for the environments of all simulators, in their order; every minute is a round.
 
     `initial` and `observations` have a channel for each simulator, and so has `choices`. What is chosen does not depend
     on how many simulators share the environments. `figures` has the seconds that a round took, and the age of the
     weights in rounds.
     """
 
-    rounds = rx.Timer("first", "1 us")
+    rounds = rx.Timer("first", ROUND)
     other = rx.LogicalAction()
     weights = rx.Input(shape="size", dtype=np.float32)
     figures = rx.Output(tuple)
@@ -83,7 +84,7 @@ class InferenceServer(Stateful):
 
     def load(self) -> None:
         """Newer weights."""
-        self.acting.load(self.weights.value, self.tag.time // 1000)
+        self.acting.load(self.weights.value, round_of(self.tag))
 
     def look(self) -> None:
         """What the environments show at the start."""
@@ -114,7 +115,7 @@ class InferenceServer(Stateful):
 
     def choose(self, part: int) -> None:
         """Actions for one part, in one evaluation."""
-        actions, remembered = self.acting.act(self.seen[part], self.tag.time // 1000)
+        actions, remembered = self.acting.act(self.seen[part], round_of(self.tag))
         choices = self.choices.loan()
         for name, values in {"action": actions, **remembered}.items():
             choices[name] = values.reshape(choices[name].shape)
@@ -124,5 +125,5 @@ class InferenceServer(Stateful):
     def tell(self) -> None:
         """Of the round, if this is its end."""
         if self.tag.microstep == self.last:
-            number = self.tag.time // 1000
+            number = round_of(self.tag)
             self.figures.set((time.perf_counter() - self.began, self.acting.age(number)))

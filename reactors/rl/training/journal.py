@@ -12,6 +12,7 @@ import numpy as np
 import reactors as rx
 from reactors.rl.training.journal_file import JournalFile
 from reactors.rl.training.rates import Rates
+from reactors.rl.training.rounds import round_of
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Journal(Stateful):
         learners: int,
         capacity: int,
         stop_at: float | None,
-        stop_after: str,
+        stop_after: int,
         file: Path | None,
         tell: Callable[[dict[str, float]], None] | None,
     ) -> None:
@@ -89,7 +90,7 @@ class Journal(Stateful):
 
     def note(self) -> None:
         """One round."""
-        row: dict[str, float] = {"global_step": (self.tag.time // 1000 + 1) * self.steps}
+        row: dict[str, float] = {"global_step": (round_of(self.tag) + 1) * self.steps}
         row["seconds"] = round(time.perf_counter() - self.began, 3)
         for i in self.episodes.present:
             told: tuple[Episode, ...] = self.episodes[i].value

@@ -17,6 +17,7 @@ from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks import alone
 from reactors.rl.training.acting import EVERYBODY
 from reactors.rl.training.rollout import experience_dtype
+from reactors.rl.training.rounds import ROUND, round_of
 from reactors.rl.training.stateful import Stateful
 from reactors.rl.transfer import Upload
 
@@ -164,7 +165,7 @@ class Learner(Stateful):
         if restored["cuda"] and torch.cuda.is_available():
             torch.cuda.set_rng_state_all(restored["cuda"])
         self.seconds = restored["seconds"]
-        last = self.first - 1000 * (self.sent.maxlen or 0)
+        last = self.first - ROUND * (self.sent.maxlen or 0)
         for when, weights in zip(restored["times"], restored["sent"], strict=True):
             if when >= last:
                 self.again.schedule(len(self.sent), when)
@@ -207,13 +208,13 @@ class Learner(Stateful):
         if self.lately is not None:
             wanted = EVERYBODY if self.samplers is None else self.samplers
             self.lately.add(
-                vector=weights[None], round=np.array([self.tag.time // 1000]), samplers=np.array([wanted])
+                vector=weights[None], round=np.array([round_of(self.tag)]), samplers=np.array([wanted])
             )  # fmt: skip
         self.sent.append((self.tag.time, weights))
 
     def refuse(self, what: str) -> None:
         """Say where training has come to nothing."""
-        step = (self.tag.time // 1000 + 1) * self.steps
+        step = (round_of(self.tag) + 1) * self.steps
         raise NotFiniteError(
             f"{self.path}: {what} at step {step:,}; a smaller learning rate, or scaled observations and rewards, "
             "may keep it finite"

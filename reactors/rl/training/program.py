@@ -1,6 +1,6 @@
 """How are simulation, replay, learning and evaluation one graph?
 
-Every microsecond of logical time is a round. At its beginning all actors play, with the weights that they have; at the
+Every minute of logical time is a round. At its beginning all actors play, with the weights that they have; at the
 same tag the learner gets what they played, and its new weights reach them `lag` rounds later. That delay is all that
 makes the modes:
 
@@ -30,7 +30,7 @@ from reactors.rl.replay_buffer import ReplayBuffer
 from reactors.rl.training.acting import Acting
 from reactors.rl.training.actor import Actor
 from reactors.rl.training.adaptive_learner import AdaptiveLearner
-from reactors.rl.training.checkpoint import STOP, Checkpoint
+from reactors.rl.training.checkpoint import Checkpoint
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
 from reactors.rl.training.halves import ACTOR, CRITICS, HalfLearner, exchange_of
@@ -40,6 +40,7 @@ from reactors.rl.training.learner import Exchange, Learner, ReplayLearner, Rollo
 from reactors.rl.training.learners import Learners
 from reactors.rl.training.loader import LoadedLearner, Loader, check_loaders
 from reactors.rl.training.rollout import Rollout
+from reactors.rl.training.rounds import LATER, ROUND, STOP
 from reactors.rl.training.simulator import Simulator
 from reactors.rl.training.viewer import Decimator, Viewer
 
@@ -48,11 +49,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reactors.rl.algorithms.algorithm import Algorithm, Learning
+    from reactors.rl.serving.server import Server
     from reactors.rl.training.checkpoint import Saving
     from reactors.rl.training.checkpoint_files import Saved
     from reactors.rl.training.stateful import Stateful
 
-LATER = 50  # ns after the beginning of a round: when several learners learn, and again as much: when that is noted
 ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
@@ -63,7 +64,8 @@ class Training(rx.Reactor):
     """An algorithm, trained by `actors` in environments that `maker` makes.
 
     With `inference="central"` they are simulators, and one policy acts for all; with `double_buffer` for half of the
-    environments at a time. With `saving` there are checkpoints, and with `saved` it goes on from one.
+    environments at a time. With `saving` there are checkpoints, and with `saved` it goes on from one. The server
+    `serve` answers by the latest weights.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Training(rx.Reactor):
         loaders: int = 0,
         view_every: int | None = None,
         views: Path | None = None,
+        serve: Server | None = None,
         learners: Learners = ALONE,
         eval_every: int | None = None,
         eval_episodes: int = 10,
@@ -123,17 +126,15 @@ class Training(rx.Reactor):
             players = [*self.actors]
         self.journal = Journal(
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
-            stop_at=stop_at, stop_after=f"{lag * 1000 + STOP} ns", file=journal, tell=tell,
+            stop_at=stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=tell,
         )  # fmt: skip
         told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
         later = LATER if len(learners) > 1 else 0
-        then, noted = (f"{later} ns", f"{2 * later} ns") if later else (None, None)
+        then, noted = (later, 2 * later) if later else (None, None)
         self._learn(algorithm, told, learning, learners, stepping, loaders, then)
         first: Learner = self.learners[0]
         if mode != "free":
-            rx.connect(
-                first.weights, [each.weights for each in players], after=f"{lag * 1000 - later} ns", broadcast=True
-            )
+            rx.connect(first.weights, [each.weights for each in players], after=lag * ROUND - later, broadcast=True)
         rx.connect(stepping.episodes, self.journal.episodes, after=noted)
         rx.connect([each.figures for each in players], self.journal.times, after=noted)
         rx.connect(self.learners.figures, self.journal.figures, after=then)
@@ -146,6 +147,10 @@ class Training(rx.Reactor):
         if view_every is not None and views is not None:
             viewer = Viewer(algorithm, maker, *spaces, len(initial), steps=steps, folder=views)
             self._show(viewer, view_every)
+        if serve is not None:
+            self.serving = serve
+            serve.policy.load(initial if saved is None else saved.states["learners[0]"]["latest"])
+            rx.connect(first.weights, self.serving.weights)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
@@ -171,7 +176,7 @@ class Training(rx.Reactor):
         learners: Learners,
         stepping: rx.Bank[Any],
         loaders: int,
-        then: str | None,
+        then: int | None,
     ) -> None:
         """Replay or loaders, and learners, of which each is `told` the same, and gets experience by `then`."""
         each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
@@ -208,7 +213,7 @@ class Training(rx.Reactor):
         elif len(learners) > 1:
             rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
 
-    def _load(self, loaders: int, stepping: rx.Bank[Any], then: str | None) -> None:
+    def _load(self, loaders: int, stepping: rx.Bank[Any], then: int | None) -> None:
         dtype, (horizon, num_envs) = stepping[0].segment.dtype, stepping[0].segment.shape
         self.loaders = rx.bank(loaders, Loader, dtype, horizon, num_envs, len(stepping), loaders)
         rx.connect(stepping.segment, self.loaders.segments, broadcast=True)
@@ -229,13 +234,18 @@ class Training(rx.Reactor):
         return found
 
     @property
+    def beside(self) -> list[str]:
+        """Who has a worker more."""
+        return [name for name in ("viewer", "serving") if hasattr(self, name)]
+
+    @property
     def decisions(self) -> list[dict[str, Any]]:
         """What was adapted."""
         first = self.learners[0]
         return first.adaptation.decisions if isinstance(first, AdaptiveLearner) else []
 
     def _go_on(self, saved: Saved) -> None:
-        first = saved.next_round * 1000
+        first = saved.next_round * ROUND
         for name, reactor in self._stateful().items():
             reactor.restored, reactor.first = saved.states[name], first
         for name in ("evaluator", "decimator"):
@@ -247,7 +257,7 @@ class Training(rx.Reactor):
         self.checkpoint = Checkpoint([*reactors], saving, slack=slack, steps=steps, first=self.journal.first)
         rx.connect([reactor.state for reactor in reactors.values()], self.checkpoint.states)
         everybody = [reactor.save for reactor in reactors.values()]
-        rx.connect(self.checkpoint.save, everybody, after=f"{slack} us", broadcast=True)
+        rx.connect(self.checkpoint.save, everybody, after=slack * ROUND, broadcast=True)
         rx.connect(self.journal.enough, self.checkpoint.enough)
 
 
@@ -280,7 +290,7 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
 
     Learners are on different workers as far as there are any; where there are no others, those play, too. An inference
     server is beside simulators, but with double buffering by itself, as it works at the same time as they. A viewer has
-    a worker more, which nobody waits for.
+    a worker more, which nobody waits for, and so has who serves.
     """
     learners = len(training.learners)
     first = 0 if mode == "sync" or workers <= learners else learners
@@ -292,8 +302,7 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     for name in ("actors", "simulators", "loaders"):
         n = len(getattr(training, name, ()))
         where |= {f"main.{name}[{i}]": first + i * (workers - first) // n for i in range(n)}
-    if hasattr(training, "viewer"):
-        where["main.viewer"] = workers  # one more
+    where |= {f"main.{name}": workers + i for i, name in enumerate(training.beside)}
     if hasattr(training, "evaluator"):
         where["main.evaluator"] = workers - 1
     return where

@@ -8,6 +8,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.spaces import memory
+from reactors.rl.training.rounds import round_of
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Simulator(Stateful):
         rollout.step(t, choices["action"], {name: choices[name] for name in self.remembered}, part)
         self.observations.set(rollout.observations(part))
         if at == self.last:
-            episodes = rollout.finish(self.tag.time // 1000)
+            episodes = rollout.finish(round_of(self.tag))
             self.segment.set(self.rows)
             if episodes:
                 self.episodes.set(episodes)

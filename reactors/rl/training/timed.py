@@ -16,9 +16,9 @@ import reactors as rx
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.training.acting import Acting
 from reactors.rl.training.actor import Actor
-from reactors.rl.training.checkpoint import STOP
 from reactors.rl.training.program import FREE_SLACK, Training
 from reactors.rl.training.rollout import Rollout
+from reactors.rl.training.rounds import ROUND, STOP, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class Stopwatch(rx.Reactor):
 
     figures = rx.Input(dict)
 
-    def __init__(self, seconds: float, late: str) -> None:
+    def __init__(self, seconds: float, late: int) -> None:
         self.seconds = seconds
         self.marks: list[tuple[int, float]] = []
         self.warm_up = WARM_UP
@@ -50,7 +50,7 @@ class Stopwatch(rx.Reactor):
         if self.warm_up:
             self.warm_up -= 1
             return
-        self.marks.append((self.tag.time // 1000, time.perf_counter()))
+        self.marks.append((round_of(self.tag), time.perf_counter()))
         if len(self.marks) > 1 and self.marks[-1][1] - self.marks[0][1] >= self.seconds:
             self.request_stop()
 
@@ -67,7 +67,7 @@ class Together(Training):
     def __init__(self, algorithm: Algorithm, *args: Any, seconds: float, **options: Any) -> None:
         super().__init__(algorithm, *args, **options)
         slack = FREE_SLACK if options["mode"] == "free" else options["lag"]
-        self.stopwatch = Stopwatch(seconds, f"{slack * 1000 + STOP} ns")
+        self.stopwatch = Stopwatch(seconds, slack * ROUND + STOP)
         rx.connect(self.learners[0].figures, self.stopwatch.figures)
 
 

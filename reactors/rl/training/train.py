@@ -17,9 +17,10 @@ from reactors.errors import ArgumentError
 from reactors.record import description
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.serving.server import Server
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.adaptation import Bounds, adapting
-from reactors.rl.training.checkpoint import STOP, Saving
+from reactors.rl.training.checkpoint import Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
 from reactors.rl.training.interruption import Interruption
 from reactors.rl.training.journal import rows_of
@@ -27,6 +28,7 @@ from reactors.rl.training.journal_file import JournalFile
 from reactors.rl.training.learners import learners_of
 from reactors.rl.training.live import Watch, scalars, summary_writer
 from reactors.rl.training.program import Mode, Training, Where, placement
+from reactors.rl.training.rounds import ROUND, STOP
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
 from reactors.rl.training.settings import hyperparameters
 from reactors.rl.training.trained_policy import TrainedPolicy
@@ -101,6 +103,7 @@ def train(
     tensorboard: Any = None,
     video: bool = False,
     view_every: int | None = None,
+    serve: Server | None = None,
     watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
 ) -> Trained:
     """Train `algorithm` for `total_steps` environment steps in `env`, an id, a spec or a function.
@@ -129,7 +132,9 @@ def train(
     interruption; algorithm, environment, actors, inference, mode, lag and seed have to be the same, `total_steps` may
     be larger. `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy;
     `view_every` has another worker play an episode every so many rounds, as a GIF in the folder's `views`. `watch` has
-    functions that get new rows of the journal here, not on a worker.
+    functions that get new rows of the journal here, not on a worker. `serve` is an `rl.serve` of the algorithm, which
+    answers requests by the latest weights on one more worker: what is learned stays the same, but the run's digest is
+    also that of the requests.
 
     Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
     is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
@@ -154,6 +159,7 @@ def train(
     who = learners_of(algorithm, learners, device, actor_device, critic_device, exchange_every)
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, total_steps)
+    _check_server(serve, algorithm, spaces)
     actors = min(actors, algorithm.num_envs)
     if adapt is not False:
         file = None if out is None else RunFolder(Path(out)).decisions_file
@@ -193,7 +199,7 @@ def train(
             algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, learners=who,
             inference=inference, double_buffer=double_buffer, loaders=loaders, view_every=view_every,
             views=None if folder is None else folder.views, eval_every=eval_every, eval_episodes=eval_episodes,
-            stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved,
+            stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved, serve=serve,
         )  # fmt: skip
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", rx.ReactorWarning)
@@ -208,8 +214,8 @@ def train(
         watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
         report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(saved)}
         weights, result = _run(
-            training, graph, folder, watcher, report, workers=workers + (view_every is not None), backend=backend,
-            fast=True, seed=seed, timeout=(rounds - 1) * 1000 + STOP, keepalive=False,
+            training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=backend,
+            fast=True, seed=seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
             placement=partial(_worker, placement(training, workers, mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
@@ -332,7 +338,7 @@ def _hash(graph: rx.Graph) -> str:
         line
         for line in description(graph)
         if not line.startswith("timer")
-        and not any(f"main.{name}" in line for name in ("evaluator", "journal", "decimator", "viewer"))
+        and not any(f"main.{name}" in line for name in ("evaluator", "journal", "decimator", "viewer", "serving"))
     ]
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
@@ -366,6 +372,20 @@ def check_memory(algorithm: OffPolicy, total_steps: int) -> None:
         raise ArgumentError(
             f"learning_starts of {name} is {algorithm.learning_starts}, but the run has {steps} steps, so that nothing "
             "would be learned; let learning_starts be less, or total_steps more"
+        )
+
+
+def _check_server(given: object, algorithm: Algorithm, spaces: tuple[Any, Any]) -> None:
+    """Refuse one that cannot act by what will be learned."""
+    remedy = f"write rl.serve(algorithm, env=...) of the same {algorithm.name} and environment"
+    if given is None:
+        return
+    if not isinstance(given, Server):
+        raise ArgumentError(f"serve of rl.train is {given!r}; {remedy}")
+    size = algorithm.policy(*spaces).size
+    if given.size != size:
+        raise ArgumentError(
+            f"the server of rl.train has a policy of {given.size} weights, but {algorithm.name} learns {size}; {remedy}"
         )
 
 

@@ -15,6 +15,7 @@ import reactors as rx
 from reactors.errors import ParameterError
 from reactors.rl.simulation import seed_of
 from reactors.rl.spaces import reader
+from reactors.rl.training.rounds import round_of
 from reactors.rl.training.watching import rendering
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Decimator(rx.Reactor):
     @rx.reaction(weights, effects=some)
     def choose(self) -> None:
         """Now and then."""
-        if (self.tag.time // 1000 + 1) % self.every == 0 and self.tag.time >= self.first:
+        if (round_of(self.tag) + 1) % self.every == 0 and self.tag.time >= self.first:
             self.some.set(self.weights.value)
 
 
@@ -101,7 +102,7 @@ class Viewer(rx.Reactor):
     @rx.reaction(weights)
     def view(self) -> None:
         """An episode, as a file that is whole or not there."""
-        number = self.tag.time // 1000
+        number = round_of(self.tag)
         self.policy.load(self.weights.value)
         images, pause = self.play(seed_of(self.seed, number))
         self.folder.mkdir(parents=True, exist_ok=True)
