@@ -226,7 +226,11 @@ int64_t rx__next_together(rx_worker *w)
                 if (w->sends[index]) rx__progress(w, w->position);
                 continue;
             }
-            if (rx__must_be_alone(w, index) || (!w->n_batch && rx__sample_now(w))) return rx__dispatch(w, index, 1);
+            if (rx__must_be_alone(w, index) || (!w->n_batch && rx__sample_now(w))) {
+                /* It may take long, and others may wait to hear that those before it send nothing. */
+                if (w->heavy[index] && w->line->rank < w->senders[index]) rx__progress(w, index);
+                return rx__dispatch(w, index, 1);
+            }
             if (!w->n_batch) *w->current = index;
             rx__dispatch_with_others(w, index);
         }

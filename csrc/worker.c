@@ -76,6 +76,7 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->heavy = zeroed(t->n_reactions, 1);            /* set below: the first time is always measured */
     w->calls = zeroed(t->n_reactions, sizeof(rx__call));
     w->sends = zeroed(t->n_reactions, 1);
+    w->senders = zeroed(t->n_reactions, sizeof(uint64_t));
     w->chooses = zeroed(t->n_reactions, 1);
     w->cell_of = zeroed(t->n_doors, sizeof(rx_cell *));
     w->unsent = zeroed(t->n_sources, sizeof(uint32_t));
@@ -83,8 +84,8 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->renewed = zeroed(t->n_modes, sizeof(uint32_t));
     w->in = zeroed(n, sizeof(rx__ring *));
     w->out = zeroed(n, sizeof(rx__ring *));
-    if (!w->ready.words || !w->ready.summary || !w->triggered || !w->partial || !w->heavy || !w->calls || !w->sends || !w->chooses ||
-        !w->cell_of || !w->unsent || !w->renewed || (t->n_modes && !w->enabled) || !w->in || !w->out) {
+    if (!w->ready.words || !w->ready.summary || !w->triggered || !w->partial || !w->heavy || !w->calls || !w->sends || !w->senders ||
+        !w->chooses || !w->cell_of || !w->unsent || !w->renewed || (t->n_modes && !w->enabled) || !w->in || !w->out) {
         rx_close(w);
         return NULL;
     }
@@ -111,6 +112,7 @@ rx_worker *rx_open(void *base, uint32_t index)
     for (uint32_t i = 0; i < t->n_doors; i++) w->cell_of[i] = &w->cells[door_cells[i]];
     for (uint32_t i = 0; i < t->n_reactions; i++) {
         const rx_reaction *r = &w->reactions[i];
+        if (i) w->senders[i] = w->sends[i - 1] ? i : w->senders[i - 1];
         for (uint32_t k = 0; k < r->n_ports; k++) {
             uint32_t source = w->cell_of[w->lists[r->writes + k]]->source;
             if (source == RX_NONE) continue;
@@ -144,6 +146,7 @@ void rx_close(rx_worker *w)
     free(w->heavy);
     free(w->calls);
     free(w->sends);
+    free(w->senders);
     free(w->chooses);
     free(w->cell_of);
     free(w->unsent);

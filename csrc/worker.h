@@ -112,6 +112,7 @@ struct rx_worker {
     int looked;               /* at others since the rings were last emptied: what they did before may be in there */
     int visiting;             /* at this tag something may still come from others */
     uint8_t *sends;           /* by reaction: it writes something that others get */
+    uint64_t *senders;        /* by reaction: those before it up to the last that sends */
     uint8_t *chooses;         /* by reaction: it writes into one of several slots */
     const rx_wait *waiting_for;
     uint32_t wants;           /* as in rx_bell: what it waits for */

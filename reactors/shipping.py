@@ -67,7 +67,7 @@ class Parcel(bytes):
 
 def pack(graph: Graph, image: Image, worker: int, *, debug: bool = False) -> Parcel:
     """What worker `worker` needs; a `ShippingError` names what cannot be sent."""
-    part = Part(graph, image.placement, worker, debug=debug)
+    part = Part(graph, image, worker, debug=debug)
     file = io.BytesIO()
     packer = Outward(file, graph, image.placement, worker)
     try:
@@ -152,8 +152,8 @@ def attributes(reactor: Reactor) -> State:
 class Part:
     """A worker's share of a program: made in the caller, unpickled in the worker. Numbers are those of the program."""
 
-    def __init__(self, graph: Graph, placement: Sequence[int], worker: int, *, debug: bool) -> None:
-        program = graph.program
+    def __init__(self, graph: Graph, image: Image, worker: int, *, debug: bool) -> None:
+        program, placement = graph.program, image.placement
         self.debug = debug
         self.definitions = _definitions(graph, placement)
         self.numbers = [number for number, at in enumerate(placement) if at == worker]
@@ -165,21 +165,21 @@ class Part:
         self.natives: dict[int, tuple[int, Native]] = {}  # with their numbers on the worker
         mine = set(self.numbers)
         elements = {element for element, e in enumerate(program.elements) if e.reactor in mine}
-        for number, reaction in enumerate(program.reactions):
-            if reaction.reactor in mine:
-                elements.update(reaction.triggers, reaction.uses, reaction.effects)
-                declared, reactor = graph.declarations[number], graph.reactors[reaction.reactor]
-                body: Any
-                late: Any
-                if isinstance(declared.body, Native):
-                    self.natives[number] = len(self.bodies), declared.body
-                    body = late = None  # it never comes to Python
-                elif declared._owner is None:
-                    body = late = reactor, type(reactor)._reactions.index(declared)
-                else:
-                    body, late = declared.body, declared.late
-                self.bodies.append(body)
-                self.late.append(late)
+        for number in image.parts[worker].reactions:
+            reaction = program.reactions[number]
+            elements.update(reaction.triggers, reaction.uses, reaction.effects)
+            declared, reactor = graph.declarations[number], graph.reactors[reaction.reactor]
+            body: Any
+            late: Any
+            if isinstance(declared.body, Native):
+                self.natives[number] = len(self.bodies), declared.body
+                body = late = None  # it never comes to Python
+            elif declared._owner is None:
+                body = late = reactor, type(reactor)._reactions.index(declared)
+            else:
+                body, late = declared.body, declared.late
+            self.bodies.append(body)
+            self.late.append(late)
         self.handles = {e: graph.elements[e] for e in sorted(elements) if not isinstance(graph.elements[e], Startup)}
 
     def attach(self, engine: Engine) -> tuple[list[Any], list[Any]]:

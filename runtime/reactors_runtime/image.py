@@ -19,6 +19,7 @@ import numpy as np
 
 from reactors_runtime import tables
 from reactors_runtime._core import ffi, lib
+from reactors_runtime.order import ranks
 from reactors_runtime.program import Kind, Program
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Image:
     def __init__(self, program: Program, placement: Sequence[int], workers: int, options: Options) -> None:
         self.program, self.placement, self.workers, self.options = program, list(placement), workers, options
         self.local = [-1] * len(program.reactions)  # program reaction -> its number on its worker
+        self.ranks = ranks(program, self.placement)
         self.parts = [Worker() for _ in range(workers)]
         self.sources: dict[int, Source] = {}  # element -> source
         self.stops: list[tuple[Source, Offset]] = []
@@ -144,8 +146,9 @@ class Image:
     # ---- who does what ----
 
     def _share_out(self) -> None:
-        for number, reaction in enumerate(self.program.reactions):
-            part = self.parts[self.placement[reaction.reactor]]
+        reactions = self.program.reactions
+        for number in sorted(range(len(reactions)), key=self.ranks.__getitem__):  # it is stable
+            part = self.parts[self.placement[reactions[number].reactor]]
             self.local[number] = len(part.reactions)
             part.reactions.append(number)
 
@@ -226,11 +229,11 @@ class Image:
             rows = self._rows[worker]
             fans: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
             lists: list[int] = []
-            word, bit, group = -1, 64, (-1, -1)
+            word, bit, group = -1, 64, (-1, -1, -1)
             for local, number in enumerate(part.reactions):
                 reaction = self.program.reactions[number]
-                if (reaction.inferred_deadline, reaction.level) != group or bit == 64:
-                    word, bit, group = word + 1, 0, (reaction.inferred_deadline, reaction.level)
+                if self.ranks[number] != group or bit == 64:
+                    word, bit, group = word + 1, 0, self.ranks[number]
                     rows["first_of_word"].append(local)
                 at = len(lists)
                 reads = [*reaction.triggers, *reaction.uses]
