@@ -44,7 +44,7 @@ ctest: build
 comma := ,
 
 pytest: build dot
-	pytest
+	pytest -n 2 --dist worksteal
 
 bench: .venv-bench/built
 	.venv-bench/bin/python tests/benchmarks/run.py $(ARGS)

@@ -141,7 +141,7 @@ def train_command(
     as_json: bool,
     **values: Any,
 ) -> None:
-    """Train ALGORITHM, ppo or dqn for instance, in an environment.
+    """Train ALGORITHM, ppo or dqn for instance, or FILE:CLASS with one of your own, in an environment.
 
     Options on the command line come before those of --config. Ctrl-C saves and stops; --resume goes on.
     """

@@ -179,6 +179,34 @@ def test_ctrl_c_saves_and_the_run_goes_on() -> None:
     assert more.exit_code == 0, more.output
 
 
+OWN = """
+from dataclasses import dataclass
+from reactors import rl
+
+@dataclass(frozen=True, kw_only=True)
+class Careful(rl.PPO):
+    clip: float = 0.05
+
+rl.train(Careful(), "CartPole-v1")  # nobody who wants the class wants this
+"""
+
+
+def test_an_algorithm_of_ones_own_is_found_again_in_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    done = reactors("train", f"{file}:Careful", "--env", "CartPole-v1", *SMALL, "--out", "out", "--workers", 2)
+    assert done.exit_code == 0, done.output
+    assert rl.load("out").algorithm.clip == 0.05  # type: ignore[attr-defined]
+    assert reactors("eval", "out", "--episodes", 2).exit_code == 0
+    again = reactors("train", "--resume", "out", "--total-steps", 1280)
+    assert again.exit_code == 0, again.output
+    assert "own.py has no algorithm 'Carefull' (did you mean 'Careful'?)" in reactors(
+        "train", f"{file}:Carefull", "--env", "CartPole-v1"
+    ).output.replace("\n", " ")
+    file.unlink()
+    assert "there is no file" in reactors("eval", "out").output
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from click.testing import CliRunner; from reactors.cli import main\n"

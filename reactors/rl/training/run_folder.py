@@ -113,7 +113,8 @@ class RunFolder:
         """The algorithm, with its hyperparameters."""
         config = self.config
         try:
-            made = with_settings(algorithm_named(config["algorithm"]), config["hyperparameters"], str(self.config_file))
+            kind = algorithm_named(config["algorithm"], config.get("algorithm_file"))
+            made = with_settings(kind, config["hyperparameters"], str(self.config_file))
         except (ArgumentError, KeyError) as error:
             raise RunFolderError(
                 f"{self.path}: its algorithm cannot be made from config.json ({error}); one of your own has to be "

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from reactors import script
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.algorithm import Algorithm
 
@@ -34,12 +37,53 @@ def algorithms() -> dict[str, type[Algorithm]]:
     return dict(sorted(found.items()))
 
 
-def algorithm_named(name: str) -> type[Algorithm]:
-    """The algorithm of this name, in any case; `ArgumentError` names what there is."""
+def algorithm_named(name: str, file: str | Path | None = None) -> type[Algorithm]:
+    """The algorithm of this name, in any case, or the class of that name in `file`; both may be said as FILE:CLASS.
+
+    `ArgumentError` names what there is.
+    """
+    if file is None:
+        beside, name = script.split(name)
+        if not name:
+            name = str(beside)
+        else:
+            file = beside
+    if file is not None:
+        return _own(Path(file), name)
     known = algorithms()
     if name.lower() not in known:
         raise ArgumentError(f"there is no algorithm {name!r}{close(name.lower(), known)}; there are {', '.join(known)}")
     return known[name.lower()]
+
+
+def _own(file: Path, name: str) -> type[Algorithm]:
+    if not file.is_file():
+        raise ArgumentError(f"there is no file {str(file)!r}, in which the algorithm {name} would be")
+    path = str(file.resolve())
+    there = [module for module in [*sys.modules.values()] if getattr(module, "__file__", None) == path]
+    module = there[0] if there else script.load(file)
+    own = {n: kind for n, kind in vars(module).items() if _is_own(kind)}
+    if name not in own:
+        raise ArgumentError(f"{file} has no algorithm {name!r}{close(name, own)}; it has {', '.join(own) or 'none'}")
+    return own[name]
+
+
+def _is_own(thing: object) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, Algorithm) and not thing.__module__.startswith("reactors.")
+
+
+def file_of(kind: type[Algorithm]) -> str | None:
+    """The file that has an algorithm which is none of ours; None for ours, and where there is no such file.
+
+    >>> file_of(algorithms()["ppo"])
+    """
+    if not _is_own(kind) or kind.__name__ != kind.__qualname__:
+        return None
+    try:
+        file = inspect.getsourcefile(kind)
+    except (OSError, TypeError):
+        return None
+    return None if file is None or not Path(file).is_file() else str(Path(file).resolve())
 
 
 def close(name: str, known: Iterable[str]) -> str:

@@ -30,7 +30,7 @@ from reactors.rl.training.live import Watch, scalars, summary_writer
 from reactors.rl.training.program import Mode, Training, Where, placement
 from reactors.rl.training.rounds import ROUND, STOP
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
-from reactors.rl.training.settings import hyperparameters
+from reactors.rl.training.settings import file_of, hyperparameters
 from reactors.rl.training.trained_policy import TrainedPolicy
 from reactors.rl.training.viewer import check_view
 from reactors.rl.training.watching import check_video, film
@@ -182,7 +182,8 @@ def train(
         out = folder_of(saved.path)
     _check_out(out, checkpoint_every, video or None, view_every)
     config = {
-        **program, "total_steps": total_steps, "workers": workers, "backend": backend, "device": device,
+        **program, "algorithm_file": file_of(type(algorithm)), "total_steps": total_steps, "workers": workers,
+        "backend": backend, "device": device,
         "actor_device": actor_device, "critic_device": critic_device,
         "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
         "checkpoint_every": checkpoint_every, "view_every": view_every, "versions": versions(),

@@ -55,8 +55,8 @@ class TrainedPolicy:
 def load(folder: str | Path) -> TrainedPolicy:
     """The policy of a run's folder, or of `Trained.save`; of a run that has not ended, that of its last checkpoint.
 
-    Raises `RunFolderError` for a folder that is none, and for algorithms and environments that only the program knows
-    which trained them.
+    Raises `RunFolderError` for a folder that is none, and for algorithms and environments that can be found nowhere,
+    such as one that a function in a program made.
 
     >>> import tempfile
     >>> from reactors import rl
