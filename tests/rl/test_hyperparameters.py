@@ -7,12 +7,13 @@ import typing
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import pytest
 from click.testing import CliRunner
 
 from reactors import rl
 from reactors.cli import main
-from reactors.errors import ArgumentError
+from reactors.errors import ArgumentError, ReactionError
 from reactors.rl.errors import RunFolderError
 from reactors.rl.training.settings import algorithms, with_settings
 
@@ -111,3 +112,65 @@ def test_a_policy_is_kept_and_loaded(tmp_path: Path) -> None:
         done.save(tmp_path / "kept")
     with pytest.raises(RunFolderError, match="it does not exist"):
         rl.load(tmp_path / "nothing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nowhere(rl.PPO):
+    """An algorithm whose file is hidden."""
+
+
+def pole() -> gym.Env[Any, Any]:
+    return gym.make("CartPole-v1")
+
+
+def test_what_cannot_be_found_has_to_be_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    algorithm = Nowhere(num_envs=2, horizon=8, epochs=1)
+    monkeypatch.setattr("reactors.rl.training.train.file_of", lambda kind: None)
+    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)  # matplotlib keeps its fonts open
+    done = rl.train(algorithm, pole, total_steps=16, out=tmp_path / "run")
+    with pytest.raises(RunFolderError, match=r"give it: rl.load\(folder, env=...\)"):
+        rl.load(tmp_path / "run", algorithm=algorithm)
+    with pytest.raises(RunFolderError, match=r"rl.load\(folder, algorithm=...\)"):
+        rl.load(tmp_path / "run", env=pole)
+    again = rl.load(tmp_path / "run", algorithm=algorithm, env=pole)
+    assert again.evaluate(2) == done.evaluate(2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"workers": "two"}, "workers of rl.train is 'two'; write a whole number, 1 or more"),
+        ({"workers": 0}, "workers of rl.train is 0"),
+        ({"seed": -1}, "seed of rl.train is -1; write a whole number from 0 to"),
+        ({"seed": 1.5}, "seed of rl.train is 1.5"),
+        ({"stop_at": "x"}, "stop_at of rl.train is 'x'; write a number, a mean return"),
+        ({"on_error": "ignore"}, 'on_error of rl.train is \'ignore\'; write "raise" or "restart"'),
+    ],
+)
+def test_options_of_the_wrong_kind_are_refused_before_anything_is_made(given: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        rl.train(rl.PPO(), "CartPole-v1", **given)
+
+
+class Brittle(gym.Wrapper[Any, Any, Any, Any]):
+    """Its tenth step raises."""
+
+    steps = 0
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        if self.steps == 10:
+            raise RuntimeError("broken")
+        return super().step(action)
+
+
+def brittle() -> gym.Env[Any, Any]:
+    return Brittle(gym.make("CartPole-v1"))
+
+
+def test_an_environment_that_raises_is_made_anew_if_that_is_wanted() -> None:
+    algorithm = rl.PPO(num_envs=2, horizon=16, epochs=1)
+    with pytest.raises(ReactionError, match=r'broken; mend it, or have it made anew with on_error="restart"'):
+        rl.train(algorithm, brittle, total_steps=64)
+    done = rl.train(algorithm, brittle, total_steps=64, on_error="restart")
+    assert done.steps == 64

@@ -275,6 +275,8 @@ def test_a_request_that_is_cancelled_has_no_answer() -> None:
         (7, {}, ArgumentError, "rl.serve is given 7; give the folder of a run"),
         ("nowhere", {}, RunFolderError, "nowhere is no folder of a run: it does not exist"),
         (Scale(), {}, ArgumentError, "does not know what observations a policy takes; say observation_space="),
+        (rl.PPO(), {}, ArgumentError, r"rl.serve\(PPO\(\.\.\.\)\) is to know the environment; say env="),
+        (Scale(), {"env": "CartPole-v1"}, ArgumentError, "env of rl.serve is for algorithms; leave it out"),
         (Scale(), {"max_batch": 0}, ArgumentError, "max_batch of rl.serve is 0; write a whole number, 1 or more"),
         (Scale(), {"max_wait": "soon"}, ValueError, "max_wait of rl.serve"),
     ],
@@ -290,12 +292,13 @@ def test_a_server_ends_its_program_only_if_it_may() -> None:
         server.stop()
 
 
-@pytest.mark.parametrize("kind", ["what training returned", "folder"])
+@pytest.mark.parametrize("kind", ["what training returned", "folder", "what was loaded"])
 def test_the_policy_of_a_run_is_served(kind: str, tmp_path: Any) -> None:
     algorithm = rl.PPO(num_envs=2, horizon=16, epochs=1)
     done = rl.train(algorithm, "CartPole-v1", total_steps=64, out=tmp_path / "run")
     obs = np.array([0.01, -0.2, 0.03, 0.4], np.float32)
-    server = rl.serve(tmp_path / "run" if kind == "folder" else done, max_wait=0, stoppable=True)
+    sources = {"folder": tmp_path / "run", "what was loaded": rl.load(tmp_path / "run")}
+    server = rl.serve(sources.get(kind, done), max_wait=0, stoppable=True)
     main: Any = rx.Reactor()
     main.server = server
     found: list[Any] = []

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 class RunFolder:
     """The folder of a run. `RunFolderError` if it is none."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(
+        self, path: str | Path, *, algorithm: Algorithm | None = None, make: Callable[[], Any] | None = None
+    ) -> None:
+        self.path, self._algorithm, self._make = Path(path), algorithm, make
 
     def begin(self, config: Mapping[str, Any], saved: Saved | None = None) -> None:
         """Make it, or go on in it from a checkpoint."""
@@ -113,22 +115,28 @@ class RunFolder:
     @cached_property
     def algorithm(self) -> Algorithm:
         """The algorithm, with its hyperparameters."""
+        if self._algorithm is not None:
+            return self._algorithm
         config = self.config
         try:
             kind = algorithm_named(config["algorithm"], config.get("algorithm_file"))
             made = with_settings(kind, config["hyperparameters"], str(self.config_file))
         except (ArgumentError, KeyError) as error:
             raise RunFolderError(
-                f"{self.path}: its algorithm cannot be made from config.json ({error}); one of your own has to be "
-                "given in Python, as it was to rl.train"
+                f"{self.path}: its algorithm cannot be made from config.json ({error}); give it as it was given "
+                "to rl.train: rl.load(folder, algorithm=...)"
             ) from error
         return replace(made, total_steps=config["total_steps"]) if hasattr(made, "total_steps") else made  # type: ignore[call-arg]
 
     def maker(self, **kwargs: Any) -> Callable[[], Any]:
         """What makes its environment; `kwargs` are added to those of the run."""
+        if self._make is not None:
+            return partial(self._make, **kwargs) if kwargs else self._make
         env = self.config["env"]
         if ":" in env and "(" in env:
-            raise RunFolderError(f"{self.path}: its environment was made by the function {env}; use Python for it")
+            raise RunFolderError(
+                f"{self.path}: its environment was made by the function {env}; give it: rl.load(folder, env=...)"
+            )
         return maker(env, {**self.config["env_kwargs"], **kwargs}, str(self.path))
 
     @cached_property

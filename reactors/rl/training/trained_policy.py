@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reactors.rl.sources import maker
 from reactors.rl.training.evaluator import play
 from reactors.rl.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.sources import Source
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,18 @@ class TrainedPolicy:
         return run.path
 
 
-def load(folder: str | Path) -> TrainedPolicy:
+def load(
+    folder: str | Path,
+    *,
+    algorithm: Algorithm | None = None,
+    env: Source | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> TrainedPolicy:
     """The policy of a run's folder, or of `Trained.save`; of a run that has not ended, that of its last checkpoint.
 
-    Raises `RunFolderError` for a folder that is none, and for algorithms and environments that can be found nowhere,
-    such as one that a function in a program made.
+    An algorithm or environment that can be found nowhere by what the folder knows of it, such as one that a function
+    in a program made, has to be given as it was given to `rl.train`. Raises `RunFolderError` where it is not, and for a
+    folder that is none.
 
     >>> import tempfile
     >>> from reactors import rl
@@ -66,5 +75,6 @@ def load(folder: str | Path) -> TrainedPolicy:
     >>> again.evaluate(3) == done.evaluate(3)
     True
     """
-    run = RunFolder(folder)
+    make = None if env is None else maker(env, env_kwargs or {}, "rl.load")
+    run = RunFolder(folder, algorithm=algorithm, make=make)
     return TrainedPolicy(run.algorithm, run.policy(), run.weights, run.maker(), run.spaces, run.config)
