@@ -1,9 +1,10 @@
 """Can an environment go on from where another one was?
 
 One that offers `state_dict()` and `load_state_dict(state)` can, and so can one, and its wrappers, whose attributes are
-plain: numbers, strings, arrays, generators, and lists, tuples, dicts and deques of these, beside what never changes
-(spaces, functions, classes). Gymnasium's classic control and toy text are of that kind. An environment with anything
-else in it, a physics engine or an emulator, is hidden: nobody can tell from outside where it is.
+plain: numbers, strings, arrays, generators, Gymnasium's running means, and lists, tuples, dicts and deques of these,
+beside what never changes (spaces, functions, classes). Gymnasium's classic control and toy text are of that kind. An
+environment with anything else in it, a physics engine or an emulator, is hidden: nobody can tell from outside where it
+is.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.wrappers.utils import RunningMeanStd
 
 from reactors.errors import ReactorError
 from reactors.rl.saving import NAMES, rng_state, rng_with_state
@@ -109,6 +111,8 @@ def _plain(value: Any, name: str, seen: dict[int, int]) -> Any:
         return deque(parts, value.maxlen) if type(value) is deque else tuple(parts) if type(value) is tuple else parts
     if isinstance(value, Mapping) and all(isinstance(key, (*_PLAIN, np.integer)) for key in value):
         return {"items": [(key, _plain(part, f"{name}[{key!r}]", seen)) for key, part in value.items()]}
+    if type(value) is RunningMeanStd:
+        return {"running": {key: _plain(part, f"{name}.{key}", seen) for key, part in vars(value).items()}}
     raise HiddenStateError(f"{name} is a {type(value).__name__}, of which nobody knows how to save it")
 
 
@@ -121,6 +125,10 @@ def _lively(value: Any, now: Any, generators: list[np.random.Generator]) -> Any:
         return value
     if "items" in value:
         return {key: _lively(part, None, generators) for key, part in value["items"]}
+    if "running" in value:
+        found = RunningMeanStd()  # type: ignore[no-untyped-call]
+        vars(found).update({key: _lively(part, None, generators) for key, part in value["running"].items()})
+        return found
     known = value["generator"]
     if isinstance(known, int):
         return generators[known]

@@ -33,11 +33,12 @@ def played(env: gym.Env[Any, Any], steps: int, rng: np.random.Generator) -> list
 @pytest.mark.parametrize("name", TELLING)
 def test_an_environment_goes_on_elsewhere(name: str) -> None:
     def made() -> gym.Env[Any, Any]:
-        return (
-            gym.wrappers.RecordEpisodeStatistics(gym.wrappers.FrameStackObservation(gym.make(name), 2))
-            if (name == "CartPole-v1")
-            else gym.make(name)
-        )
+        env: Any = gym.make(name)
+        if name == "CartPole-v1":
+            env = gym.wrappers.RecordEpisodeStatistics(gym.wrappers.FrameStackObservation(env, 2))
+        if name == "Pendulum-v1":
+            env = gym.wrappers.NormalizeReward(gym.wrappers.NormalizeObservation(env))
+        return env
 
     env, other = made(), made()
     env.reset(seed=5)
