@@ -1,9 +1,9 @@
-# make demo | test | bench | learn | model | pages | pictures | build | format | clean | distclean
+# make demo | test | bench | reaching | learn | model | pages | pictures | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types ctest pytest bench learn model pages pictures build format clean distclean dot
+.PHONY: demo test lint types ctest pytest bench reaching learn model pages pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -49,6 +49,12 @@ pytest: build dot
 bench: .venv-bench/built
 	.venv-bench/bin/python tests/benchmarks/run.py $(ARGS)
 
+# How long until it is learned, with RLlib and Sample Factory where they can be installed.
+reaching: .venv-bench/built
+	-$(MAKE) .venv-rllib/installed
+	-$(MAKE) .venv-sample-factory/installed
+	.venv-bench/bin/python tests/benchmarks/reaching.py $(ARGS)
+
 # Every algorithm, five seeds, both deterministic modes; ARGS="--only PPO --seeds 1" is quicker.
 learn: build
 	python tests/benchmarks/learn.py $(ARGS)
@@ -81,7 +87,7 @@ clean:
 	find reactors runtime tests examples csrc -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf .venv .venv-bench
+	rm -rf .venv .venv-*
 
 # Pictures want the program `dot`; all else goes on without it.
 dot:
@@ -105,6 +111,11 @@ dot:
 	.venv-bench/bin/python -m pip install -qq -c constraints.txt --no-build-isolation -C build-dir=build/bench \
 	    -e '.[rl]' -r tests/benchmarks/requirements.txt
 	.venv-bench/bin/python -m pip install -qq --no-deps -r tests/benchmarks/requirements-alone.txt
+	touch $@
+
+.venv-%/installed: tests/benchmarks/requirements-%.txt
+	[ -x .venv-$*/bin/python ] || $(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install -qq -r $<
 	touch $@
 
 .venv-bench/built: .venv-bench/installed $(core)

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 # Of a run that goes on, what may be said anew; the rest is as it was.
 _ANEW = (
     "total_steps", "workers", "device", "actor_device", "critic_device", "eval_every", "checkpoint_every", "stop_at",
-    "view_every",
+    "view_every", "on_error",
 )  # fmt: skip
 _DEFAULTS: dict[str, Any] = {
     "total_steps": 100_000, "workers": 1, "mode": "sync", "seed": 0, "device": "cpu", "lag": None, "actors": 2,
     "inference": "actors", "double_buffer": False, "loaders": 0,
     "eval_every": None, "checkpoint_every": None, "stop_at": None, "view_every": None,
-    "learners": 1, "actor_device": None, "critic_device": None, "exchange_every": None, "adapt": False,
+    "on_error": "raise", "learners": 1, "actor_device": None, "critic_device": None, "exchange_every": None,
+    "adapt": False,
 }  # fmt: skip
 _APART = ("actor_device", "critic_device", "exchange_every")
 _folder = click.Path(file_okay=False, path_type=Path)
@@ -122,6 +123,11 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
     "--checkpoint-every", type=_count, metavar="N", help="A checkpoint every N rounds; there is always one at the end."
 )
 @click.option("--resume", type=_folder, metavar="DIR", help="Go on from a run's last checkpoint, or from one of them.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["raise", "restart"]),
+    help="What becomes of an environment that raises: the end of the run, or it is made anew.  [default: raise]",
+)
 @click.option("--stop-at", type=float, metavar="RETURN", help="Stop when the mean return of 20 episodes is that.")
 @click.option("--tensorboard", is_flag=True, help="Write for TensorBoard, too.")
 @click.option("--video", is_flag=True, help="Film the final policy.")

@@ -77,6 +77,7 @@ class Simulation:
         seeds: Sequence[int | None],
         *,
         on_error: str = "raise",
+        remedy: str = 'mend it, or have it made anew with on_error="restart"',
         path: str = "the simulation",
         thorough: bool = False,
         first: int = 0,
@@ -85,7 +86,7 @@ class Simulation:
         self.makers, self.seeds, self.path, self.thorough = list(makers), list(seeds), path, thorough
         self.first, self.at = first, memoryview(bytearray(4)).cast("I") if at is None else at
         self.observation_space, self.action_space = observation_space, action_space
-        self.restarting = on_error == "restart"
+        self.restarting, self.remedy = on_error == "restart", remedy
         where = memory(observation_space)
         plain = where.dtype is not None and where.dtype.names is None and where.shape != ()
         self._fast = (where.dtype, where.shape) if plain and not thorough else (None, None)
@@ -333,7 +334,7 @@ class Simulation:
         else:
             fact = f"answered {what} wrongly{when}: {_fault(what, answer, error)}"
         if not self.restarting and not isinstance(error, ResetNeeded):
-            fact += '; mend it, or have it made anew with on_error="restart"'
+            fact += f"; {self.remedy}"
         return SimulationError(f"{subject} {fact}", self.first + i, seed)
 
 

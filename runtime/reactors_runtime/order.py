@@ -29,16 +29,16 @@ def ranks(program: Program, placement: Sequence[int]) -> list[Rank]:
     elements, reactions = program.elements, program.reactions
     writers: dict[int, list[int]] = defaultdict(list)
     for r, reaction in enumerate(reactions):
-        for element in reaction.effects:
-            if elements[element].kind == Kind.PORT:
-                writers[element].append(r)
+        for effect in reaction.effects:
+            if elements[effect].kind == Kind.PORT:
+                writers[effect].append(r)
     needs = [0] * len(reactions)
     last: dict[int, int] = {}  # reactor -> the highest of its reactions so far
     for r, reaction in enumerate(reactions):
         need = last.get(reaction.reactor, 0)
         here = placement[reaction.reactor]
-        for e in (*reaction.triggers, *reaction.uses):
-            element = elements[e]
+        for number in (*reaction.triggers, *reaction.uses):
+            element = elements[number]
             if element.source < 0 or element.offset != (0, 0) or element.physical:
                 continue
             for w in writers.get(element.source, ()):

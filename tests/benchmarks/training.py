@@ -59,11 +59,16 @@ def algorithm(variant: str) -> Algorithm:
     return made[variant]()
 
 
+def environment(variant: str) -> str:
+    """Its id."""
+    return "Pendulum-v1" if variant == SAC else "CartPole-v1"
+
+
 def ours(variant: str, workers: int, mode: Any, actors: int) -> Iterator[Measure]:
     from reactors import rl
 
     torch.set_num_threads(1)
-    made, env = algorithm(variant), "Pendulum-v1" if variant == SAC else "CartPole-v1"
+    made, env = algorithm(variant), environment(variant)
 
     def measure(rounds: int) -> Sample:
         steps = rounds * STEPS[variant]
@@ -91,13 +96,13 @@ def alone(variant: str) -> Iterator[Measure]:
     yield from ours(variant, 1, "sync", 1)
 
 
-def model(variant: str) -> Any:
+def model(variant: str, seed: int = 0) -> Any:
     """Stable-Baselines3's, with its fastest vector environment, which for these is the one without processes."""
     import stable_baselines3 as sb3
     from stable_baselines3.common.env_util import make_vec_env
 
-    env = make_vec_env("Pendulum-v1" if variant == SAC else "CartPole-v1", n_envs=ENVS[variant], seed=0)
-    common: dict[str, Any] = {"device": "cpu", "seed": 0}
+    env = make_vec_env(environment(variant), n_envs=ENVS[variant], seed=seed)
+    common: dict[str, Any] = {"device": "cpu", "seed": seed}
     if variant == A2C:
         net = {"net_arch": {"pi": [64, 64], "vf": [64, 64]}}
         return sb3.A2C("MlpPolicy", env, n_steps=5, learning_rate=7e-4, gamma=0.99, policy_kwargs=net, **common)
@@ -146,68 +151,18 @@ def stable_baselines(variant: str) -> Iterator[Measure]:
 @row.peer(SCRIPT, variants=(PPO,))
 def script(variant: str) -> Iterator[Measure]:
     """All in one loop, as CleanRL writes it."""
-    import gymnasium as gym
-    import numpy as np
-    from torch import nn
-    from torch.distributions import Categorical
+    from scripted_ppo import ppo
 
-    del variant
     torch.set_num_threads(1)
-    n, horizon = 8, 32
-
-    def net(outputs: int, gain: float) -> nn.Sequential:
-        layers = [nn.Linear(4, 64), nn.Linear(64, 64), nn.Linear(64, outputs)]
-        for layer, scale in zip(layers, (2**0.5, 2**0.5, gain), strict=True):
-            nn.init.orthogonal_(layer.weight, scale)
-            nn.init.zeros_(layer.bias)
-        return nn.Sequential(layers[0], nn.Tanh(), layers[1], nn.Tanh(), layers[2])
 
     def measure(rounds: int) -> Sample:
-        updates = rounds * STEPS[PPO] * 5 // 4 // (n * horizon)
-        torch.manual_seed(0)
-        make: Callable[[], Any] = lambda: gym.make("CartPole-v1")  # noqa: E731
-        envs = gym.vector.SyncVectorEnv([make] * n)
-        actor, critic = net(2, 0.01), net(1, 1.0)
-        parameters = [*actor.parameters(), *critic.parameters()]
-        adam = torch.optim.Adam(parameters, lr=1e-3, eps=1e-5)
-        obs, actions, logs = torch.zeros(horizon, n, 4), torch.zeros(horizon, n), torch.zeros(horizon, n)
-        rewards, values, over = torch.zeros(horizon, n), torch.zeros(horizon, n), torch.zeros(horizon + 1, n)
-        following = torch.as_tensor(envs.reset(seed=0)[0])
+        wanted = rounds * STEPS[variant]
         began, at = 0.0, 0
-        for update in range(updates):
-            if update == updates // 5:
-                began, at = time.perf_counter(), update
-            over[0] = over[horizon]
-            for t in range(horizon):
-                obs[t] = following
-                with torch.no_grad():
-                    policy = Categorical(logits=actor(following))
-                    action = policy.sample()
-                    actions[t], logs[t], values[t] = action, policy.log_prob(action), critic(following)[:, 0]
-                seen, reward, terminated, truncated, _ = envs.step(action.numpy())
-                following, rewards[t] = torch.as_tensor(seen), torch.as_tensor(reward)
-                over[t + 1] = torch.as_tensor(np.logical_or(terminated, truncated))
-            with torch.no_grad():
-                later, carried, found = critic(following)[:, 0], torch.zeros(n), torch.zeros(horizon, n)
-                for t in reversed(range(horizon)):
-                    going = 1 - over[t + 1]
-                    found[t] = carried = rewards[t] + 0.98 * going * later - values[t] + 0.98 * 0.8 * going * carried
-                    later = values[t]
-                returns = (found + values).flatten()
-            flat = obs.flatten(0, 1), actions.flatten(), logs.flatten(), found.flatten(), returns
-            for _ in range(20):
-                order = torch.randperm(n * horizon)
-                o, a, before, gained, wanted = (each[order] for each in flat)
-                policy = Categorical(logits=actor(o))
-                ratio = (policy.log_prob(a) - before).exp()
-                gained = (gained - gained.mean()) / (gained.std() + 1e-8)
-                loss = torch.max(-gained * ratio, -gained * ratio.clamp(0.8, 1.2)).mean()
-                loss = loss + 0.5 * (critic(o)[:, 0] - wanted).square().mean() - 0.0 * policy.entropy().mean()
-                adam.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(parameters, 0.5)
-                adam.step()
-        envs.close()
-        return Sample((time.perf_counter() - began) * rounds * STEPS[PPO] / ((updates - at) * n * horizon))
+        for steps, _ in ppo(0):
+            if not began and steps >= wanted // 4:
+                began, at = time.perf_counter(), steps
+            if steps >= wanted * 5 // 4:
+                break
+        return Sample((time.perf_counter() - began) * wanted / (steps - at))
 
     yield measure

@@ -21,7 +21,7 @@ from reactors.errors import ReactionError
 from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError
 from reactors.rl.training import tensors
 from reactors.rl.training.checkpoint_files import latest, load
-from reactors.rl.training.journal_file import read
+from reactors.rl.training.journal_file import JournalFile, read
 from reactors.rl.training.run_folder import RunFolder
 from reactors.rl.training.state import encode
 
@@ -126,6 +126,7 @@ def test_every_algorithm_goes_on_as_if_it_had_never_stopped(name: str, tmp_path:
     again = train(algorithm, resume=checkpoint, out=tmp_path / "again", workers=2, **options)
     assert np.array_equal(full.weights, again.weights)
     assert told(full.journal) == told(again.journal)
+    assert full.digest == again.digest
 
 
 @pytest.mark.parametrize("name", ["PPO", "DQN"])
@@ -137,7 +138,7 @@ def test_a_run_that_goes_on_has_one_digest_for_any_workers(whole: Any, tmp_path:
     resume = first_checkpoint(whole("PPO", "pipelined"))
     found = {
         train(PPO, mode="pipelined", workers=workers, backend=backend, resume=resume,
-              out=tmp_path / f"{workers}{backend}").digest
+              out=tmp_path / f"{workers}{backend}").result.digest
         for workers, backend in ((1, "inline"), (2, "process"), (2, "thread"))
     }  # fmt: skip
     assert len(found) == 1
@@ -152,6 +153,24 @@ def test_a_run_goes_on_twice_and_longer_in_its_folder(whole: Any, tmp_path: Path
     assert [row["global_step"] for row in longer.journal] == [STEPS * (i + 1) for i in range(ROUNDS + 4)]
     assert [row["global_step"] for row in read(out / "journal.csv")] == [row["global_step"] for row in longer.journal]
     assert max(path.name for path in (out / "checkpoints").iterdir()) == f"{(ROUNDS + 4) * STEPS:012d}"
+
+
+def test_checkpoints_of_an_abandoned_course_are_set_aside(whole: Any, tmp_path: Path) -> None:
+    """Else the last one would not be of the run that went on."""
+    out = tmp_path / "run"
+    shutil.copytree(whole("PPO", "sync").out, out)
+    first, last = sorted(path.name for path in (out / "checkpoints").iterdir())
+    train(PPO, resume=out / "checkpoints" / first, total_steps=int(first) + STEPS)
+    assert load(out).meta["global_step"] == int(first) + STEPS
+    assert (out / "checkpoints" / f"abandoned-{last}").is_dir()
+
+
+@pytest.mark.parametrize(("mode", "rounds"), [("free", 3), ("pipelined", 1), ("sync", 1)])
+def test_the_last_round_of_a_short_run_is_saved(mode: Any, rounds: int, tmp_path: Path) -> None:
+    train(PPO, mode=mode, total_steps=rounds * STEPS, out=tmp_path / "run")
+    assert load(tmp_path / "run").meta["global_step"] == rounds * STEPS
+    more = train(PPO, mode=mode, total_steps=(rounds + 2) * STEPS, resume=tmp_path / "run")
+    assert more.steps == load(tmp_path / "run").meta["global_step"] == (rounds + 2) * STEPS
 
 
 # ---- an interruption ----
@@ -285,6 +304,31 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pyt
     assert train(PPO, resume=out, out=tmp_path / "more").journal[-1]["global_step"] == ROUNDS * STEPS
 
 
+def test_a_full_disk_is_told_first_whatever_else_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the journal can, nor the result."""
+    add, rows = JournalFile._begin, []
+
+    def full(path: Any, *_: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    def some(self: Any, given: Any) -> None:
+        rows.append(given)
+        if len(rows) > 1:
+            monkeypatch.setattr("reactors.rl.training.run_folder.write_json", full)
+            full(self.path)
+        add(self, given)
+        self._writer.writerow = full
+
+    monkeypatch.setattr(JournalFile, "_begin", some)
+    with pytest.raises(ReactionError) as caught:
+        train(PPO, out=tmp_path / "run", checkpoint_every=1, backend="inline")
+    assert isinstance(caught.value.__cause__, RunFolderError)
+    assert "journal.csv cannot be written (No space left on device)" in str(caught.value.__cause__)
+    assert "what came of the run cannot be written" in caught.value.__notes__[-1]
+
+
 # ---- numbers that are none ----
 
 
@@ -302,9 +346,20 @@ class Cracked(gym.Wrapper[Any, Any, Any, Any]):
             reward, obs = (np.inf, obs) if self.what == "reward" else (reward, np.full_like(obs, np.nan))
         return obs, reward, *rest
 
+    def reset(self, **kwargs: Any) -> Any:
+        obs, infos = super().reset(**kwargs)
+        return (np.full_like(obs, np.nan) if self.what == "reset" and self.steps else obs), infos
+
 
 def cracked(what: str, at: int = 100) -> gym.Env[Any, Any]:
     return Cracked(gym.make("CartPole-v1"), at, what)
+
+
+def test_an_episode_that_begins_with_no_number_is_named() -> None:
+    with pytest.raises(ReactionError) as caught:
+        train(PPO, env=cracked, env_kwargs={"what": "reset"})
+    assert isinstance(caught.value.__cause__, NotFiniteError)
+    assert "reset() of environment" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize("what", ["observation", "reward"])

@@ -124,6 +124,17 @@ def found(path: Path) -> Path:
     return last
 
 
+def set_aside(saved: Saved | None, folder: Path) -> None:
+    """Rename checkpoints in this folder that are later than the one a run goes on from: they are not of its course."""
+    if saved is None or saved.path.parent.resolve() != folder.resolve():
+        return
+    for other in _all(folder):
+        if other.name > saved.path.name:
+            place = folder / f"abandoned-{other.name}"
+            shutil.rmtree(place, ignore_errors=True)
+            other.replace(place)
+
+
 def load(path: Path) -> Saved:
     """Read a checkpoint, or the last one of a run; `CheckpointError` says what is wrong with it."""
     path = found(path)

@@ -25,7 +25,9 @@ def play(
 ) -> list[float]:
     """The returns of so many greedy episodes, each in an environment with a seed of its own."""
     seeds = [seed_of(seed, i) for i in range(episodes)]
-    sim = Simulation([maker] * episodes, observation_space, action_space, seeds, path="the evaluation")
+    sim = Simulation(
+        [maker] * episodes, observation_space, action_space, seeds, path="the evaluation", remedy="mend it"
+    )
     try:
         sim.reset_all()
         shape = sim.observations.shape

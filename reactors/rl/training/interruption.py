@@ -7,6 +7,7 @@ is Python's own.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING, Self
 
@@ -47,3 +48,4 @@ class Interruption:
             raise KeyboardInterrupt
         self.asked = True
         self.file.touch()
+        print("\nsaving; once more, and it stops at once", file=sys.stderr, flush=True)

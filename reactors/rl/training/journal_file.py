@@ -6,12 +6,15 @@ at once; else a row is appended and flushed. So whoever reads sees whole rows, a
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 from typing import TYPE_CHECKING, Any
 
+from reactors.rl.errors import RunFolderError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 Row = dict[str, float]
@@ -35,21 +38,36 @@ class JournalFile:
         self._names: dict[str, None] = {}
         self._file: Any = None
         if rows:
-            self._begin(rows)
+            with self._writing():
+                self._begin(rows)
 
     def add(self, rows: Sequence[Row]) -> None:
         """The last of `rows` is new."""
-        if self._file is None or any(name not in self._names for name in rows[-1]):
-            self._begin(rows)
-        else:
-            self._writer.writerow(rows[-1])
-            self._file.flush()
+        with self._writing():
+            if self._file is None or any(name not in self._names for name in rows[-1]):
+                self._begin(rows)
+            else:
+                self._writer.writerow(rows[-1])
+                self._file.flush()
 
     def close(self) -> None:
         """No more rows."""
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            file, self._file = self._file, None
+            with contextlib.suppress(OSError):  # it has not written all
+                if file is not None:
+                    file.close()
+            raise RunFolderError(
+                f"{self.path} cannot be written ({error.strerror}); rows before this one stay"
+            ) from error
 
     def _begin(self, rows: Sequence[Row]) -> None:
         known = self._names if self._file is not None else {}

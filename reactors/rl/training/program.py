@@ -40,9 +40,10 @@ from reactors.rl.training.learner import Exchange, Learner, ReplayLearner, Rollo
 from reactors.rl.training.learners import Learners
 from reactors.rl.training.loader import LoadedLearner, Loader, check_loaders
 from reactors.rl.training.rollout import Rollout
-from reactors.rl.training.rounds import LATER, ROUND, STOP
+from reactors.rl.training.rounds import LATER, ROUND, STOP, round_of
 from reactors.rl.training.simulator import Simulator
 from reactors.rl.training.viewer import Decimator, Viewer
+from reactors.time import Tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,7 @@ ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
 Where = Literal["actors", "central"]
+OnError = Literal["raise", "restart"]
 
 
 class Training(rx.Reactor):
@@ -85,6 +87,7 @@ class Training(rx.Reactor):
         view_every: int | None = None,
         views: Path | None = None,
         serve: Server | None = None,
+        on_error: OnError = "raise",
         learners: Learners = ALONE,
         eval_every: int | None = None,
         eval_episodes: int = 10,
@@ -108,7 +111,7 @@ class Training(rx.Reactor):
             lately = ReplayBuffer(1, fields)
 
         def rollout(i: int) -> Rollout:
-            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts)
+            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, on_error)
 
         def acting(_: int) -> Acting:
             return Acting(algorithm, *spaces, initial, steps, lag, lately)
@@ -253,7 +256,8 @@ class Training(rx.Reactor):
                 getattr(self, name).first = first
 
     def _save(self, saving: Saving, slack: int, steps: int) -> None:
-        reactors = self._stateful()
+        reactors, first = self._stateful(), round_of(Tag(self.journal.first, 0))
+        slack = max(0, min(slack, saving.rounds - 1 - first))  # of a short run, too, the last round is saved
         self.checkpoint = Checkpoint([*reactors], saving, slack=slack, steps=steps, first=self.journal.first)
         rx.connect([reactor.state for reactor in reactors.values()], self.checkpoint.states)
         everybody = [reactor.save for reactor in reactors.values()]

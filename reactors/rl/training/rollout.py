@@ -43,8 +43,9 @@ class Rollout:
         observation_space: gym.Space[Any],
         action_space: gym.Space[Any],
         parts: int = 1,
+        on_error: str = "raise",
     ) -> None:
-        self.makers, self.first_env, self.parts = makers, first_env, parts
+        self.makers, self.first_env, self.parts, self.on_error = makers, first_env, parts, on_error
         self.spaces = observation_space, action_space
         self.dtype = experience_dtype(algorithm, *self.spaces)
         self.shape = algorithm.horizon, len(makers)
@@ -59,7 +60,13 @@ class Rollout:
         self.path = path
         seeds = [seed_of(seed, self.first_env + i) for i in range(len(self.makers))]
         self.simulations = [
-            Simulation(self.makers[part :: self.parts], *self.spaces, seeds[part :: self.parts], path=path)
+            Simulation(
+                self.makers[part :: self.parts],
+                *self.spaces,
+                seeds[part :: self.parts],
+                path=path,
+                on_error=self.on_error,
+            )
             for part in range(self.parts)
         ]
         self.rewards = np.zeros(len(self.makers) // self.parts)
@@ -101,18 +108,34 @@ class Rollout:
         for name in self.checked:
             if not np.isfinite(self.rows[name]).all():
                 self._refuse(name, number)
+        if "next_obs" in self.checked:
+            self._check_resets(number)
         self.rows, self.fields = None, []
         return tuple(self.episodes)
+
+    def _check_resets(self, number: int) -> None:
+        """What was seen first in an episode was nobody's next observation."""
+        ended = self.rows["terminated"][:-1] | self.rows["truncated"][:-1]
+        first = np.concatenate([np.ones_like(ended[:1]) if len(ended) else np.ones((1, self.shape[1]), bool), ended])
+        if not np.isfinite(self.rows["obs"][first]).all():
+            found = ~np.isfinite(self.rows["obs"]).reshape(*self.shape, -1).all(2) & first
+            t, i = np.argwhere(found)[0]
+            raise NotFiniteError(
+                f"{self.path}: reset() of environment {self.first_env + i} (seed {self._seed(i)}) gave the observation "
+                f"{self.rows['obs'][t, i]} before its step {number * self.shape[0] + int(t)}; mend the environment"
+            )
+
+    def _seed(self, i: int) -> Any:
+        return self.simulations[i % self.parts].seeds[i // self.parts]
 
     def _refuse(self, name: str, number: int) -> None:
         """Say where a number is that is none."""
         t, i, *_ = np.argwhere(~np.isfinite(self.rows[name]))[0]
         what = "observation" if name == "next_obs" else "reward"
-        seed = self.simulations[i % self.parts].seeds[i // self.parts]
         raise NotFiniteError(
-            f"{self.path}: the {what} of environment {self.first_env + i} (seed {seed}) is {self.rows[name][t, i]} at "
-            f"its step {number * self.shape[0] + int(t)}, after the action {self.rows['action'][t, i]}; mend the "
-            "environment, or keep its actions in bounds"
+            f"{self.path}: the {what} of environment {self.first_env + i} (seed {self._seed(i)}) is "
+            f"{self.rows[name][t, i]} at its step {number * self.shape[0] + int(t)}, after the action "
+            f"{self.rows['action'][t, i]}; mend the environment, or keep its actions in bounds"
         )
 
     def close(self) -> None:

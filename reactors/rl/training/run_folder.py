@@ -19,7 +19,7 @@ from reactors.errors import ArgumentError, DrawingError
 from reactors.rl.errors import RunFolderError
 from reactors.rl.sources import maker, spaces_of
 from reactors.rl.training import tensors
-from reactors.rl.training.checkpoint_files import FOLDER, latest, load
+from reactors.rl.training.checkpoint_files import FOLDER, latest, load, set_aside
 from reactors.rl.training.journal_file import Row, read
 from reactors.rl.training.settings import algorithm_named, with_settings
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.training.checkpoint_files import Saved
 
 
 class RunFolder:
@@ -38,15 +39,16 @@ class RunFolder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def begin(self, config: Mapping[str, Any], *, again: bool) -> None:
-        """Make it, or go on in it."""
+    def begin(self, config: Mapping[str, Any], saved: Saved | None = None) -> None:
+        """Make it, or go on in it from a checkpoint."""
         path = self.path
-        if self.config_file.exists() and not again:
+        if self.config_file.exists() and saved is None:
             raise RunFolderError(f"{path} is the folder of a run already; go on with resume, or give another folder")
         try:
             path.mkdir(parents=True, exist_ok=True)
             self.stop.unlink(missing_ok=True)
             write_json(self.config_file, config)
+            set_aside(saved, self.checkpoints)
         except OSError as error:
             raise RunFolderError(f"{path} cannot be the folder of a run: {error.strerror}") from error
 
@@ -194,8 +196,12 @@ def folder_of(path: Path) -> Path:
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a file by a new one, at once."""
     beside = path.with_name(f".{path.name}.new")
-    beside.write_text(json.dumps(value, indent=2) + "\n")
-    beside.replace(path)
+    try:
+        beside.write_text(json.dumps(value, indent=2) + "\n")
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def numbered(parent: Path, name: str) -> Path:

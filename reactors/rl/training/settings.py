@@ -62,7 +62,7 @@ def _own(file: Path, name: str) -> type[Algorithm]:
     path = str(file.resolve())
     there = [module for module in [*sys.modules.values()] if getattr(module, "__file__", None) == path]
     module = there[0] if there else script.load(file)
-    own = {n: kind for n, kind in vars(module).items() if _is_own(kind)}
+    own: dict[str, type[Algorithm]] = {n: kind for n, kind in vars(module).items() if _is_own(kind)}
     if name not in own:
         raise ArgumentError(f"{file} has no algorithm {name!r}{close(name, own)}; it has {', '.join(own) or 'none'}")
     return own[name]

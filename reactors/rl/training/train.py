@@ -17,17 +17,28 @@ from reactors.errors import ArgumentError
 from reactors.record import description
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.serving.server import Server
+from reactors.rl.errors import RunFolderError
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.adaptation import Bounds, adapting
 from reactors.rl.training.checkpoint import Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
+from reactors.rl.training.checks import (
+    check_inference,
+    check_memory,
+    check_numbers,
+    check_out,
+    check_server,
+    check_words,
+    checked_journal,
+    checked_lag,
+)
+from reactors.rl.training.digest import digest_of
 from reactors.rl.training.interruption import Interruption
 from reactors.rl.training.journal import rows_of
 from reactors.rl.training.journal_file import JournalFile
 from reactors.rl.training.learners import learners_of
 from reactors.rl.training.live import Watch, scalars, summary_writer
-from reactors.rl.training.program import Mode, Training, Where, placement
+from reactors.rl.training.program import Mode, OnError, Training, Where, placement
 from reactors.rl.training.rounds import ROUND, STOP
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
 from reactors.rl.training.settings import file_of, hyperparameters
@@ -42,6 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.serving.server import Server
 
 
 @dataclass(frozen=True)
@@ -62,8 +74,12 @@ class Trained(TrainedPolicy):
 
     @property
     def digest(self) -> str:
-        """Of the run; the values are in the weights."""
-        return self.result.digest
+        """Of what was learned: equal for equal journals, times and evaluations left out, and equal weights.
+
+        A run that went on from a checkpoint has that of the one that never stopped. `result.digest` is of the program's
+        reactions, as of any run.
+        """
+        return digest_of(self.journal, self.weights)
 
     @property
     def steps(self) -> int:
@@ -97,6 +113,7 @@ def train(
     journal: str | Path | None = None,
     tell: Callable[[dict[str, float]], None] | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    on_error: OnError = "raise",
     out: str | Path | None = None,
     checkpoint_every: int | None = None,
     resume: str | Path | None = None,
@@ -117,6 +134,7 @@ def train(
     they only simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for
     any number of them. With `double_buffer` it acts for every other environment, while the others are simulated.
     `loaders` are reactors that make batches of experience while the learner is busy; 0 leaves it to the learner.
+    `on_error="restart"` makes an environment anew that raises or answers wrongly: its episode is truncated there.
     `stop_at` ends the run when the mean return of the last twenty
     episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
 
@@ -133,8 +151,7 @@ def train(
     be larger. `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy;
     `view_every` has another worker play an episode every so many rounds, as a GIF in the folder's `views`. `watch` has
     functions that get new rows of the journal here, not on a worker. `serve` is an `rl.serve` of the algorithm, which
-    answers requests by the latest weights on one more worker: what is learned stays the same, but the run's digest is
-    also that of the requests.
+    answers requests by the latest weights on one more worker: what is learned stays the same.
 
     Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
     is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
@@ -148,18 +165,20 @@ def train(
         raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
     lag = checked_lag(mode, lag)
     check_inference(inference, double_buffer, loaders)
-    _check_numbers(
+    check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
         checkpoint_every=checkpoint_every, view_every=view_every, learners=learners, exchange_every=exchange_every,
+        workers=workers,
     )  # fmt: skip
-    journal = _checked_journal(journal)
+    check_words(seed, stop_at, on_error)
+    journal = checked_journal(journal)
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
     who = learners_of(algorithm, learners, device, actor_device, critic_device, exchange_every)
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, total_steps)
-    _check_server(serve, algorithm, spaces)
+    check_server(serve, algorithm, spaces)
     actors = min(actors, algorithm.num_envs)
     if adapt is not False:
         file = None if out is None else RunFolder(Path(out)).decisions_file
@@ -180,12 +199,12 @@ def train(
     saved = None if resume is None else _saved(Path(resume), program, rounds)
     if saved is not None and out is None:
         out = folder_of(saved.path)
-    _check_out(out, checkpoint_every, video or None, view_every)
+    check_out(out, checkpoint_every, video or None, view_every)
     config = {
         **program, "algorithm_file": file_of(type(algorithm)), "total_steps": total_steps, "workers": workers,
         "backend": backend, "device": device,
         "actor_device": actor_device, "critic_device": critic_device,
-        "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
+        "on_error": on_error, "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
         "checkpoint_every": checkpoint_every, "view_every": view_every, "versions": versions(),
     }  # fmt: skip
     with ExitStack() as stack:
@@ -201,6 +220,7 @@ def train(
             inference=inference, double_buffer=double_buffer, loaders=loaders, view_every=view_every,
             views=None if folder is None else folder.views, eval_every=eval_every, eval_episodes=eval_episodes,
             stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved, serve=serve,
+            on_error=on_error,
         )  # fmt: skip
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", rx.ReactorWarning)
@@ -210,10 +230,10 @@ def train(
             if saved is not None:
                 compare(saved, saving.meta["program"])
         if folder is not None:
-            folder.begin(config, again=saved is not None)
+            folder.begin(config, saved)
         seen = _begin_journal(journal, saved)
         watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
-        report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(saved)}
+        report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(mode, saved)}
         weights, result = _run(
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=backend,
             fast=True, seed=seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
@@ -243,7 +263,7 @@ def _run(
     **options: Any,
 ) -> tuple[NDArray[np.float32], rx.Result]:  # fmt: skip
     """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`."""
-    weights = None
+    weights, failed = None, None
     began = time.perf_counter()
     if folder is not None:
         folder.draw(graph, options["workers"], options["placement"])
@@ -253,13 +273,14 @@ def _run(
         weights = final = training.learners[0].learning.weights()
         rows = training.journal.rows
         report |= {
-            "state": "interrupted" if interruption.asked else "finished", "digest": result.digest,
+            "state": "interrupted" if interruption.asked else "finished", "digest": digest_of(rows, weights),
             "weights": fingerprint(weights), "steps": rows[-1]["global_step"] if rows else 0,
             "seconds": rows[-1]["seconds"] if rows else 0.0, "wall_time": time.perf_counter() - began,
             "episodes": training.journal.count, "final_tag": [*result.final_tag],
             "return": _last(rows, "charts/episodic_return"), "evaluation": _last(rows, "eval/mean_return"),
         }  # fmt: skip
     except BaseException as error:
+        failed = error
         report["error"] = f"{type(error).__name__}: {error}"
         last = None if folder is None else latest(folder.checkpoints)
         if last is not None:
@@ -271,16 +292,23 @@ def _run(
         if watcher is not None:
             watcher.close()
         if folder is not None:
-            folder.finish(report, weights)
+            _finish(folder, report, weights, failed)
     if interruption.asked:
         raise KeyboardInterrupt
     return final, result
 
 
-def _checked_journal(given: str | Path | None) -> Path | None:
-    if given is not None and not Path(given).parent.is_dir():
-        raise ArgumentError(f"journal of rl.train is {str(given)!r}, but there is no such folder; make it")
-    return None if given is None else Path(given)
+def _finish(
+    folder: RunFolder, report: dict[str, Any], weights: NDArray[np.float32] | None, failed: BaseException | None
+) -> None:
+    """Write down what came of it; if that fails, too, the first failure counts."""
+    try:
+        folder.finish(report, weights)
+    except OSError as error:
+        what = f"what came of the run cannot be written into {folder.path} ({error.strerror})"
+        if failed is None:
+            raise RunFolderError(f"{what}; its checkpoints are as they were") from error
+        failed.add_note(what)
 
 
 def _saved(path: Path, program: Mapping[str, Any], rounds: int) -> Saved:
@@ -319,18 +347,20 @@ def _begin_journal(journal: Path | None, saved: Saved | None) -> int:
     return len(rows)
 
 
-def _notes(saved: Saved | None) -> list[str]:
-    """What is to be known of a run that goes on."""
+def _notes(mode: Mode, saved: Saved | None) -> list[str]:
+    """What is to be known of a run that is free, or goes on."""
+    free = ["in free mode no two runs are alike, whatever the seed"] if mode == "free" else []
     if saved is None:
-        return []
+        return free
     then, now = saved.meta["versions"], versions()
     changed = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
     notes = [f"{'; '.join(changed)}: the last bits may differ from the uninterrupted run's"] if changed else []
-    return notes + [
+    hidden = [
         f"environments of {note.partition(':')[0]} do not tell their state ({note.partition(': ')[2]}): they began new "
-        "episodes where the run goes on"
+        "episodes where the run goes on, and what else they know they know no more"
         for note in saved.meta["notes"]
     ]
+    return [*free, *notes, *hidden]
 
 
 def _hash(graph: rx.Graph) -> str:
@@ -339,88 +369,12 @@ def _hash(graph: rx.Graph) -> str:
         line
         for line in description(graph)
         if not line.startswith("timer")
-        and not any(f"main.{name}" in line for name in ("evaluator", "journal", "decimator", "viewer", "serving"))
+        and not any(
+            f"main.{name}" in line for name in ("evaluator", "journal", "checkpoint", "decimator", "viewer", "serving")
+        )
     ]
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
 def _worker(where: Mapping[str, int], path: str) -> int:
     return where.get(path, 0)
-
-
-def _check_numbers(**numbers: Any) -> None:
-    for name, value in numbers.items():
-        if value is None and name.endswith("every"):
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ArgumentError(f"{name} of rl.train is {value!r}; write a whole number, 1 or more")
-
-
-def check_memory(algorithm: OffPolicy, total_steps: int) -> None:
-    """Refuse batches and rounds that the memory cannot hold, and a run that ends before it learns."""
-    name, capacity, a_round = algorithm.name, algorithm.capacity, algorithm.horizon * algorithm.num_envs
-    if algorithm.batch_size > capacity:
-        raise ArgumentError(
-            f"batch_size of {name} is {algorithm.batch_size}, but its memory keeps {capacity} transitions; let "
-            "capacity be larger"
-        )
-    if a_round > capacity:
-        raise ArgumentError(
-            f"a round of {name} has {a_round} transitions, but its memory keeps {capacity}; let capacity be larger"
-        )
-    steps = max(1, total_steps // a_round) * a_round
-    if algorithm.learning_starts > steps:
-        raise ArgumentError(
-            f"learning_starts of {name} is {algorithm.learning_starts}, but the run has {steps} steps, so that nothing "
-            "would be learned; let learning_starts be less, or total_steps more"
-        )
-
-
-def _check_server(given: object, algorithm: Algorithm, spaces: tuple[Any, Any]) -> None:
-    """Refuse one that cannot act by what will be learned."""
-    remedy = f"write rl.serve(algorithm, env=...) of the same {algorithm.name} and environment"
-    if given is None:
-        return
-    if not isinstance(given, Server):
-        raise ArgumentError(f"serve of rl.train is {given!r}; {remedy}")
-    size = algorithm.policy(*spaces).size
-    if given.size != size:
-        raise ArgumentError(
-            f"the server of rl.train has a policy of {given.size} weights, but {algorithm.name} learns {size}; {remedy}"
-        )
-
-
-def _check_out(out: object, *files: object) -> None:
-    if out is None and any(each is not None for each in files):
-        raise ArgumentError(
-            "rl.train is to leave files (checkpoint_every, video, view_every), but is given no folder; say out="
-        )
-
-
-def check_inference(inference: object, double_buffer: object, loaders: object, path: str = "rl.train") -> None:
-    """Refuse what is no way to choose actions, or to load batches."""
-    if isinstance(loaders, bool) or not isinstance(loaders, int) or loaders < 0:
-        raise ArgumentError(f"loaders of {path} is {loaders!r}; write a whole number, 0 or more")
-    if inference not in {"actors", "central"}:
-        raise ArgumentError(f'inference of {path} is {inference!r}; write "actors" or "central"')
-    if not isinstance(double_buffer, bool):
-        raise ArgumentError(f"double_buffer of {path} is {double_buffer!r}; write True or False")
-    if double_buffer and inference != "central":
-        raise ArgumentError(
-            f"double_buffer of {path} lets one policy act for half of the environments at a time, but actors have "
-            'policies of their own; write inference="central", too'
-        )
-
-
-def checked_lag(mode: str, lag: Any, path: str = "rl.train") -> int:
-    """By how many rounds weights are late, if it can be that many."""
-    if mode not in {"sync", "pipelined", "free"}:
-        raise ArgumentError(f'mode of {path} is {mode!r}; write "sync", "pipelined" or "free"')
-    if lag is None:
-        return 2 if mode == "pipelined" else 1
-    given: object = lag
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ArgumentError(f"lag of {path} is {lag!r}; write a whole number of rounds, 1 or more")
-    if mode == "sync" and lag != 1:
-        raise ArgumentError(f'lag of {path} is {lag}, but mode="sync" is a lag of 1; write mode="pipelined"')
-    return given

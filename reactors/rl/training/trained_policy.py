@@ -47,7 +47,7 @@ class TrainedPolicy:
         Raises `RunFolderError` where there is a run already.
         """
         run = RunFolder(folder)
-        run.begin(self.config, again=False)
+        run.begin(self.config)
         run.keep(self.weights)
         return run.path
 

@@ -18,12 +18,12 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.sources import Source, maker, spaces_of
+from reactors.rl.training.checks import check_inference, check_memory, checked_lag
 from reactors.rl.training.choosing import TIE, Candidate, best, candidates, shortlist
 from reactors.rl.training.learners import Learners, several
 from reactors.rl.training.loader import check_loaders
 from reactors.rl.training.program import Mode, Training, Where, placement
 from reactors.rl.training.timed import ActorsAlone, LearnersAlone, Together, begun, played
-from reactors.rl.training.train import check_inference, check_memory, checked_lag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
