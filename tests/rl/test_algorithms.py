@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import math
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -242,3 +243,39 @@ def test_what_is_no_algorithm_is_refused() -> None:
         rl.train(rl.PPO, "CartPole-v1")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="there is no such folder"):
         rl.train(rl.PPO(), "CartPole-v1", journal="nowhere/j.csv")
+
+
+def two_kinds_of_states(steps: int) -> dict[str, torch.Tensor]:
+    """Two environments where each step is the last one, and two that go on for ever; every reward is 1."""
+    obs = torch.tensor([-1.0, -1.0, 1.0, 1.0])[None, :, None].expand(steps, 4, 4)
+    shape = steps, 4
+    return {
+        "obs": obs, "next_obs": obs, "action": torch.zeros(shape, dtype=torch.int64), "reward": torch.ones(shape),
+        "terminated": torch.tensor([True, True, False, False]).expand(shape),
+        "truncated": torch.zeros(shape, dtype=torch.bool), "log_prob": torch.full(shape, math.log(0.5)),
+    }  # fmt: skip
+
+
+def values_after(algorithm: rl.IMPALA, updates: int) -> list[float]:
+    """Of the two kinds."""
+    spaces = gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2)
+    learning = algorithm.learning(*spaces, 1)
+    for _ in range(updates):
+        alone(learning.learn(two_kinds_of_states(algorithm.horizon)))
+    with torch.no_grad():
+        found: list[float] = learning.net.values(torch.tensor([[-1.0] * 4, [1.0] * 4])).tolist()
+    return found
+
+
+def test_a_critic_with_a_scale_is_soon_where_values_are_large() -> None:
+    options: dict[str, Any] = {"num_envs": 4, "anneal": False}
+    bad, good = values_after(rl.IMPALA(**options), 150)
+    assert abs(bad - 1) < 10
+    assert good > 60
+    assert values_after(rl.IMPALA(**options, value_scale=1.0), 150)[1] < 40
+
+
+def test_a_scale_leaves_values_of_an_untrained_critic_as_they_are_and_those_of_torsos() -> None:
+    some, others = (values_after(rl.IMPALA(value_scale=scale), 0) for scale in (1.0, 100.0))
+    assert some == pytest.approx(others, rel=1e-4)
+    assert rl.IMPALA(latent=3).network(gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2)).scale == 1

@@ -26,11 +26,18 @@ class ActorCritic(nn.Module):
     """Two networks for vectors, or linear heads on one torso, as for frames.
 
     `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard
-    deviation is a parameter of its own. `acting` is what of it chooses actions.
+    deviation is a parameter of its own. `acting` is what of it chooses actions. What a critic that is a network of its
+    own gives is multiplied by `scale`, and begins as small as without.
     """
 
     def __init__(
-        self, observation_space: Space, action_space: Space, hidden: Sequence[int], kind: Torso = None
+        self,
+        observation_space: Space,
+        action_space: Space,
+        hidden: Sequence[int],
+        kind: Torso = None,
+        *,
+        scale: float = 1.0,
     ) -> None:
         super().__init__()
         self.discrete = isinstance(action_space, gym.spaces.Discrete)
@@ -40,7 +47,8 @@ class ActorCritic(nn.Module):
         inputs: Any = inputs_of(observation_space) if self.torso is None else self.torso.features
         between = hidden if self.torso is None else getattr(self.torso, "hidden", ())
         self.actor = mlp([inputs, *between, n], gain=0.01)
-        self.critic = mlp([inputs, *between, 1], gain=1.0)
+        self.scale = scale if self.torso is None else 1.0
+        self.critic = mlp([inputs, *between, 1], gain=1 / self.scale)
         self.log_std = nn.Parameter(torch.zeros(0 if self.discrete else n))
         self.acting = self.actor if self.torso is None else nn.Sequential(self.torso, self.actor)
 
@@ -63,7 +71,7 @@ class ActorCritic(nn.Module):
     def values(self, features: torch.Tensor) -> torch.Tensor:
         """The value of each."""
         found: torch.Tensor = self.critic(features).squeeze(1)
-        return found
+        return found if self.scale == 1 else self.scale * found
 
     def judge(self, features: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Logarithms of the probabilities of actions, and the mean entropy."""
