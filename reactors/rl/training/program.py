@@ -284,7 +284,8 @@ def _per_actor(algorithm: Algorithm, actors: int, parts: int) -> int:
     if algorithm.num_envs % (parts * actors):
         raise ArgumentError(
             f"{algorithm.num_envs} environments for {actors} actors{', in two halves each' * (parts == 2)}; let "
-            f"num_envs of {algorithm.name} be a multiple of {'twice their number' if parts == 2 else 'actors'}"
+            f"num_envs of {algorithm.name} be a multiple of {'twice their number' if parts == 2 else 'actors'}, or "
+            "choose another number of them: actors="
         )
     return algorithm.num_envs // actors
 

@@ -72,6 +72,10 @@ class Trained(TrainedPolicy):
     notes: list[str] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        done = f"{self.algorithm.name} in {self.config['env']}, {self.steps:,} steps, digest {self.digest}"
+        return f"<trained: {done}{'' if self.out is None else f', in {self.out}'}>"
+
     @property
     def digest(self) -> str:
         """Of what was learned: equal for equal journals, times and evaluations left out, and equal weights.
