@@ -113,6 +113,7 @@ class MinAtarTorso(_Convolutions):
         super().__init__(frames, side, [(16, 3, 1)], 128)
 
 
+STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
 TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "minatar": MinAtarTorso}
 Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by `reactors train`, too
@@ -160,14 +161,12 @@ def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
         raise ParameterError(f"the function for the torso makes a {name}; let it make a torch.nn.Module")
     features = getattr(made, "features", None)
     if not isinstance(features, int):
-        raise ParameterError(
-            f"the torso {name} does not say how many features it gives; let it have an int `features`"
-        )
+        raise ParameterError(f"the torso {name} does not say how many features it gives; let it have an int `features`")
     for path, layer in made.named_modules():
-        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+        if isinstance(layer, STATISTICAL):
             raise ParameterError(
                 f"the torso {name} has a {_told(layer, path)}, whose outputs depend on the other observations of a "
-                "batch, or on statistics that do not travel to actors; take GroupNorm or LayerNorm"
+                "batch, or on statistics that do not travel to actors; take GroupNorm or LayerNorm, or leave it out"
             )
     sample = torch.from_numpy(np.zeros((2, *(observation_space.shape or ())), observation_space.dtype))
     buffers = {path: buffer.clone() for path, buffer in made.named_buffers()}

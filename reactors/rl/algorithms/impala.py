@@ -45,7 +45,7 @@ class IMPALA(PolicyGradient):
     horizon: int = 20
     """Steps of a fragment: the paper's table G.1."""
     fragments: Count = 4
-    """Fragments in an update; a round makes num_envs / fragments of them."""
+    """Fragments in an update; a round makes num_envs / fragments of them. Chosen on CartPole-v1."""
     learning_rate: float = 2e-3
     """A2C's here. With half of it some seeds still lost the pole when the rate had fallen to 0."""
     entropy: float = 0.01
@@ -63,7 +63,7 @@ class IMPALA(PolicyGradient):
     rho: Positive = 1.0
     """Truncation of importance weights in the temporal differences. The authors' code has 1."""
     c: Positive = 1.0
-    """Truncation of importance weights in the trace."""
+    """Truncation of importance weights in the trace. The authors' code has 1."""
     lam: Share = 0.95
     """Lambda of the trace (remark 2); the paper has 1. Usual for generalised advantages."""
     passes: Count = 1
@@ -85,8 +85,8 @@ class IMPALA(PolicyGradient):
         if (self.replay_slots > 0) != (self.replay_proportion > 0):
             one, other = ("slots", "proportion") if self.replay_slots else ("proportion", "slots")
             raise ArgumentError(
-                f"replay_{one} of {type(self).__name__} is {getattr(self, f'replay_{one}')!r}, and replay_{other} 0, so "
-                "that no old fragment would be learned from; set both, or neither"
+                f"replay_{one} of {type(self).__name__} is {getattr(self, f'replay_{one}')!r}, and replay_{other} 0, "
+                "so that no old fragment would be learned from; set both, or neither"
             )
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:

@@ -38,7 +38,7 @@ class PolicyGradient(Algorithm):
     max_grad_norm: Positive = 0.5
     """The gradient is scaled down to this norm. Stable-Baselines3's."""
     reward_clip: Positive | None = None
-    """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013); not clipped by default."""
+    """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013); by default not."""
     hidden: Layers = (64, 64)
     """Layers of actor and of critic, where there is no torso. Stable-Baselines3's."""
     torso: Torso = None
