@@ -82,7 +82,7 @@ def trained(name: str, **options: Any) -> rl.Trained:
 @pytest.mark.parametrize("mode", ["sync", "pipelined"])
 @pytest.mark.parametrize("name", CASES)
 def test_continuous_actions_from_frames_are_learned_the_same_on_one_and_two_workers(name: str, mode: Any) -> None:
-    one, two = (trained(name, mode=mode, workers=n, backend="thread" if n > 1 else None) for n in (1, 2))
+    one, two = (trained(name, mode=mode, workers=n, backend="thread" if n > 1 else "inline") for n in (1, 2))
     assert one.weights.tobytes() == two.weights.tobytes()
     assert one.digest == two.digest
     untrained = CASES[name].learning(*one.spaces, 5).weights()
@@ -103,7 +103,7 @@ def test_a_run_with_torsos_goes_on_as_if_it_had_never_stopped(
 @pytest.mark.parametrize("name", ["SAC, own", "TD3, own"])
 def test_halves_apart_have_torsos_of_their_own(name: str) -> None:
     apart: dict[str, Any] = {"actor_device": "cpu", "critic_device": "cpu"}
-    one, two = (trained(name, workers=n, backend="thread" if n > 1 else None, **apart) for n in (1, 2))
+    one, two = (trained(name, workers=n, backend="thread" if n > 1 else "inline", **apart) for n in (1, 2))
     assert one.weights.tobytes() == two.weights.tobytes()
 
 
@@ -184,7 +184,10 @@ class Drawing(nn.Module):
             chain(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4))),
             r"has a _SpectralNorm \(1.param.*leave it out",
         ),
-        (chain(nn.InstanceNorm1d(4, track_running_stats=True)), r"a InstanceNorm1d \(1\), which changes its 'running_"),
+        (
+            chain(nn.Unflatten(1, (2, 2)), nn.InstanceNorm1d(2, track_running_stats=True), nn.Flatten()),
+            r"has a InstanceNorm1d \(2\), which changes its 'running_mean' as it goes",
+        ),
         (chain(features=5), r"makes \(2, 4\) of two observations of shape \(3,\), and its `features` says \(2, 5\)"),
         (chain(features="many"), "does not say how many features"),
         (chain(nn.Linear(7, 4)), r"does not take observations of shape \(3,\) and torch.float32, .*: mat1 and mat2"),
