@@ -64,9 +64,10 @@ def _said(kind: type[Any]) -> dict[str, str]:
 
 
 def meaning(kind: type[Any], name: str) -> str:
-    """What a field means, as its first class says, and what is said of the default where that is given."""
+    """What a field means, as its first class says, and what the nearest says of the default: its own source."""
     said = [each[name] for each in map(_said, filter(_has_fields, kind.__mro__)) if name in each]
     own, nearest, first = said[0], *(next(filter(None, order), "") for order in (said, reversed(said)))
+    first = f"{first.split('. ')[0].rstrip('.')}."
     return nearest if not own or own in first or own.startswith(first.rstrip(".")) else f"{first} {own}"
 
 

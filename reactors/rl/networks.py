@@ -113,6 +113,8 @@ class MinAtarTorso(_Convolutions):
         super().__init__(frames, side, [(16, 3, 1)], 128)
 
 
+STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
+RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
 TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "minatar": MinAtarTorso}
 Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by `reactors train`, too
 
@@ -123,19 +125,21 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     `kind` is the name of one in `TORSOS` for frames (channels, side, side), or a function of the observation space
     that makes any module; None is the Nature torso for frames and no torso for all else.
 
+    Raises `ParameterError` for a module that does not take these observations or does not give its `features`, and for
+    one whose outputs depend on more than its parameters and each observation alone: dropout, batch normalisation.
+
     >>> import gymnasium as gym
     >>> torso("nips", gym.spaces.Box(0, 255, (4, 84, 84), np.uint8)).features
     256
     """
     shape = observation_space.shape or ()
+    if isinstance(kind, nn.Module):
+        raise ParameterError(
+            f"the torso is a module, {type(kind).__name__}, and every actor needs one of its own; give a function of "
+            "the observation space that makes it"
+        )
     if callable(kind):
-        made = kind(observation_space)
-        if not isinstance(getattr(made, "features", None), int):
-            raise ParameterError(
-                f"the torso {type(made).__name__} does not say how many features it gives; let it have an int "
-                "`features`"
-            )
-        return made
+        return _tried(kind(observation_space), observation_space)
     if kind is None and len(shape) != 3:
         return None
     name = kind or "nature"
@@ -148,6 +152,59 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
             f"observations are of shape {shape}; choose another torso, or resize them with gymnasium.wrappers"
         )
     return TORSOS[name](shape[0], shape[1])
+
+
+def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
+    """A module of a user's, after a trial with two observations of zeros that leaves no trace."""
+    name = type(made).__name__
+    if not isinstance(made, nn.Module):
+        raise ParameterError(f"the function for the torso makes a {name}; let it make a torch.nn.Module")
+    features = getattr(made, "features", None)
+    if not isinstance(features, int):
+        raise ParameterError(f"the torso {name} does not say how many features it gives; let it have an int `features`")
+    for path, layer in made.named_modules():
+        if isinstance(layer, STATISTICAL):
+            raise ParameterError(
+                f"the torso {name} has a {_told(layer, path)}, whose outputs depend on the other observations of a "
+                "batch, or on statistics that do not travel to actors; take GroupNorm or LayerNorm, or leave it out"
+            )
+    sample = torch.from_numpy(np.zeros((2, *(observation_space.shape or ())), observation_space.dtype))
+    buffers = {path: buffer.clone() for path, buffer in made.named_buffers()}
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        before = torch.get_rng_state()
+        try:
+            given: Any = made(sample)
+        except Exception as error:
+            raise ParameterError(
+                f"the torso {name} does not take observations of shape {tuple(sample.shape[1:])} and {sample.dtype}, "
+                f"in batches of shape (n, {', '.join(map(str, sample.shape[1:]))}): {error}"
+            ) from error
+        drawn = not torch.equal(before, torch.get_rng_state())
+    if drawn:
+        layer, path = next(((each, at) for at, each in made.named_modules() if isinstance(each, RANDOM)), (made, ""))
+        raise ParameterError(
+            f"the torso {name} has a {_told(layer, path)}, which draws from the generator that all of torch shares, so "
+            "that weights would depend on who works when; leave it out"
+        )
+    for path, buffer in made.named_buffers():
+        if path in buffers and not torch.equal(buffers[path], buffer):
+            at = path.rpartition(".")[0]
+            raise ParameterError(
+                f"the torso {name} has a {_told(made.get_submodule(at), at)}, which changes its "
+                f"{path.rpartition('.')[2]!r} as it goes, and only parameters travel to actors; take GroupNorm or "
+                "LayerNorm for it, or leave it out"
+            )
+    if not isinstance(given, torch.Tensor) or given.shape != (2, features):
+        shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
+        raise ParameterError(
+            f"the torso {name} makes {shape} of two observations of shape {tuple(sample.shape[1:])}, and its "
+            f"`features` says (2, {features}); let `features` count what it gives for one"
+        )
+    return made
+
+
+def _told(layer: nn.Module, path: str) -> str:
+    return f"{type(layer).__name__} ({path})" if path else f"layer of its own, {type(layer).__name__}"
 
 
 def inputs_of(observation_space: gym.Space[Any]) -> int:
@@ -295,6 +352,8 @@ def flat(net: nn.Module) -> NDArray[np.float32]:
 class Inference:
     """A network where it acts: weights come as the vector that `flat` makes, inputs and outputs are NumPy arrays.
 
+    The network is in eval mode from then on.
+
     >>> net = mlp([4, 8, 2])
     >>> fast = Inference(net)
     >>> fast.load(flat(net))
@@ -304,7 +363,7 @@ class Inference:
     """
 
     def __init__(self, net: nn.Module) -> None:
-        self.net = net
+        self.net = net.eval()
         self.size = sum(p.numel() for p in net.parameters())
         chain = [*net] if isinstance(net, nn.Sequential) else []
         self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, *IN_NUMPY} for layer in chain)

@@ -89,10 +89,16 @@ def test_final_weights_are_the_same_for_one_worker_and_several_threads(name: str
     assert env == "FrozenLake-v1" or not np.array_equal(one.weights, untrained)
 
 
-@pytest.mark.parametrize("name", ["A2C", "PPO", "APPO", "DQN, all options", "TD3", "SAC", "QLearning"])
-def test_final_weights_are_the_same_for_one_worker_and_two_processes(name: str) -> None:
-    one = trained(name, mode="pipelined", workers=1)
-    two = trained(name, mode="pipelined", workers=2, backend="process")
+PROCESSES = ["A2C", "PPO", "IMPALA", "APPO", "DQN, all options", "DDPG", "TD3", "SAC", "QLearning"]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [*((name, "pipelined") for name in PROCESSES), *((name, "sync") for name in ("A2C", "IMPALA", "DDPG", "SAC"))],
+)
+def test_final_weights_are_the_same_for_one_worker_and_two_processes(name: str, mode: Any) -> None:
+    one = trained(name, mode=mode, workers=1)
+    two = trained(name, mode=mode, workers=2, backend="process")
     assert one.weights.tobytes() == two.weights.tobytes()
     assert (one.digest, one.result.digest) == (two.digest, two.result.digest)
 

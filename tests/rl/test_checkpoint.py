@@ -106,7 +106,17 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(
 
 OTHERS: dict[str, Any] = {
     "A2C": rl.A2C(num_envs=2, horizon=4, hidden=(8,)),
-    "IMPALA": rl.IMPALA(num_envs=2, horizon=4, hidden=(8,), fragments=1, ring=2, passes=2, replay_slots=3, latent=3),
+    "IMPALA": rl.IMPALA(
+        num_envs=2,
+        horizon=4,
+        hidden=(8,),
+        fragments=1,
+        ring=2,
+        passes=2,
+        replay_slots=3,
+        replay_proportion=0.7,
+        latent=3,
+    ),
     "APPO": rl.APPO(num_envs=2, horizon=4, hidden=(8,), fragments=1, target_every=3),
     "SAC": rl.SAC(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100),
     "TD3": rl.TD3(num_envs=2, horizon=4, hidden=(8,), learning_starts=8, batch_size=4, capacity=100),

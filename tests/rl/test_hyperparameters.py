@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import gc
+import inspect
+import textwrap
 import typing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -66,6 +69,30 @@ def test_the_error_says_what_is_possible(name: str, given: dict[str, Any], said:
     with pytest.raises(ArgumentError) as caught:
         getattr(rl, name)(**given)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [rl.IMPALA, rl.APPO])
+@pytest.mark.parametrize("given", [{"replay_slots": 3}, {"replay_proportion": 0.5}])
+def test_half_of_fragment_replay_is_refused(kind: Any, given: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match=f"{next(iter(given))} of {kind.__name__} is .* set both, or neither"):
+        kind(**given)
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_every_field_has_a_docstring_in_every_class_that_gives_it_a_default(name: str) -> None:
+    for kind in algorithms()[name].__mro__:
+        if not is_dataclass(kind):
+            continue
+        (body,) = [
+            each.body
+            for each in ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+            if isinstance(each, ast.ClassDef)
+        ]
+        for field, after in zip(body, [*body[1:], None], strict=True):
+            if isinstance(field, ast.AnnAssign) and "ClassVar" not in ast.unparse(field.annotation):
+                said = after.value if isinstance(after, ast.Expr) else None
+                assert isinstance(said, ast.Constant), f"{kind.__name__}.{ast.unparse(field.target)} has no docstring"
+                assert isinstance(said.value, str)
 
 
 def test_text_of_a_command_line_is_checked_the_same_way() -> None:

@@ -33,9 +33,11 @@ class A2C(PolicyGradient):
     name: ClassVar[str] = "A2C"
 
     num_envs: int = 16
+    """Chosen on CartPole-v1; the paper has 32."""
     horizon: int = 5
-    """t_max of the paper."""
+    """t_max of the paper, and its value."""
     gamma: float = 0.99
+    """The paper's."""
     lam: Share = 1.0
     """1 makes n-step returns, the paper's; less, generalised advantages."""
     learning_rate: float = 2e-3
@@ -45,7 +47,7 @@ class A2C(PolicyGradient):
     eps: Positive = 1e-5
     """RMSProp's, beside the root of the squares; Stable-Baselines3's."""
     normalise: bool = False
-    """Advantages, in each update."""
+    """Advantages, in each update. Off, as in the paper."""
 
     @classmethod
     def paac(cls, **others: Any) -> A2C:

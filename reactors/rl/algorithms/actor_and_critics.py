@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.algorithm import Learning, seeded
-from reactors.rl.algorithms.continuous import Bounds, Continuous, Critics
-from reactors.rl.networks import Adam, Flat, descend, inputs_of
+from reactors.rl.algorithms.continuous import Bounds, Continuous, Critics, vectors
+from reactors.rl.networks import Adam, Flat, descend, inputs_of, torso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,9 @@ class ActorAndCritics(Learning):
         seeded(seed)
         self.noise = torch.Generator(device).manual_seed(seed)
         self.actor = config.network(observation_space, action_space).to(device)
-        self.critics = Critics(critics, inputs_of(observation_space) + self.bounds.size, config.hidden).to(device)
+        seeing: Any = torso(config.torso, observation_space)
+        features: int = inputs_of(observation_space) if seeing is None else seeing.features
+        self.critics = Critics(critics, features + self.bounds.size, config.hidden, seeing).to(device)
         self.target_critics = deepcopy(self.critics).requires_grad_(False)
         self.networks: dict[str, nn.Module] = {
             "actor": self.actor, "critics": self.critics, "target_critics": self.target_critics
@@ -76,6 +78,10 @@ class ActorAndCritics(Learning):
         figures = yield from self.improve_critics(batch)
         more = yield from self.improve_actor(batch)
         return figures | more
+
+    def inputs(self, obs: torch.Tensor) -> torch.Tensor:
+        """Observations as the networks take them: a torso as they are, others as vectors."""
+        return vectors(obs) if self.critics.torso is None else obs
 
     def squares(
         self, obs: torch.Tensor, batch: Mapping[str, torch.Tensor], following: torch.Tensor

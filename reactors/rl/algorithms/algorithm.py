@@ -114,11 +114,11 @@ class Algorithm(ABC):
     """Hyperparameters of which each of several learners has its part."""
 
     num_envs: Count = 8
-    """Environments of all actors together."""
+    """Environments of all actors together. Usual."""
     horizon: Count = 32
-    """Steps of each environment in a round."""
+    """Steps of each environment in a round. Usual."""
     gamma: Share = 0.99
-    """Discount."""
+    """Discount. Usual."""
 
     def __post_init__(self) -> None:
         """Refuse hyperparameters that cannot be."""

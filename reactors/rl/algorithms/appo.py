@@ -40,7 +40,7 @@ class APPO(IMPALA):
     most: Positive = 2.0
     """Of the importance weight of the behaviour to the target policy; RLlib's and IMPACT's."""
     target_every: Count = 4
-    """Updates between copies of the network into its target."""
+    """Updates between copies of the network into its target. Chosen on CartPole-v1."""
     passes: Count = 4
     """Of the newest batch. With two through a ring of 4, as in RLlib's `pong-appo`, one seed of five never balanced the
     pole."""

@@ -17,7 +17,7 @@ from reactors.errors import ParameterError
 from reactors.rl.algorithms.algorithm import Policy
 from reactors.rl.algorithms.hyperparameters import Layers, Positive, Rate
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.networks import Inference
+from reactors.rl.networks import Inference, Torso, inputs_of, mlp, torso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,22 +34,36 @@ class Continuous(OffPolicy):
     discrete: ClassVar[bool] = False
 
     num_envs: int = 4
+    """Chosen on Pendulum-v1."""
     horizon: int = 4
-    """Steps of each environment in a round; the policy is that much behind its experience."""
+    """Steps of each environment in a round; the policy is that much behind its experience. Chosen on Pendulum-v1."""
     capacity: int = 200_000
+    """RL Zoo's for TD3 on Pendulum-v1."""
     learning_starts: int = 1_000
-    """Transitions before the first update, whose actions are random."""
+    """Transitions before the first update, whose actions are random. Chosen on Pendulum-v1."""
     batch_size: int = 256
+    """Stable-Baselines3's."""
     learning_rate: Positive = 1e-3
-    """Of all networks."""
+    """Of all networks. RL Zoo's for Pendulum-v1."""
     tau: Rate = 0.005
-    """How far target networks move towards the networks at an update."""
+    """How far target networks move towards the networks at an update. Stable-Baselines3's."""
     hidden: Layers = (256, 256)
-    """Layers of actor and of critics."""
+    """Layers of actor and of critics, after the torso if there is one. Stable-Baselines3's for SAC."""
+    torso: Torso = None
+    """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
+    `features`; by default Nature's for frames, and none for vectors. The actor has one, which its loss trains, and the
+    critics together another, which theirs does, and of which their targets have a copy that follows."""
 
     @abstractmethod
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """The actor."""
+
+    def actor(self, observation_space: Space, outputs: int) -> nn.Sequential:
+        """Observations to so many outputs: layers with ReLU between them, after a torso if there is one."""
+        seeing: Any = torso(self.torso, observation_space)
+        if seeing is None:
+            return mlp([inputs_of(observation_space), *self.hidden, outputs], nn.ReLU)
+        return nn.Sequential(seeing, *mlp([seeing.features, *self.hidden, outputs], nn.ReLU))
 
     def check_bounds(self, action_space: gym.spaces.Box) -> None:
         """Actions are squashed, or clipped, to the bounds: there must be some."""
@@ -109,11 +123,13 @@ class DeterministicPolicy(Policy):
 class Critics(nn.Module):
     """`n` networks of the same sizes, from observations and actions to values, as one: (n, batch).
 
-    Layers are initialised as `torch.nn.Linear` does it.
+    They see observations through a torso that all share, if there is one, else as vectors. Layers are initialised as
+    `torch.nn.Linear` does it.
     """
 
-    def __init__(self, n: int, inputs: int, hidden: Sequence[int]) -> None:
+    def __init__(self, n: int, inputs: int, hidden: Sequence[int], torso: nn.Module | None = None) -> None:
         super().__init__()
+        self.torso = torso
         sizes = [inputs, *hidden, 1]
         self.kernels, self.biases = nn.ParameterList(), nn.ParameterList()
         for before, after in pairwise(sizes):
@@ -123,7 +139,8 @@ class Critics(nn.Module):
 
     def forward(self, obs: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
         """The values of actions, by every critic."""
-        x = torch.cat([obs, actions], 1).expand(len(self.kernels[0]), -1, -1)
+        features = obs if self.torso is None else self.torso(obs)
+        x = torch.cat([features, actions], 1).expand(len(self.kernels[0]), -1, -1)
         last = len(self.kernels) - 1
         for i, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
             x = torch.baddbmm(bias, x, kernel)

@@ -24,5 +24,8 @@ class DDPG(TD3):
     name: ClassVar[str] = "DDPG"
 
     critics: int = 1
+    """The paper's algorithm 1."""
     policy_delay: int = 1
+    """The paper's algorithm 1."""
     target_noise: float = 0.0
+    """The paper's algorithm 1, which has none."""

@@ -42,30 +42,36 @@ class DQN(OffPolicy):
     continuous: ClassVar[bool] = False
 
     num_envs: int = 8
+    """Chosen on CartPole-v1; RL Zoo has one."""
     horizon: int = 32
+    """With 8 environments, RL Zoo's 256 steps between updates."""
     gamma: float = 0.99
+    """RL Zoo's for CartPole-v1."""
     capacity: int = 100_000
+    """RL Zoo's for CartPole-v1."""
     learning_starts: int = 1_000
+    """RL Zoo's for CartPole-v1."""
     batch_size: int = 64
+    """RL Zoo's for CartPole-v1."""
     updates_per_step: float = 0.5
-    """128 updates every 256 steps."""
+    """128 updates every 256 steps: RL Zoo's for CartPole-v1."""
     learning_rate: Positive = 2.3e-3
-    """Adam's."""
+    """Adam's. RL Zoo's for CartPole-v1."""
     target_every: Count = 128
     """Updates between copies of the network into its target. RL Zoo says 10 steps, but makes 128 updates at once every
     256 steps, with no copy in between."""
     exploration_fraction: Share = 0.16
-    """Of the run, in which epsilon falls from 1 to `exploration_final`."""
+    """Of the run, in which epsilon falls from 1 to `exploration_final`. RL Zoo's for CartPole-v1."""
     exploration_final: Share = 0.04
-    """Epsilon from there on."""
+    """Epsilon from there on. RL Zoo's for CartPole-v1."""
     double: bool = True
-    """The network chooses the next action, and its target says what that is worth."""
+    """The network chooses the next action, and its target says what that is worth. On, as in Rainbow."""
     dueling: bool = False
-    """Values of states and advantages of actions have outputs of their own."""
+    """Values of states and advantages of actions have outputs of their own. Off, as in Mnih et al., 2015."""
     max_grad_norm: Positive = 10.0
-    """The gradient is scaled down to this norm."""
+    """The gradient is scaled down to this norm. Stable-Baselines3's."""
     hidden: Layers = (256, 256)
-    """Layers for vectors."""
+    """Layers for vectors. RL Zoo's for CartPole-v1."""
     torso: Torso = None
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from reactors.errors import ArgumentError
 from reactors.rl.algorithms.actor_critic import ActorCritic
 from reactors.rl.algorithms.autoencoder import Decoder, Encoder
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing
@@ -40,10 +41,11 @@ class IMPALA(PolicyGradient):
     shared: ClassVar[tuple[str, ...]] = ("num_envs", "fragments")
 
     num_envs: int = 16
+    """Chosen on CartPole-v1."""
     horizon: int = 20
     """Steps of a fragment: the paper's table G.1."""
     fragments: Count = 4
-    """Fragments in an update; a round makes num_envs / fragments of them."""
+    """Fragments in an update; a round makes num_envs / fragments of them. Chosen on CartPole-v1."""
     learning_rate: float = 2e-3
     """A2C's here. With half of it some seeds still lost the pole when the rate had fallen to 0."""
     entropy: float = 0.01
@@ -59,23 +61,33 @@ class IMPALA(PolicyGradient):
     PopArt (Hessel et al., 2018, arXiv 1809.04474) finds such a scale as it goes. It is 1 where there is a torso or an
     auto-encoder, which the loss of values has to train as well."""
     rho: Positive = 1.0
-    """Truncation of importance weights in the temporal differences."""
+    """Truncation of importance weights in the temporal differences. The authors' code has 1."""
     c: Positive = 1.0
-    """Truncation of importance weights in the trace."""
+    """Truncation of importance weights in the trace. The authors' code has 1."""
     lam: Share = 0.95
     """Lambda of the trace (remark 2); the paper has 1. Usual for generalised advantages."""
     passes: Count = 1
-    """How often a batch is learned from."""
+    """How often a batch is learned from. Once in the paper."""
     ring: Count = 1
     """Batches that take turns in that; 4 in RLlib's `pong-appo`."""
     replay_slots: Natural = 0
-    """Old fragments that are kept; 100 in RLlib."""
+    """Old fragments that are kept; 100 in RLlib. None by default, as in the paper."""
     replay_proportion: NotNegative = 0.0
-    """Old fragments for a new one in a batch."""
+    """Old fragments for a new one in a batch. None by default, as in the paper."""
     latent: Count | None = None
     """Size of the auto-encoder's code, on which the policy acts; no auto-encoder by default."""
     reconstruction: NotNegative = 1.0
-    """Weight of the auto-encoder's loss."""
+    """Weight of the auto-encoder's loss. Usual."""
+
+    def __post_init__(self) -> None:
+        """Refuse half of what fragment replay takes."""
+        super().__post_init__()
+        if (self.replay_slots > 0) != (self.replay_proportion > 0):
+            one, other = ("slots", "proportion") if self.replay_slots else ("proportion", "slots")
+            raise ArgumentError(
+                f"replay_{one} of {type(self).__name__} is {getattr(self, f'replay_{one}')!r}, and replay_{other} 0, "
+                "so that no old fragment would be learned from; set both, or neither"
+            )
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:
         """Actor and critic, on the code of the auto-encoder if there is one."""

@@ -18,21 +18,21 @@ class OffPolicy(Algorithm):
     shared: ClassVar[tuple[str, ...]] = ("batch_size",)
 
     capacity: Count = 100_000
-    """Transitions kept."""
+    """Transitions kept. Chosen on CartPole-v1."""
     learning_starts: Natural = 1_000
-    """Transitions before the first update."""
+    """Transitions before the first update. Chosen on CartPole-v1."""
     batch_size: Count = 64
-    """Transitions in an update."""
+    """Transitions in an update. Usual."""
     updates_per_step: Positive = 1.0
-    """The ratio of updates to environment steps, kept exactly: PAL's throttle."""
+    """The ratio of updates to environment steps, kept exactly: PAL's throttle. 1 is usual."""
     n_step: Count = 1
-    """Steps of a return."""
+    """Steps of a return. 1 is of the papers of DQN, DDPG, TD3 and SAC."""
     prioritized: bool = False
-    """Sample by temporal-difference error."""
+    """Sample by temporal-difference error. Off, as in those papers."""
     alpha: NotNegative = 0.6
-    """How much priorities count in sampling."""
+    """How much priorities count in sampling. Schaul et al., 2016, for proportional priorities."""
     beta: Share = 0.4
-    """How much of the bias of that is taken back."""
+    """How much of the bias of that is taken back. Where Schaul et al., 2016, begin."""
 
     @property
     def updates(self) -> int:

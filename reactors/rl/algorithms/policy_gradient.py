@@ -28,19 +28,19 @@ class PolicyGradient(Algorithm):
     on_policy: ClassVar[bool] = True
 
     learning_rate: Positive = 1e-3
-    """Of the optimizer; falls linearly to 0 over the run if `anneal`."""
+    """Of the optimizer; falls linearly to 0 over the run if `anneal`. RL Zoo's for PPO on CartPole-v1."""
     anneal: bool = True
-    """Let the learning rate fall."""
+    """Let the learning rate fall. On, as in PPO's reference code."""
     entropy: NotNegative = 0.0
-    """Weight of the entropy bonus."""
+    """Weight of the entropy bonus. RL Zoo's for PPO on CartPole-v1."""
     value: NotNegative = 0.5
-    """Weight of the value loss."""
+    """Weight of the value loss. Stable-Baselines3's."""
     max_grad_norm: Positive = 0.5
-    """The gradient is scaled down to this norm."""
+    """The gradient is scaled down to this norm. Stable-Baselines3's."""
     reward_clip: Positive | None = None
-    """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013)."""
+    """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013); by default not."""
     hidden: Layers = (64, 64)
-    """Layers of actor and of critic, where there is no torso."""
+    """Layers of actor and of critic, where there is no torso. Stable-Baselines3's."""
     torso: Torso = None
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""

@@ -30,19 +30,23 @@ class PPO(PolicyGradient):
     shared: ClassVar[tuple[str, ...]] = ("num_envs", "batch_size")
 
     num_envs: int = 8
+    """RL Zoo's for CartPole-v1."""
     horizon: int = 32
+    """RL Zoo's for CartPole-v1."""
     gamma: float = 0.98
+    """RL Zoo's for CartPole-v1."""
     lam: Share = 0.8
-    """Lambda of the generalised advantages."""
+    """Lambda of the generalised advantages. RL Zoo's for CartPole-v1."""
     learning_rate: float = 1e-3
+    """RL Zoo's for CartPole-v1."""
     epochs: Count = 20
-    """Passes over a round's experience."""
+    """Passes over a round's experience. RL Zoo's for CartPole-v1."""
     batch_size: Count = 256
-    """Steps in a minibatch."""
+    """Steps in a minibatch. RL Zoo's for CartPole-v1."""
     clip: Positive = 0.2
-    """Of the ratio of probabilities; falls with the learning rate."""
+    """Of the ratio of probabilities; falls with the learning rate. RL Zoo's for CartPole-v1."""
     normalise: bool = True
-    """Advantages, in each minibatch."""
+    """Advantages, in each minibatch. On, as in the reference code."""
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> PPOLearning:
         """One for the learner."""

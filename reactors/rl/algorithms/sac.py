@@ -12,9 +12,9 @@ from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.algorithm import Policy
-from reactors.rl.algorithms.continuous import Bounds, Continuous, vectors
+from reactors.rl.algorithms.continuous import Bounds, Continuous
 from reactors.rl.algorithms.hyperparameters import Positive
-from reactors.rl.networks import Adam, Flat, Inference, inputs_of, mlp
+from reactors.rl.networks import Adam, Flat, Inference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,15 +39,17 @@ class SAC(Continuous):
     name: ClassVar[str] = "SAC"
 
     gamma: float = 0.99
+    """Stable-Baselines3's."""
     learning_starts: int = 100
+    """Stable-Baselines3's."""
     temperature: Positive | None = None
-    """Weight of the entropy; learned by default."""
+    """Weight of the entropy; learned by default, as in the paper's section 5."""
     target_entropy: float | None = None
     """What it is learned for; minus the number of actions by default (appendix D)."""
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """Observations to means and logarithms of standard deviations."""
-        return mlp([inputs_of(observation_space), *self.hidden, 2 * Bounds(action_space).size], nn.ReLU)
+        return self.actor(observation_space, 2 * Bounds(action_space).size)
 
     def policy(self, observation_space: Space, action_space: Space) -> SquashedPolicy:
         """One for an actor."""
@@ -116,12 +118,12 @@ class SACLearning(ActorAndCritics):
 
     def improve_critics(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """Equations 5 and 3, and the moving average of the target's weights."""
-        following = vectors(batch["next_obs"])
+        following = self.inputs(batch["next_obs"])
         with torch.no_grad():
             actions, log_prob = self.act(following)
             temperature = self.log_temperature.exp()
             best = torch.addcmul(self.target_critics(following, actions).amin(0), temperature, log_prob, value=-1)
-        squares, figures = self.squares(vectors(batch["obs"]), batch, best)
+        squares, figures = self.squares(self.inputs(batch["obs"]), batch, best)
         loss = 0.5 * squares
         yield from self.descend("critics", loss)
         self.follow("target_critics", "critics")
@@ -129,7 +131,7 @@ class SACLearning(ActorAndCritics):
 
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """Equation 7; and equation 18, by the logarithm of the temperature, as in the authors' code."""
-        obs = vectors(batch["obs"])
+        obs = self.inputs(batch["obs"])
         temperature = self.log_temperature.detach().exp()
         self.critics.requires_grad_(False)
         actions, log_prob = self.act(obs)

@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
-from reactors.rl.algorithms.continuous import Bounds, Continuous, DeterministicPolicy, vectors
+from reactors.rl.algorithms.continuous import Bounds, Continuous, DeterministicPolicy
 from reactors.rl.algorithms.hyperparameters import Count, NotNegative
-from reactors.rl.networks import Chain, Flat, inputs_of, mlp
+from reactors.rl.networks import Flat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,21 +32,22 @@ class TD3(Continuous):
     name: ClassVar[str] = "TD3"
 
     gamma: float = 0.98
+    """RL Zoo's for Pendulum-v1."""
     noise: NotNegative = 0.1
-    """Standard deviation of the noise on actions, of which -1 and 1 are the bounds."""
+    """Standard deviation of the noise on actions, of which -1 and 1 are the bounds. RL Zoo's for Pendulum-v1."""
     critics: Count = 2
     """The least of whose values counts (section 4.2)."""
     policy_delay: Count = 2
     """Updates of the critics for one of the actor and of all targets (section 5.2)."""
     target_noise: NotNegative = 0.2
-    """Standard deviation of the noise that smooths the target policy (section 5.3)."""
+    """Standard deviation of the noise that smooths the target policy (section 5.3). Stable-Baselines3's."""
     target_clip: NotNegative = 0.5
-    """The most that this noise may be."""
+    """The most that this noise may be. Stable-Baselines3's."""
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """Observations to actions between -1 and 1."""
-        sizes = [inputs_of(observation_space), *self.hidden, Bounds(action_space).size]
-        return Chain(*mlp(sizes, nn.ReLU), nn.Tanh())
+        actor = self.actor(observation_space, Bounds(action_space).size)
+        return type(actor)(*actor, nn.Tanh())
 
     def policy(self, observation_space: Space, action_space: Space) -> DeterministicPolicy:
         """One for an actor."""
@@ -82,14 +83,14 @@ class TD3Learning(ActorAndCritics):
 
     def improve_critics(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """Clipped double Q-learning (equation 10) with a smoothed target policy (equation 14)."""
-        config, following = self.config, vectors(batch["next_obs"])
+        config, following = self.config, self.inputs(batch["next_obs"])
         with torch.no_grad():
             actions = self.target_actor(following)
             if config.target_noise:
                 noise = torch.empty_like(actions).normal_(0, config.target_noise, generator=self.noise)
                 actions = (actions + noise.clamp_(-config.target_clip, config.target_clip)).clamp_(-1, 1)
             best = self.target_critics(following, actions).amin(0)
-        loss, figures = self.squares(vectors(batch["obs"]), batch, best)
+        loss, figures = self.squares(self.inputs(batch["obs"]), batch, best)
         yield from self.descend("critics", loss)
         if self.is_late("critics"):
             self.follow("target_critics", "critics")
@@ -98,7 +99,7 @@ class TD3Learning(ActorAndCritics):
     def improve_actor(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """The deterministic policy gradient, by the first critic, now and then."""
         if self.is_late("actor"):
-            obs = vectors(batch["obs"])
+            obs = self.inputs(batch["obs"])
             self.critics.requires_grad_(False)
             loss = -self.critics(obs, self.actor(obs))[0].mean()
             yield from self.descend("actor", loss)
