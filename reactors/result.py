@@ -23,6 +23,7 @@ class Noted(Protocol):
 
     def __note__(self) -> str:
         """Without its path."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ class Columns(nn.Module):
 
     def __init__(self, observation_space: gym.Space[Any]) -> None:
         super().__init__()
-        self.layer = nn.Linear((observation_space.shape or ())[-1], 6)
+        shape: Any = observation_space.shape
+        self.layer = nn.Linear(shape[-1], 6)
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         return nn.functional.gelu(self.layer(obs.float().mean((1, 2)) / 255))
