@@ -31,6 +31,9 @@ class Word(gym.Space[str]):
     def __init__(self) -> None:
         super().__init__(None, None)
 
+    def __repr__(self) -> str:
+        return "Word()"
+
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         return "word"
 
