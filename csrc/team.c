@@ -149,6 +149,7 @@ static int inputs_complete(rx_worker *w, const rx_reaction *r, int waiting)
         int c = rx__wait(w, complete);
         if (c < 0) return c;
     }
+    if (rx__get32(&w->image->abort)) return RX_ABORTED;    /* a worker that has failed sends nothing more, either */
     if (w->looked) rx__drain(w);                     /* complete means: in the ring */
     return 1;
 }
@@ -178,6 +179,7 @@ int64_t rx__next_together(rx_worker *w)
             if (rx__get32(&w->image->abort)) return RX_ABORTED;
             int c = rx__wait(w, may_begin);
             if (c < 0) return c;
+            if (rx__get32(&w->image->abort)) return RX_ABORTED;    /* likewise */
             begin_shared(w);
             if (w->tag.microstep && rx__runaway(w)) return RX_RUNAWAY;
         }
