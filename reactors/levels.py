@@ -35,17 +35,12 @@ class Precedence:
     written: dict[int, list[int]]  # element -> the reactions that write it, in order
     modes: list[Mode]
 
-    def is_undelayed(self, e: int) -> bool:
-        """Whether a value arrives on this element at the tag at which its source is written."""
-        element = self.elements[e]
-        return element.source >= 0 and element.offset == (0, 0) and not element.physical
-
     def edges(self) -> list[tuple[int, int, int]]:
         """All of it as (before, after, element that the latter reads); -1: their order in one reactor."""
         found = [(before, r, -1) for before, r in self.in_order()]
         for r, reaction in enumerate(self.reactions):
             for e in dict.fromkeys((*reaction.triggers, *reaction.uses)):
-                if self.is_undelayed(e):
+                if self.elements[e].undelayed:
                     found += [(writer, r, e) for writer in self.written.get(self.elements[e].source, ())]
         return found
 
@@ -78,7 +73,7 @@ def assign_levels(precedence: Precedence) -> bool:
         for ends in (reaction.triggers, reaction.uses):
             for e in ends:
                 element = elements[e]
-                if element.source >= 0 and element.offset == (0, 0) and not element.physical:
+                if element.undelayed:
                     for writer in written[element.source]:
                         followers[writer].append(r)
                         waiting[r] += 1

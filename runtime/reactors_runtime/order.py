@@ -39,9 +39,7 @@ def ranks(program: Program, placement: Sequence[int]) -> list[Rank]:
         here = placement[reaction.reactor]
         for number in (*reaction.triggers, *reaction.uses):
             element = elements[number]
-            if element.source < 0 or element.offset != (0, 0) or element.physical:
-                continue
-            for w in writers.get(element.source, ()):
+            for w in writers.get(element.source, ()) if element.undelayed else ():
                 need = max(need, needs[w])
                 if placement[reactions[w].reactor] != here:
                     need = max(need, reactions[w].level + 1)

@@ -64,6 +64,11 @@ class Element:
     min_spacing: int = -1  # likewise; -1: none
     policy: Policy = Policy.DEFER
 
+    @property
+    def undelayed(self) -> bool:
+        """Whether a value arrives on this element at the tag at which its source is written."""
+        return self.source >= 0 and self.offset == (0, 0) and not self.physical
+
 
 @dataclass(slots=True)
 class NativeFunction:

@@ -21,6 +21,7 @@ from reactors.errors import ReactionError
 from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError
 from reactors.rl.training import tensors
 from reactors.rl.training.checkpoint_files import latest, load
+from reactors.rl.training.digest import CLOCK
 from reactors.rl.training.journal_file import JournalFile, read
 from reactors.rl.training.run_folder import RunFolder
 from reactors.rl.training.state import encode
@@ -45,8 +46,7 @@ def train(algorithm: Any, **options: Any) -> rl.Trained:
 
 def told(journal: list[dict[str, float]]) -> list[dict[str, str]]:
     """A journal without what depends on the clock."""
-    clock = ("seconds", "charts/SPS", "time/", "rate/")
-    return [{name: repr(row[name]) for name in sorted(row) if not name.startswith(clock)} for row in journal]
+    return [{name: repr(row[name]) for name in sorted(row) if not name.startswith(CLOCK)} for row in journal]
 
 
 @pytest.fixture(autouse=True)

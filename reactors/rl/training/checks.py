@@ -22,7 +22,7 @@ def check_numbers(**numbers: Any) -> None:
             raise ArgumentError(f"{name} of rl.train is {value!r}; write a whole number, 1 or more")
 
 
-def check_words(seed: object, stop_at: object, on_error: object) -> None:
+def check_values(seed: object, stop_at: object, on_error: object) -> None:
     """Refuse what is no seed, no return, and no way to go on."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 63:
         raise ArgumentError(f"seed of rl.train is {seed!r}; write a whole number from 0 to 2**63 - 1")

@@ -40,10 +40,9 @@ from reactors.rl.training.learner import Exchange, Learner, ReplayLearner, Rollo
 from reactors.rl.training.learners import Learners
 from reactors.rl.training.loader import LoadedLearner, Loader, check_loaders
 from reactors.rl.training.rollout import Rollout
-from reactors.rl.training.rounds import LATER, ROUND, STOP, round_of
+from reactors.rl.training.rounds import LATER, ROUND, STOP
 from reactors.rl.training.simulator import Simulator
 from reactors.rl.training.viewer import Decimator, Viewer
-from reactors.time import Tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,7 +255,7 @@ class Training(rx.Reactor):
                 getattr(self, name).first = first
 
     def _save(self, saving: Saving, slack: int, steps: int) -> None:
-        reactors, first = self._stateful(), round_of(Tag(self.journal.first, 0))
+        reactors, first = self._stateful(), self.journal.first // ROUND
         slack = max(0, min(slack, saving.rounds - 1 - first))  # of a short run, too, the last round is saved
         self.checkpoint = Checkpoint([*reactors], saving, slack=slack, steps=steps, first=self.journal.first)
         rx.connect([reactor.state for reactor in reactors.values()], self.checkpoint.states)

@@ -115,8 +115,8 @@ class Rollout:
 
     def _check_resets(self, number: int) -> None:
         """What was seen first in an episode was nobody's next observation."""
-        ended = self.rows["terminated"][:-1] | self.rows["truncated"][:-1]
-        first = np.concatenate([np.ones_like(ended[:1]) if len(ended) else np.ones((1, self.shape[1]), bool), ended])
+        first = np.ones(self.shape, np.bool_)
+        first[1:] = self.rows["terminated"][:-1] | self.rows["truncated"][:-1]
         if not np.isfinite(self.rows["obs"][first]).all():
             found = ~np.isfinite(self.rows["obs"]).reshape(*self.shape, -1).all(2) & first
             t, i = np.argwhere(found)[0]

@@ -42,12 +42,9 @@ def algorithm_named(name: str, file: str | Path | None = None) -> type[Algorithm
 
     `ArgumentError` names what there is.
     """
-    if file is None:
-        beside, name = script.split(name)
-        if not name:
-            name = str(beside)
-        else:
-            file = beside
+    path, of_one_file = script.split(name)
+    if file is None and of_one_file:
+        file, name = path, of_one_file
     if file is not None:
         return _own(Path(file), name)
     known = algorithms()

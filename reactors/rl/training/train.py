@@ -28,7 +28,7 @@ from reactors.rl.training.checks import (
     check_numbers,
     check_out,
     check_server,
-    check_words,
+    check_values,
     checked_journal,
     checked_lag,
 )
@@ -174,7 +174,7 @@ def train(
         checkpoint_every=checkpoint_every, view_every=view_every, learners=learners, exchange_every=exchange_every,
         workers=workers,
     )  # fmt: skip
-    check_words(seed, stop_at, on_error)
+    check_values(seed, stop_at, on_error)
     journal = checked_journal(journal)
     make = maker(env, env_kwargs or {}, "rl.train")
     spaces = spaces_of(make, "rl.train")
