@@ -1,9 +1,9 @@
-# make demo | test | bench | reaching | learn | model | pages | pictures | build | format | clean | distclean
+# make demo | test | bench | reaching | learn | learn_frames | model | pages | pictures | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types ctest pytest bench reaching learn model pages pictures build format clean distclean dot
+.PHONY: demo test lint types ctest pytest bench reaching learn learn_frames model pages pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -59,6 +59,10 @@ reaching: .venv-bench/built
 learn: build
 	python tests/benchmarks/learn.py $(ARGS)
 	python -m tests.algorithm_pages
+
+# How far APPO comes with pictures: ARGS="breakout" or ARGS="pong".
+learn_frames: .venv-bench/built
+	.venv-bench/bin/python tests/benchmarks/learn_frames.py $(ARGS)
 
 model:
 	command -v spin >/dev/null || { $(apt) spin; }

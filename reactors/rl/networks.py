@@ -85,7 +85,12 @@ class _Convolutions(nn.Sequential):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """Frames (n, frames, side, side) to features."""
-        x: Any = input.float() / 255 if input.dtype == torch.uint8 else input.float()
+        # oneDNN finds the gradients of kernels much sooner where channels are next to each other
+        training = torch.is_grad_enabled() and input.device.type == "cpu"
+        layout = torch.channels_last if training else torch.contiguous_format
+        x: Any = input.to(torch.float32, memory_format=layout)
+        if input.dtype == torch.uint8:
+            x = x.div_(255)
         for layer in self:
             x = layer(x)
         result: torch.Tensor = x

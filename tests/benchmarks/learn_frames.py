@@ -1,11 +1,10 @@
 """How far does APPO come with frames? MinAtar's Breakout and ALE's Pong, for as many steps as there is time for.
 
-    python tests/benchmarks/learn_frames.py breakout --steps 500000
-    python tests/benchmarks/learn_frames.py pong --steps 200000
+    make learn_frames ARGS="breakout --steps 3000000"
+    make learn_frames ARGS="pong --steps 1500000"
 
-MinAtar (`pip install minatar`) and, for Pong's preprocessing, `opencv-python-headless` are no needs of this project:
-they are to be installed first. Results go to docs/learning: `GAME.csv` has the mean return of the last 20 episodes over
-steps and seconds, `GAME.png` the curve.
+Results go to docs/learning: `GAME.csv` has the mean return of the last 20 episodes over steps and seconds, `GAME.png`
+the curve.
 """
 
 from __future__ import annotations
@@ -66,8 +65,8 @@ def pong() -> Any:
 
 
 GAMES: dict[str, tuple[Any, Any]] = {
-    "breakout": (breakout, rl.APPO(torso="minatar", num_envs=32, fragments=16, learning_rate=5e-4)),
-    "pong": (pong, rl.APPO(torso="nips", num_envs=16, fragments=8, learning_rate=5e-4, reward_clip=1.0)),
+    "breakout": (breakout, rl.APPO(torso="minatar", num_envs=32, fragments=16)),
+    "pong": (pong, rl.APPO(torso="nips", num_envs=16, fragments=8, passes=2, reward_clip=1.0)),
 }
 
 
@@ -81,9 +80,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     make, algorithm = GAMES[given.game]
-    done = rl.train(
-        algorithm, make, total_steps=given.steps, workers=given.workers, mode="pipelined", seed=given.seed
-    )  # fmt: skip
+    done = rl.train(algorithm, make, total_steps=given.steps, workers=given.workers, mode="pipelined", seed=given.seed)
     rows = [row for row in done.journal if "charts/episodic_return" in row]
     rows = rows[:: max(1, len(rows) // 500)]
     curve = [(int(row["global_step"]), row["seconds"], round(row["charts/episodic_return"], 2)) for row in rows]

@@ -48,9 +48,9 @@ def algorithm(variant: str) -> Algorithm:
     from reactors import rl
 
     made: dict[str, Callable[[], Algorithm]] = {
-        A2C: lambda: rl.A2C(num_envs=16, horizon=5, learning_rate=7e-4, anneal=False, lam=1.0),
+        A2C: lambda: rl.A2C(num_envs=16, horizon=5, learning_rate=7e-4, anneal=False, value_scale=1.0),
         PPO: lambda: rl.PPO(anneal=False),
-        DQN: lambda: rl.DQN(double=False, learning_starts=256),
+        DQN: lambda: rl.DQN(double=False, learning_starts=256, learning_rate=2.3e-3, anneal=False),
         SAC: lambda: rl.SAC(learning_starts=32),
         IMPALA: rl.IMPALA,
         APPO: rl.APPO,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gc
 import math
 from typing import TYPE_CHECKING, Any
@@ -275,13 +276,26 @@ def values_after(algorithm: rl.IMPALA, updates: int) -> list[float]:
 
 def test_a_critic_with_a_scale_is_soon_where_values_are_large() -> None:
     options: dict[str, Any] = {"num_envs": 4, "anneal": False}
-    bad, good = values_after(rl.IMPALA(**options), 150)
-    assert abs(bad - 1) < 10
-    assert good > 60
-    assert values_after(rl.IMPALA(**options, value_scale=1.0), 150)[1] < 40
+    for kind in (rl.IMPALA, rl.A2C):
+        bad, good = values_after(kind(**options, value_scale=100.0), 150)
+        assert abs(bad - 1) < 10
+        assert good > 60
+        assert values_after(kind(**options, value_scale=1.0), 150)[1] < 40
 
 
 def test_a_scale_leaves_values_of_an_untrained_critic_as_they_are_and_those_of_torsos() -> None:
     some, others = (values_after(rl.IMPALA(value_scale=scale), 0) for scale in (1.0, 100.0))
     assert some == pytest.approx(others, rel=1e-4)
     assert rl.IMPALA(latent=3).network(gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2)).scale == 1
+
+
+@pytest.mark.parametrize("algorithm", [rl.DQN(**REPLAY), rl.A2C(**SMALL)], ids=["DQN", "A2C"])
+@pytest.mark.parametrize("anneal", [True, False])
+def test_learning_rates_fall_to_nothing_over_the_run_or_stay(algorithm: Any, anneal: bool) -> None:
+    algorithm = dataclasses.replace(algorithm, anneal=anneal)
+    journal = rl.train(algorithm, "CartPole-v1", total_steps=160).journal
+    rates = [row["charts/learning_rate"] for row in journal if "charts/learning_rate" in row]
+    left = [rate / algorithm.learning_rate for rate in rates]
+    assert left == sorted(left, reverse=True)
+    assert len({*left}) == (len(left) if anneal else 1)
+    assert left[-1] < 0.1 if anneal else left[-1] == 1

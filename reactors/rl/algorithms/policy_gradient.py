@@ -35,6 +35,12 @@ class PolicyGradient(Algorithm):
     """Weight of the entropy bonus. RL Zoo's for PPO on CartPole-v1."""
     value: NotNegative = 0.5
     """Weight of the value loss. Stable-Baselines3's."""
+    value_scale: Positive = 1.0
+    """What the critic gives is multiplied by it, and the loss of values divided by its square. An update moves a weight
+    by about the learning rate however wrong a value is: a critic that must climb to 100 in such steps is late, and
+    explains next to nothing of the returns until then. 1 / (1 - gamma) is the value of a reward of 1 in each step;
+    PopArt (Hessel et al., 2018, arXiv 1809.04474) finds such a scale as it goes. It is 1 where there is a torso or an
+    auto-encoder, which the loss of values has to train as well. 1, as is usual."""
     max_grad_norm: Positive = 0.5
     """The gradient is scaled down to this norm. Stable-Baselines3's."""
     reward_clip: Positive | None = None
@@ -60,7 +66,7 @@ class PolicyGradient(Algorithm):
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:
         """Actor and critic."""
-        return ActorCritic(observation_space, action_space, self.hidden, self.torso)
+        return ActorCritic(observation_space, action_space, self.hidden, self.torso, scale=self.value_scale)
 
     def policy(self, observation_space: Space, action_space: Space) -> ActorPolicy:
         """One for an actor."""

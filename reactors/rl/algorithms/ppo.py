@@ -107,7 +107,7 @@ class PPOLearning(PolicyGradientLearning):
         ratio = logs.exp()
         surrogate = torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
         value_loss = torch.nn.functional.mse_loss(self.net.values(features), returns)
-        loss = config.value * value_loss - surrogate
+        loss = config.value / self.net.scale**2 * value_loss - surrogate
         if config.entropy:
             loss = loss - config.entropy * entropy
         yield from self.descend(loss, config.max_grad_norm)
