@@ -263,7 +263,7 @@ def two_kinds_of_states(steps: int) -> dict[str, torch.Tensor]:
     }  # fmt: skip
 
 
-def values_after(algorithm: rl.IMPALA, updates: int) -> list[float]:
+def values_after(algorithm: rl.IMPALA | rl.A2C, updates: int) -> list[float]:
     """Of the two kinds."""
     spaces = gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(2)
     learning = algorithm.learning(*spaces, 1)
