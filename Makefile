@@ -1,9 +1,9 @@
-# make demo | test | bench | reaching | learn | learn_frames | model | pages | pictures | build | format | clean | distclean
+# make demo | test | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types ctest pytest bench reaching learn learn_frames model pages pictures build format clean distclean dot
+.PHONY: demo test lint types ctest pytest mutants peers bench reaching learn learn_frames model pages pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -45,6 +45,14 @@ comma := ,
 
 pytest: build dot
 	pytest -n 2 --dist worksteal
+
+# Would the tests notice a mistake? Half an hour; ARGS="--only channel.c" is quicker.
+mutants: build dot
+	python -m tests.mutants.run $(ARGS)
+
+# Gymnasium's or Stable-Baselines3's own tests on our vector environments: SUITE=folder, a checkout of theirs.
+peers: build
+	python -m tests.peers '$(SUITE)' $(ARGS)
 
 bench: .venv-bench/built
 	.venv-bench/bin/python tests/benchmarks/run.py $(ARGS)

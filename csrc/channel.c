@@ -4,6 +4,7 @@
  * and how late. A typed value lies in a slot of its source and is read there by everybody; a count for each slot says
  * how many still need it. A receiver must not keep the slots of a source for long, or the producer could wait for
  * them forever: values that travel for more than a microstep are copied out, unless they lie in the lower half. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,24 +184,24 @@ static void arrive(rx_worker *w, uint32_t number, rx_tag sent, int64_t clock, ui
     }
 }
 
-static int has_room(rx_worker *w)
+/* Asked before a reaction that sends to [consumers]; the answer yes holds for all that this tag may bring, so a message
+ * never waits for room: in the middle of finishing a reaction there is no way back to the caller. */
+int rx__rings_have_room(rx_worker *w, uint64_t consumers)
 {
-    rx__ring *ring = w->out[w->wants_room];
-    if (ring->tail - rx__get(&ring->head) < ring->capacity) return 1;
-    rx__drain(w);             /* a cycle of full rings empties itself */
-    return 0;
+    for (uint64_t unknown = consumers & ~w->roomy; unknown; unknown &= unknown - 1) {
+        uint32_t consumer = (uint32_t)__builtin_ctzll(unknown);
+        const rx__ring *ring = w->out[consumer];
+        if (ring->tail - rx__get(&ring->head) + w->most[consumer] > ring->capacity) return 0;
+        w->roomy |= 1ull << consumer;
+    }
+    return 1;
 }
 
 static void send(rx_worker *w, uint32_t number, int64_t clock, uint64_t payload)
 {
     const rx_sub *sub = &w->subs[number];
     rx__ring *ring = w->out[sub->consumer];
-    if (ring->tail - rx__get(&ring->head) == ring->capacity) {
-        w->wants_room = sub->consumer;
-        w->wants = 0;
-        rx__wake(w);
-        if (rx__wait(w, has_room) < 0) return;
-    }
+    assert(ring->tail - rx__get(&ring->head) < ring->capacity);
     message *m = &ring->messages[ring->tail & (ring->capacity - 1)];
     rx__put_tag(&m->sent, w->tag);
     m->clock = clock;

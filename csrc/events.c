@@ -60,8 +60,9 @@ static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
 
 void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
 {
-    if (rx__less(w->stop, tag)) {                    /* beyond the stop tag nothing happens, but it was to */
-        w->beyond++;
+    int never = rx__is_forever(tag);                 /* the end of time does not come: nothing is pending there */
+    if (never || rx__less(w->stop, tag)) {           /* beyond the stop tag nothing happens, but it was to */
+        w->beyond += !never;
         rx__forget(w, cell, payload);
         return;
     }
@@ -120,6 +121,7 @@ void rx__start_tag(rx_worker *w, rx_tag g)
     w->tag_word = rx__mix(rx__mix(0, (uint64_t)g.time), g.microstep);
     w->in_tag = 1;
     w->ready.at = 0;
+    w->roomy = 0;
     w->bell->tags++;
     if (!w->image->fast) note_lag(w);
     while (w->heap.n && rx__equal(w->heap.items[0].tag, g)) {
@@ -199,11 +201,11 @@ int rx__accept(rx_worker *w, uint32_t number, rx_tag tag, uint64_t payload)
         } else if (early) {
             tag = rx__greatest(rx__tag(earliest, 0), rx__next_microstep(rx__greatest(w->tag, a->last)));
         }
-        a->last = tag;
+        if (!rx__is_forever(tag)) a->last = tag;
     }
-    int beyond = rx__less(w->stop, tag);
+    int kept = !rx__is_forever(tag) && !rx__less(w->stop, tag);
     rx__queue(w, tag, a->cell, payload);
-    return !beyond;
+    return kept;
 }
 
 void rx__schedule(rx_worker *w, uint32_t number, int64_t delay, uint64_t payload)

@@ -11,13 +11,14 @@
 #include "tag.h"
 #include "worker.h"
 
-#define INLINE_BYTES 424
+#define INLINE_BYTES 472
+#define LEAST_REGION 12                  /* a page */
 
 typedef struct {
     int64_t time;
     uint64_t value;
     uint32_t action, pad;
-    rx_record record;         /* of a value from another process */
+    uint64_t size, region;    /* of a value from another process; where it is, if it does not fit here */
     uint8_t bytes[INLINE_BYTES];
 } entry;
 
@@ -25,6 +26,7 @@ struct rx__inbox {
     uint32_t lock, open;      /* open: 0 before the start and after the stop */
     uint64_t head, tail;
     uint32_t capacity, pad;
+    uint64_t free[64];        /* by the logarithm of their size: the first of the regions that hold no value, each of which names the next */
     entry entries[];
 };
 
@@ -60,19 +62,37 @@ void rx__inbox_state(rx_worker *w, uint32_t open)
     rx__put32(&inbox->lock, 0);
 }
 
-static int put_bytes(void *base, int fd, entry *e, const void *data, uint64_t size)
+/* Values that do not fit into an entry lie in regions, which all entries share: there are as many as were ever needed at
+ * the same time. The lock is held. */
+static uint32_t class_of(uint64_t size)
 {
-    uint8_t *to = e->bytes;
-    e->record.size = size;
-    if (size > INLINE_BYTES) {
-        if (e->record.capacity < size) {
-            e->record.spill = rx_spill(base, fd, size);
-            e->record.capacity = e->record.spill ? size : 0;
-        }
-        if (!e->record.spill) return 0;
-        to = (uint8_t *)base + e->record.spill;
-    }
-    memcpy(to, data, size);
+    uint32_t bits = 64 - (uint32_t)__builtin_clzll(size - 1);
+    return bits > LEAST_REGION ? bits : LEAST_REGION;
+}
+
+static uint64_t take_region(void *base, int fd, rx__inbox *inbox, uint64_t size)
+{
+    uint32_t class = class_of(size);
+    uint64_t region = class < 63 ? inbox->free[class] : 0;
+    if (region) inbox->free[class] = *RX_AT(uint64_t, base, region);
+    else if (class < 63) region = rx_spill(base, fd, 1ull << class);
+    return region;
+}
+
+static void give_region(void *base, rx__inbox *inbox, const entry *e)
+{
+    uint32_t class = class_of(e->size);
+    *RX_AT(uint64_t, base, e->region) = inbox->free[class];
+    inbox->free[class] = e->region;
+}
+
+static int put_bytes(void *base, int fd, rx__inbox *inbox, entry *e, const void *data, uint64_t size)
+{
+    int large = size > INLINE_BYTES;
+    e->size = size;
+    e->region = large ? take_region(base, fd, inbox, size) : 0;
+    if (large && !e->region) return 0;
+    memcpy(large ? (uint8_t *)base + e->region : e->bytes, data, size);
     return 1;
 }
 
@@ -101,13 +121,14 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
             e->time = rx__add_ns(now, rx__add_ns(min_delay, delay));
             e->value = value;
             e->action = action;
-            e->record.size = 0;
-            if (size && !put_bytes(base, fd, e, data, size)) open = -1;
+            e->size = 0;
+            if (size && !put_bytes(base, fd, inbox, e, data, size)) open = -1;
             else rx__put(&inbox->tail, tail + 1);
         }
         rx__put32(&inbox->lock, 0);
         if (open > 0 && image->virtual_time) rx__add(&image->changes, 1);
         if (open > 0) rx__ring_bell(base, worker);
+        if (open < 0) rx__ring_all(base);            /* they may have seen the lock, and no other worker will wake them */
         if (open <= 0 || !full) return open;
         void *held = rx__let_go ? rx__let_go() : NULL;       /* whoever makes room may need it */
         sched_yield();
@@ -124,12 +145,20 @@ int rx__inbox_drain(rx_worker *w)
     rx_tag soonest = rx__next_microstep(w->tag);
     for (uint64_t i = head; i != tail; i++) {
         const entry *e = &inbox->entries[i % inbox->capacity];
-        uint64_t value = e->value, size = e->record.size;
-        if (size) value = rx__copy(size > INLINE_BYTES ? w->base + e->record.spill : e->bytes, size);
+        uint64_t value = e->value, size = e->size;
+        if (size) value = rx__copy(size > INLINE_BYTES ? w->base + e->region : e->bytes, size);
         if (size && !value) w->error = RX_NO_MEMORY;
+        if (size > INLINE_BYTES) {
+            lock(inbox);
+            give_region(w->base, inbox, e);
+            rx__put32(&inbox->lock, 0);
+        }
         rx__accept(w, e->action, rx__greatest(rx__tag(e->time, 0), soonest), value);
     }
-    if (!w->solo && !w->in_tag) rx__publish(w, rx__least(w->head, rx__own_next(w)), w->line->passed, w->line->rank);
+    /* as for a ring: first the lower head, then the inbox is quiet, which others may have waited for */
+    int seen = !w->solo && !w->in_tag;
+    if (seen) rx__publish(w, rx__least(w->head, rx__own_next(w)), w->line->passed, w->line->rank);
     rx__put(&inbox->head, tail);
+    if (seen) rx__publish(w, w->head, w->line->passed, w->line->rank);
     return (int)(tail - head);
 }

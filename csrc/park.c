@@ -3,7 +3,8 @@
  * Waking a sleeping core costs microseconds on both sides, taking over from a spinning one some forty nanoseconds,
  * so a waiter spins first - but not at all when there are more workers than cores. A publisher makes no system call
  * when nobody sleeps: it stores, then loads `sleepers`; a waiter sets its bit there, then looks again. Both are
- * sequentially consistent, so one of them sees the other. Every sleep is bounded, for the abort flag and signals. */
+ * sequentially consistent, so one of them sees the other. Every sleep is bounded all the same: for callers who want to
+ * look around, for a signal that comes just before it, and for mistakes. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -14,8 +15,6 @@
 #include "shared.h"
 #include "tag.h"
 #include "worker.h"
-
-#define LONGEST_SLEEP_NS 50000000
 
 static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
 {
@@ -30,8 +29,13 @@ void rx__ring_bell(void *base, uint32_t worker)
     syscall(SYS_futex, &bell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Whether what this worker has published since may be what a sleeper waits for. If in doubt, no: it looks by itself
- * now and then. */
+void rx__ring_all(void *base)
+{
+    for (uint32_t i = 0; i < rx__image(base)->workers; i++) rx__ring_bell(base, i);
+}
+
+/* Whether what this worker has published since may be what a sleeper waits for. If in doubt, yes: a wrong no is found
+ * out only at the end of the longest sleep. */
 static int concerns(const rx_worker *w, uint32_t sleeper)
 {
     rx_bell *bell = RX_AT(rx_bell, w->base, w->image->bells) + sleeper;
@@ -69,15 +73,14 @@ void rx__wake(rx_worker *w)
 
 void rx_abort(void *base, uint32_t code)
 {
-    rx_image *image = rx__image(base);
-    rx__swap_if32(&image->abort, 0, code);
-    for (uint32_t i = 0; i < image->workers; i++) rx__ring_bell(base, i);
+    rx__swap_if32(&rx__image(base)->abort, 0, code);
+    rx__ring_all(base);
 }
 
-/* Whether the caller is to have a look at signals and the like, now that a sleep has ended so. */
-static int look_around(const rx_worker *w, int error)
+/* Whether the caller is to have a look at signals and the like, now that a sleep of [ns] has ended so. */
+static int look_around(const rx_worker *w, int error, int64_t ns)
 {
-    return w->watched ? error == EINTR || error == ETIMEDOUT : w->solo && error == EINTR;
+    return (w->watched || w->solo) && (error == EINTR || (error == ETIMEDOUT && ns == w->image->longest_sleep_ns));
 }
 
 /* What would wake it is published before the last look; what that look wants may differ, and then it looks again. */
@@ -101,14 +104,14 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
 {
     uint32_t bell = rx__get32(&w->bell->bell);
     int error = 0, result = last_look(w, done);
+    int64_t ns = w->image->longest_sleep_ns;
     if (!result && !rx__get32(&w->image->abort)) {
-        int64_t ns = w->until == INT64_MAX ? LONGEST_SLEEP_NS : w->until - rx__now(w);
-        if (ns > LONGEST_SLEEP_NS) ns = LONGEST_SLEEP_NS;
+        if (w->until != INT64_MAX && w->until - rx__now(w) < ns) ns = w->until - rx__now(w);
         w->bell->sleeps++;
         if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
     }
     atomic_fetch_and_explicit((_Atomic uint64_t *)&w->image->sleepers, ~(1ull << w->index), memory_order_seq_cst);
-    return result ? result : look_around(w, error) ? RX_INTERRUPTED : 0;
+    return result ? result : look_around(w, error, ns) ? RX_INTERRUPTED : 0;
 }
 
 /* ---- virtual time ----------------------------------------------------------------------------------------
@@ -149,8 +152,8 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
             }
         } else if (rx__get_fenced(&image->changes) == changes) {
             w->bell->sleeps++;
-            int error = futex_wait(&w->bell->bell, bell, LONGEST_SLEEP_NS);
-            if (look_around(w, error)) return RX_INTERRUPTED;
+            int error = futex_wait(&w->bell->bell, bell, image->longest_sleep_ns);
+            if (look_around(w, error, image->longest_sleep_ns)) return RX_INTERRUPTED;
         }
     }
 }

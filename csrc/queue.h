@@ -8,8 +8,6 @@
 
 #include "tag.h"
 
-#define RX_CELL_BITS 24
-
 typedef struct {
     rx_tag tag;
     uint64_t order;       /* count << RX_CELL_BITS | cell */

@@ -20,27 +20,25 @@ static inline void record(rx_worker *w, const rx_reaction *r, uint64_t p, int la
 
 /* ---- values that it writes -------------------------------------------------------------------------------- */
 
-int rx__choose_slots(rx_worker *w, const rx_reaction *r)
+int rx__find_room(rx_worker *w, uint32_t index)
 {
+    const rx_reaction *r = &w->reactions[index];
     const uint32_t *writes = w->lists + r->writes;
     for (uint32_t k = 0; k < r->n_ports; k++) {
         uint32_t number = w->cell_of[writes[k]]->source;
         if (number == RX_NONE) continue;
         rx_source *s = &w->sources[number];
         if (s->mode != RX_SLOTS || s->fresh == w->stamp) continue;
-        if (!rx__room(w, s)) {
-            w->wants_room = number;
-            return 0;
-        }
+        if (!rx__room(w, s)) return 0;
         s->fresh = w->stamp;
     }
-    return 1;
+    return rx__rings_have_room(w, w->sends[index]);
 }
 
 int rx__room_now(rx_worker *w)
 {
-    if (rx__room(w, &w->sources[w->wants_room])) return 1;
-    rx__drain(w);
+    if (rx__find_room(w, w->wants_room)) return 1;
+    rx__drain(w);             /* a cycle of full rings empties itself */
     return 0;
 }
 
@@ -277,7 +275,7 @@ int rx__finish(rx_worker *w)
         if (late) index -= n;
         w->stats[index].count++;
         w->stats[index].late += (uint64_t)late;
-        sends |= w->sends[index];
+        sends |= w->sends[index] != 0;
         close_doors(w, &w->reactions[index], index, w->partial[i], late);
     }
     w->bell->reactions += w->n_batch;

@@ -42,7 +42,10 @@ void rx_record_to(rx_worker *w, int fd) { w->record = fd; }
 
 static void log_to(rx_worker *w, uint32_t kind, rx_tag tag, uint32_t number, const void *value, uint32_t size)
 {
-    if (rx_log(w->record, kind, tag, number, value, size)) w->error = RX_NOT_RECORDED;
+    int error = rx_log(w->record, kind, tag, number, value, size);
+    if (!error) return;
+    w->error = RX_NOT_RECORDED;
+    w->bell->unrecorded = (uint64_t)error;
 }
 
 void rx__log_action(rx_worker *w, const rx_cell *cell)

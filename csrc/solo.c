@@ -43,7 +43,7 @@ static inline uint64_t run_natives(rx_worker *w, uint32_t first, uint64_t bits)
         uint32_t index = first + (uint32_t)__builtin_ctzll(bits);
         const rx_reaction *r = &w->reactions[index];
         if (!(r->flags & RX_NATIVE)) break;
-        if (w->chooses[index]) rx__choose_slots(w, r);
+        if (w->needs_room[index]) rx__find_room(w, index);
         rx__run_native(w, r, index);
     }
     return bits;
@@ -74,14 +74,14 @@ int64_t rx__next_alone(rx_worker *w)
         int alone = rx__must_be_alone(w, index), timed = alone || rx__sample_now(w);
         if (timed || !several) {
             rx__ready_remove(&w->ready, (uint32_t)word, all ^ (bits & (bits - 1)));
-            if (w->chooses[index]) rx__choose_slots(w, &w->reactions[index]);
+            if (w->needs_room[index]) rx__find_room(w, index);
             return rx__dispatch(w, index, timed);
         }
         *w->current = index;
         for (; bits; bits &= bits - 1) {
             index = first + (uint32_t)__builtin_ctzll(bits);
             if (rx__must_be_alone(w, index) || (w->reactions[index].flags & RX_NATIVE)) break;
-            if (w->chooses[index]) rx__choose_slots(w, &w->reactions[index]);
+            if (w->needs_room[index]) rx__find_room(w, index);
             rx__dispatch_with_others(w, index);
         }
         rx__ready_remove(&w->ready, (uint32_t)word, all ^ bits);

@@ -51,13 +51,14 @@ static void wants_passed(rx_worker *w, const rx_wait *wait, rx_tag g)
 }
 
 /* A worker that hears from outside lets others go on as the clock does, and publishes nothing: look again when the
- * clock has come far enough. */
+ * clock has come far enough. Not where something else holds it back, which it will publish. */
 static void wait_for_clock(rx_worker *w, rx_tag g)
 {
     const rx_tables *tables = RX_AT(rx_tables, w->base, w->image->tables);
     for (uint32_t m = 0; m < w->workers; m++) {
         rx_tag delay = w->delays[m * w->workers + w->index];
         if (m == w->index || !tables[m].physical || !rx__less(rx__plus(w->own[m], delay), g)) continue;
+        if (!rx__less(w->own[m], w->events[m])) continue;
         int64_t due = rx__minus(g, delay).time + 1;
         if (due < w->until) w->until = due;
     }
@@ -212,14 +213,13 @@ int64_t rx__next_together(rx_worker *w)
                 continue;
             }
             if (w->n_batch && (rx__must_be_alone(w, index) || (r->flags & RX_NATIVE))) break;
-            if (w->chooses[index] && !rx__choose_slots(w, r)) {
+            if (w->needs_room[index] && !rx__find_room(w, index)) {
                 if (w->n_batch) break;
                 rx__progress(w, index);
-                while (!rx__choose_slots(w, r)) {
-                    w->wants = 0;
-                    int c = rx__wait(w, rx__room_now);
-                    if (c < 0) return c;
-                }
+                w->wants = 0;
+                w->wants_room = index;
+                int c = rx__wait(w, rx__room_now);
+                if (c < 0) return c;
             }
             rx__ready_remove(&w->ready, (uint32_t)word, bit);
             w->position = index + 1;

@@ -75,9 +75,9 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->partial = zeroed(t->n_reactions, sizeof(uint64_t));
     w->heavy = zeroed(t->n_reactions, 1);            /* set below: the first time is always measured */
     w->calls = zeroed(t->n_reactions, sizeof(rx__call));
-    w->sends = zeroed(t->n_reactions, 1);
+    w->sends = zeroed(t->n_reactions, sizeof(uint64_t));
     w->senders = zeroed(t->n_reactions, sizeof(uint64_t));
-    w->chooses = zeroed(t->n_reactions, 1);
+    w->needs_room = zeroed(t->n_reactions, 1);
     w->cell_of = zeroed(t->n_doors, sizeof(rx_cell *));
     w->unsent = zeroed(t->n_sources, sizeof(uint32_t));
     w->enabled = t->n_modes ? zeroed(t->n_words, sizeof(uint64_t)) : NULL;
@@ -85,12 +85,14 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->in = zeroed(n, sizeof(rx__ring *));
     w->out = zeroed(n, sizeof(rx__ring *));
     if (!w->ready.words || !w->ready.summary || !w->triggered || !w->partial || !w->heavy || !w->calls || !w->sends || !w->senders ||
-        !w->chooses || !w->cell_of || !w->unsent || !w->renewed || (t->n_modes && !w->enabled) || !w->in || !w->out) {
+        !w->needs_room || !w->cell_of || !w->unsent || !w->renewed || (t->n_modes && !w->enabled) || !w->in || !w->out) {
         rx_close(w);
         return NULL;
     }
     memset(w->heavy, 1, t->n_reactions);
     const uint64_t *rings = RX_AT(uint64_t, base, image->rings);
+    for (uint32_t i = 0; i < image->n_subs; i++)
+        if (w->subs[i].producer == index) w->most[w->subs[i].consumer]++;
     for (uint32_t i = 0; i < n; i++) {
         w->in[i] = rings[i * n + index] ? RX_AT(rx__ring, base, rings[i * n + index]) : NULL;
         w->out[i] = rings[index * n + i] ? RX_AT(rx__ring, base, rings[index * n + i]) : NULL;
@@ -117,9 +119,13 @@ rx_worker *rx_open(void *base, uint32_t index)
             uint32_t source = w->cell_of[w->lists[r->writes + k]]->source;
             if (source == RX_NONE) continue;
             const rx_source *s = &w->sources[source];
-            w->chooses[i] |= s->mode == RX_SLOTS;
-            for (uint32_t j = s->subs; j < s->subs + s->n_subs; j++) w->sends[i] |= w->subs[w->lists[j]].consumer != index;
+            w->needs_room[i] |= s->mode == RX_SLOTS;
+            for (uint32_t j = s->subs; j < s->subs + s->n_subs; j++) {
+                uint32_t consumer = w->subs[w->lists[j]].consumer;
+                if (consumer != index) w->sends[i] |= 1ull << consumer;
+            }
         }
+        w->needs_room[i] |= w->sends[i] != 0;
     }
     return w;
 }
@@ -147,7 +153,7 @@ void rx_close(rx_worker *w)
     free(w->calls);
     free(w->sends);
     free(w->senders);
-    free(w->chooses);
+    free(w->needs_room);
     free(w->cell_of);
     free(w->unsent);
     free(w->enabled);
@@ -216,7 +222,7 @@ int64_t rx__stopped(rx_worker *w)
         rx__publish(w, rx__forever(), rx__forever(), UINT64_MAX);
         w->wants = 1;
         w->want = rx__forever();
-        rx__wait(w, others_done);
+        if (rx__wait(w, others_done) == RX_INTERRUPTED) return RX_INTERRUPTED;
         rx__put((uint64_t *)&w->bell->until, INT64_MAX);
         rx__put_fenced(&w->bell->looked, UINT64_MAX);
         if (w->image->virtual_time) rx__changed(w);
@@ -257,25 +263,44 @@ static int64_t next_failed(rx_worker *w)
     return rx__dispatch(w, index, 0) % w->t->n_reactions;
 }
 
+/* Gives up what was to run. Of a batch, what comes after the reaction that was running has not run, and is ready again. */
+static void break_off(rx_worker *w)
+{
+    uint32_t n = w->t->n_reactions, word = 0;
+    int begun = 1;
+    for (uint32_t i = 0; i < w->n_batch; i++) {
+        uint32_t index = w->batch[i] % n;
+        rx__shut_doors(w, &w->reactions[index]);
+        while (word + 1 < w->t->n_words && w->first_of_word[word + 1] <= index) word++;
+        if (!begun) rx__ready_add(&w->ready, word, 1ull << (index - w->first_of_word[word]));
+        if (index == *w->current) begun = 0;
+    }
+    w->n_batch = 0;
+    w->dispatched = 0;
+}
+
 void rx_fail(rx_worker *w)
 {
     if (w->failed) return;
-    uint32_t n = w->t->n_reactions;
-    for (uint32_t i = 0; i < w->n_batch; i++) rx__shut_doors(w, &w->reactions[w->batch[i] % n]);
-    w->n_batch = 0;
     w->failed = 1;
-    w->dispatched = 0;
+    rx_cell *shutdown = &w->cells[w->t->shutdown];
+    int shutting = w->stamp && shutdown->stamp == w->stamp;      /* this is the stop tag: what has run does not run again */
+    uint64_t *left = w->partial;                                 /* of a batch that there is not any more */
+    break_off(w);
+    for (uint32_t i = 0; i < w->t->n_words; i++) left[i] = shutting ? w->ready.words[i] : UINT64_MAX;
     memset(w->ready.words, 0, w->t->n_words * sizeof *w->ready.words);
     memset(w->ready.summary, 0, w->ready.n_summary * sizeof *w->ready.summary);
     w->ready.at = 0;
-    w->tag = rx__next_microstep(w->tag);
-    if (w->tag.time < 0) w->tag = rx__tag(0, 0);
-    *w->now = w->tag;
-    w->stamp++;
-    rx_cell *shutdown = &w->cells[w->t->shutdown];
-    shutdown->stamp = w->stamp;
+    if (!shutting) {
+        w->tag = rx__next_microstep(w->tag);
+        if (w->tag.time < 0) w->tag = rx__tag(0, 0);
+        *w->now = w->tag;
+        w->stamp++;
+        shutdown->stamp = w->stamp;
+    }
     rx__trigger(w, shutdown);
     rx__shut_modes(w);
+    for (uint32_t i = 0; i < w->t->n_words; i++) rx__ready_remove(&w->ready, i, ~left[i]);
 }
 
 int64_t rx_next(rx_worker *w)

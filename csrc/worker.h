@@ -111,15 +111,17 @@ struct rx_worker {
     int n_mates, idle_everywhere, stop_is_certain, knows_starved;
     int looked;               /* at others since the rings were last emptied: what they did before may be in there */
     int visiting;             /* at this tag something may still come from others */
-    uint8_t *sends;           /* by reaction: it writes something that others get */
+    uint64_t *sends;          /* by reaction: the workers that get something that it writes */
     uint64_t *senders;        /* by reaction: those before it up to the last that sends */
-    uint8_t *chooses;         /* by reaction: it writes into one of several slots */
+    uint8_t *needs_room;      /* by reaction: it sends, or writes into one of several slots */
+    uint32_t most[RX_MAX_WORKERS];    /* messages that a tag may bring for each worker */
+    uint64_t roomy;           /* workers whose rings have room for those of this tag */
     const rx_wait *waiting_for;
     uint32_t wants;           /* as in rx_bell: what it waits for */
     rx_tag want;
     uint64_t want_rank;
     uint64_t sent_to;         /* workers that were sent something since the last rx__wake */
-    uint32_t wants_room;
+    uint32_t wants_room;      /* the reaction that waits for it */
 
     /* time */
     int64_t clock;            /* last reading, since the start */
@@ -227,8 +229,8 @@ void rx__switch_modes(rx_worker *w);
 void rx__shut_modes(rx_worker *w);
 
 /* reaction.c */
-int rx__choose_slots(rx_worker *w, const rx_reaction *r);     /* 0: one that it may write has none free */
-int rx__room_now(rx_worker *w);                               /* asks again for that one */
+int rx__find_room(rx_worker *w, uint32_t index);              /* for what it may write and send; 0: there is none yet */
+int rx__room_now(rx_worker *w);                               /* asks again */
 int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed);
 void rx__dispatch_with_others(rx_worker *w, uint32_t index);  /* in a batch */
 void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index);
@@ -243,6 +245,7 @@ void rx__commit(rx_worker *w, uint32_t source, int64_t clock); /* written when t
 int rx__drain(rx_worker *w);                                  /* messages taken */
 void rx__release(rx_worker *w, uint32_t tap, uint64_t payload);
 int rx__room(rx_worker *w, rx_source *s);                     /* 1: the next value has a slot */
+int rx__rings_have_room(rx_worker *w, uint64_t consumers);    /* 1: all that this tag may bring for them fits */
 void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap);
 int rx__ring_first(rx__ring *ring, rx_tag *sent);             /* 0: nothing unread */
 
@@ -257,6 +260,7 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *w));        /* what done retur
 void rx__wake(rx_worker *w);
 void rx__changed(rx_worker *w);                               /* virtual time: something that may end a wait */
 void rx__ring_bell(void *base, uint32_t worker);
+void rx__ring_all(void *base);
 
 /* inbox.c */
 int rx__inbox_drain(rx_worker *w);

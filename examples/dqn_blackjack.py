@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from torch.nn.utils import parameters_to_vector
 
 import reactors as rx
+from reactors import rl
 
 CLEAR = "\r\x1b[2K" if sys.stdout.isatty() else ""  # takes the progress line off the terminal
 OBS, ACTION, REWARD, NEXT, TERMINATED = slice(0, 3), 3, 4, slice(5, 8), 8  # the columns of a transition
@@ -117,8 +118,8 @@ class Learner(rx.Reactor):
     @rx.reaction(rx.startup, effects=weights)
     def begin(self) -> None:
         torch.set_num_threads(1)  # as in a worker process: more threads would add up in another order
-        torch.manual_seed(self.seed)
-        self.net, self.target = network(), network()
+        with rl.Seeded(self.seed):  # torch's own generator is shared by all threads of the process
+            self.net, self.target = network(), network()
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=1e-2)
         self.weights.set(flat(self.net))
 

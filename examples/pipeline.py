@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch.nn.utils import parameters_to_vector
 
 import reactors as rx
+from reactors import rl
 
 OBS, ACTION, REWARD, NEXT, TERMINATED, IMPORTANCE = slice(0, 4), 4, 5, slice(6, 10), 10, 11  # the columns of a batch
 SCALE = np.array((0.4, 0.5, 5.0, 0.5), np.float32)  # brings observations to about -1..1
@@ -133,8 +134,8 @@ class Learner(rx.Reactor):
     @rx.reaction(rx.startup)
     def begin(self) -> None:
         torch.set_num_threads(1)  # as in a worker process: more threads would add up in another order
-        torch.manual_seed(self.seed)
-        self.net, self.target = network(), network()
+        with rl.Seeded(self.seed):  # torch's own generator is shared by all threads of the process
+            self.net, self.target = network(), network()
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=3e-3)
 
     @rx.reaction(batch, effects=(priorities, weights, rx.stop.after("slack")))

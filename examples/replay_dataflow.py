@@ -107,13 +107,13 @@ class Scores(rx.Reactor):
 
 class DQN(rx.Reactor):
     def __init__(self, actors: int = 2, lag: str = "4 us", seed: int = 0) -> None:
-        torch.manual_seed(seed)  # networks are made here, in order, and travel to their workers
         spaces = gym.spaces.Box(-np.inf, np.inf, (4,)), gym.spaces.Discrete(2)
         self.envs = rx.bank(actors, rl.Env, "CartPole-v1", num_envs=ENVS)
-        self.policies = rx.bank(actors, Policy)
+        with rl.Seeded(seed):  # networks are made here, in order, and travel to their workers
+            self.policies, self.learner = rx.bank(actors, Policy), Learner()
         self.replay = rl.Replay.of(*spaces, 50_000, actors=actors, rows=ENVS, row_streams=True, batch_size=BATCH,
                                    prioritized=True, n_step=3, train_every=4, learning_starts=500)  # fmt: skip
-        self.learner, self.scores = Learner(), Scores(actors)
+        self.scores = Scores(actors)
         rx.connect(self.envs.observation, self.policies.observation)
         rx.connect(self.policies.action, self.envs.action, after=STEP)
         rx.connect(self.envs.transition, self.replay.transitions)

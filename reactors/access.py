@@ -14,14 +14,18 @@ import copy
 import itertools
 import pickle
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy import ndarray
 
+from reactors.bare_numbers import is_bare, spelled_twice
+from reactors.declared import spelled
 from reactors.errors import (
     ActionValueError,
     OutsideReactionError,
+    ReactorWarning,
     ReplayError,
     UndeclaredAccessError,
     ValueMismatchError,
@@ -35,6 +39,8 @@ from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, dumps, loa
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from reactors.location import Location
+    from reactors.reactor import Reactor
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
 
@@ -129,19 +135,40 @@ class PicklePort(LivePort):
 
     def _get(self) -> Any:
         store = self._store
-        return store.values[0] if store.__class__ is ObjectStore else store.get(self._engine.where[self._door])
+        if store.__class__ is ObjectStore:
+            return store.values[0]
+        return unpickled(store.get, self._engine.where[self._door], self)
 
     def _put(self, value: Any) -> None:
         if value.__class__ is np.ndarray:
             value = snapshot(value)
         try:
             self._pickled.put(self._engine.where[self._door], value)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            raise ValueMismatchError(
-                f"{self.where()}: a {type(value).__name__} cannot be sent to another process ({error}); "
-                f"send plain data, or place both reactors on one worker"
-            ) from error
+        except UNSENDABLE as error:
+            raise unsendable(value, self, error, ", or place both reactors on one worker") from error
         self._store.values[0] = value
+
+
+UNSENDABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError)
+
+
+def unsendable(value: Any, thing: Any, error: Exception, otherwise: str = "") -> ValueMismatchError:
+    """The error that a value cannot be pickled, which was put on a port or scheduled with an action."""
+    return ValueMismatchError(
+        f"{thing.where()}: a {type(value).__name__} cannot be sent to another process ({error}); send plain "
+        f"data{otherwise}"
+    )
+
+
+def unpickled(read: Callable[[Any], Any], pickled: Any, thing: Any) -> Any:
+    """A value that came from another process to a port or an action, or an error that names that."""
+    try:
+        return read(pickled)
+    except Exception as error:
+        raise ValueMismatchError(
+            f"{thing.where()}: what was sent there cannot be unpickled here ({type(error).__name__}: {error}); send "
+            "plain data"
+        ) from error
 
 
 class ArrayPort(LivePort):
@@ -408,7 +435,7 @@ def recordable(value: Any, action: Any) -> bytes:
         return b""
     try:
         return encode(value)
-    except TypeError as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ReplayError(
             f"{action.where()}: its value cannot be recorded: {error}; schedule it with plain values, and make of them "
             "what you need in the reaction"
@@ -431,7 +458,7 @@ class LivePhysicalAction(Live):
     def _get(self) -> Any:
         where = self._engine.where[self._door]
         if where & OUTSIDE:
-            return decode(bytes(outside(where))) if self._plain else loads(outside(where))
+            return decode(bytes(outside(where))) if self._plain else unpickled(loads, outside(where), self)
         if self._shown != where:
             self._waiting.pop(self._shown, None)
             self._shown = where
@@ -451,12 +478,32 @@ class LivePhysicalAction(Live):
         return taken
 
 
+class InPhysicalTime:
+    """An action of a program that waits for physical time: on top of the class for how it is scheduled."""
+
+    name: str
+    location: Location
+    _owner: Reactor
+
+    def schedule(self, value: Any = None, delay: Any = 0) -> Any:
+        if is_bare(delay):  # with the class, not the path: Python shows a text once a line, and a bank shares its lines
+            where = f"schedule of {spelled(type(self._owner))}.{self.name} ({self.location})"
+            warnings.warn(spelled_twice(where, "delay", delay), ReactorWarning, stacklevel=2)
+        return super().schedule(value, delay)  # type: ignore[misc]  # of the class below
+
+
 class DistantPhysicalAction(LivePhysicalAction):
     """The same from another process, the caller's above all."""
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
-        data = recordable(value, self) if self._plain else b"" if value is None else dumps(value)
+        if self._plain:
+            data = recordable(value, self)
+        else:
+            try:
+                data = b"" if value is None else dumps(value)
+            except UNSENDABLE as error:
+                raise unsendable(value, self, error) from error
         return engines.send(self._memory, self._worker, self._action, ns, data=data)
 
 

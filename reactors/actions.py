@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Generic, Literal, NoReturn
 
-from reactors.declared import Declared, parameter
+from reactors.declared import Declared, Placed, parameter
 from reactors.errors import ArgumentError, DurationError, ParameterError
 from reactors.layout import T, checked_type
 from reactors.location import Call, Location
 from reactors.modes import Mode, current
-from reactors.time import Duration, duration
+from reactors.time import Duration, duration, names_attribute
 from reactors_runtime._doors import Door
 from reactors_runtime.program import Policy
 
@@ -23,18 +23,23 @@ if TYPE_CHECKING:
     from reactors.reactor import Reactor
 
 
-def checked_duration(given: Duration, what: str, of: object) -> int | str:
-    """Nanoseconds, or the name of the attribute that holds the duration."""
-    return given if isinstance(given, str) and given.isidentifier() else duration(given, what, of)
+_SPOKEN = {"after": "delay (after)", "rx.stop.after": "delay"}  # arguments whose name is no noun
 
 
-def resolved_duration(given: int | str, what: str, declared: Declared, owner: Reactor | None) -> int:
+def checked_duration(given: Duration, what: str, of: object) -> Duration:
+    """A duration as it is written; what is none, and no name of an attribute that holds one, is refused."""
+    if not names_attribute(given):
+        duration(given, what, of, or_else=', or the name of an attribute that holds a duration, as in "lag"')
+    return given
+
+
+def resolved_duration(given: Duration, what: str, declared: Placed, owner: Reactor | None) -> int:
     """Nanoseconds, taken from the reactor where `given` is a name."""
-    if not isinstance(given, str):
-        return given
+    if not names_attribute(given):
+        return duration(given)
     found = parameter(owner, given, what, declared)
     try:
-        return duration(found, what)
+        return duration(found, _SPOKEN.get(what, what))
     except DurationError as error:
         raise ParameterError(f"{declared.where()}: {what}={given!r} stands for self.{given}: {error}") from None
 
@@ -74,7 +79,7 @@ class Timer(Timed):
         call = Call("rx.Timer", Location.of(frame))
         self._offset = checked_duration(offset, "offset", call)
         self._period = None if period is None else checked_duration(period, "period", call)
-        if self._period == 0:
+        if period is not None and not names_attribute(period) and not duration(period):
             raise DurationError(f"the period of {call} is zero ({period!r}): {_ONCE}")
         self._mode = current(mode, call)
         self._declare(frame)

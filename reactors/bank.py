@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from reactors.declared import spelled
 from reactors.errors import ArgumentError, ContainmentError
-from reactors.layout import checked_length
+from reactors.layout import checked_length, refuse_too_large, refuse_too_many
 from reactors.location import Call, Location
 from reactors.modes import of_reactor
 from reactors.ports import Port
@@ -128,6 +128,8 @@ def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
     made = Location.caller()
     call = Call("rx.bank", made)
     width = checked_length(n, "size", call)
+    refuse_too_many(width, f"{call} makes {width:,} reactors")
+    refuse_too_large(width, f"{call} makes {width:,} reactors")
     if isinstance(cls, Reactor):
         raise ContainmentError(
             f"{call} makes its reactors itself: write rx.bank({n}, {spelled(type(cls))}, ...) with the class and its "

@@ -17,9 +17,10 @@ import numpy as np
 from reactors import access
 from reactors.actions import LogicalAction, PhysicalAction
 from reactors.debug import DEBUG
-from reactors.errors import UndeclaredAccessError
+from reactors.errors import ArgumentError, UndeclaredAccessError
 from reactors.ports import Port
 from reactors.triggers import Startup
+from reactors_runtime import tables
 from reactors_runtime._doors import KEEPS
 from reactors_runtime.program import Kind
 from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, read_only
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from reactors_runtime.engine import Engine
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+
+
+_LONGEST_NAME = tables.MARK["name"].itemsize  # in the timeline
 
 
 class Context:
@@ -53,9 +57,34 @@ class Context:
         reaction = program.reactions[running]
         return f"{program.reactors[reaction.reactor].path}.{reaction.name}"
 
-    def missed_deadline(self) -> bool:
-        """Whether physical time is beyond the deadline of the reaction that runs now."""
-        return self._engine.missed_deadline()
+    def start_time(self) -> int:
+        """Ns since 1970."""
+        return self._engine.start_time()
+
+    def trace(self, reactor: Reactor, name: object, value: object) -> None:
+        """Note an event, or a value, of the reaction that runs now."""
+        where = f"{reactor.path}: trace({name!r}, ...)"
+        if not isinstance(name, str):
+            raise ArgumentError(f"{where}: the name is of type {type(name).__name__}; write a string")
+        try:
+            spelled = name.encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(f"{where}: the name has half of a surrogate pair, which is no character") from None
+        if not 0 < len(spelled) <= _LONGEST_NAME:
+            size = f"{len(spelled)} bytes long" if spelled else "empty"
+            raise ArgumentError(f"{where}: the name is {size}; write one of 1 to {_LONGEST_NAME} bytes")
+        try:
+            number = None if value is None else float(value)  # type: ignore[arg-type]  # whatever makes one
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError(f"{where} is given {value!r}, of type {type(value).__name__}; write a number") from None
+        self._engine.mark(spelled, number)
+
+    def missed_deadline(self, *, handle: bool) -> bool:
+        """Whether physical time is beyond the deadline of the reaction that runs now; then, run what is for that."""
+        missed = self._engine.missed_deadline()
+        if missed and handle:
+            self._engine.handle_missed()
+        return missed
 
     def update_deadline(self, reactor: Reactor, ns: int) -> None:
         """Give the reaction that runs now another deadline."""
@@ -139,7 +168,8 @@ class Binding:
                 if image.program.elements[element].kind == Kind.PHYSICAL_ACTION:
                     plain = image.options.plain
                     live = {"_memory": memory, "_worker": worker, "_action": action, "_plain": plain}
-                    self._revive(self.objects[element], worker, self._watched(access.DistantPhysicalAction), live)
+                    life = self._of_action(access.DistantPhysicalAction, image)
+                    self._revive(self.objects[element], worker, life, live)
 
     def detach(self) -> None:
         """Everything at rest again."""
@@ -157,16 +187,21 @@ class Binding:
             return self._life_of_port(engine, element)
         if isinstance(thing, LogicalAction):
             way = {"values": engine.stores.actions, "action": engine.part.actions[element]}
-            return self._watched(access.LiveLogicalAction), {}, way
+            return self._of_action(access.LiveLogicalAction, engine.image), {}, way
         if isinstance(thing, PhysicalAction):
             live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
             plain = engine.image.options.plain
-            return self._watched(access.LivePhysicalAction), {**live, "_waiting": {}, "_plain": plain}, {}
+            life = self._of_action(access.LivePhysicalAction, engine.image)
+            return life, {**live, "_waiting": {}, "_plain": plain}, {}
         return access.LiveTimer, {}, {}
 
     def _watched(self, life: type) -> type:
         """The class that checks more, in debug mode."""
         return DEBUG.get(life, life) if self.debug else life
+
+    def _of_action(self, life: type, image: Image) -> type:
+        life = self._watched(life)
+        return live_class(access.InPhysicalTime, life) if image.options.waits else life
 
     def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         life, live, way = self._port_by_store(engine, element)

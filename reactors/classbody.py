@@ -9,6 +9,7 @@ they did not declare.
 from __future__ import annotations
 
 import types
+from copy import copy
 from functools import cache
 from inspect import getattr_static, unwrap
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -18,9 +19,9 @@ from reactors.bank import Bank
 from reactors.declared import BODY, Body, Declared, article, spelled
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
-from reactors.modes import Mode, State, refuse_inside
+from reactors.modes import EACH_ITS_OWN, Mode, State, refuse_inside
 from reactors.ports import Input, Output
-from reactors.reaction import Reaction, own_code
+from reactors.reaction import Reaction, checked_method, own_code
 from reactors.undeclared import check_assignments, check_code
 
 if TYPE_CHECKING:
@@ -34,32 +35,37 @@ DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction, Mode)
 def complete(cls: type[Reactor], location: Location) -> None:
     """Check the class `cls`, made at `location`, and fill in its `_declarations` and `_reactions`."""
     body = cast("Body | None", cls.__dict__.get(BODY))
-    if body is not None:
+    if BODY in vars(cls):
         delattr(cls, BODY)
+        if body is None:  # unpickled: all this is known already, and about to come
+            return
     _check_names(cls, body, location)
-    declared = list(_linear(cls))
+    declared = [each for kind in linear(cls) for each in _own(kind)]
     cls._states = tuple(state for state in _states(cls))
     _check_clashes(cls, declared, location)
     cls._declarations = tuple(each for each in declared if not isinstance(each, Reaction))
-    cls._reactions = tuple(each for each in declared if isinstance(each, Reaction))
+    reactions = (getattr_static(cls, each.name) for each in declared if isinstance(each, Reaction))
+    # One that overrides another has the place of that.
+    cls._reactions = tuple(_with_own_late(cls, reaction, location) for reaction in dict.fromkeys(reactions))
     for each in declared:
         if each._inside is not None and each._inside._class in cls.__mro__:
             refuse_inside(each, each._inside)
     own = {each.name: each for each in cls._declarations}
     everything: dict[str, Declared] = {each.name: each for each in declared}
+    for reaction in cls._reactions:
+        if reaction._class is cls:
+            _check_ends(cls, reaction)
+            check_code(reaction, own, own_code(reaction.body), f"{spelled(cls)}.{reaction.name}")
+            if reaction.late is not None:
+                check_code(reaction, own, own_code(reaction.late), f"{spelled(cls)}.{reaction.late.__name__}")
     for name, value in vars(cls).items():
-        if isinstance(value, Reaction) and value._class is cls:
-            _check_ends(cls, value)
-            check_code(value, own, own_code(value.body), f"{spelled(cls)}.{name}")
-            if value.late is not None:
-                check_code(value, own, own_code(value.late), f"{spelled(cls)}.{value.late.__name__}")
         if isinstance(value, Reaction | types.FunctionType):
             function = own_code(value.body if isinstance(value, Reaction) else value)
             check_assignments(function, everything, reserved(), f"{spelled(cls)}.{name}")
 
 
-def _linear(cls: type) -> Iterable[Declared]:
-    """What a class and its bases declare: bases first, left to right, each class once."""
+def linear(cls: type) -> Iterable[type]:
+    """A class and its bases: bases first, left to right, each once."""
     done: dict[type, None] = {}
 
     def visit(kind: type) -> None:
@@ -68,10 +74,12 @@ def _linear(cls: type) -> Iterable[Declared]:
         done.setdefault(kind)
 
     visit(cls)
-    for kind in done:
-        for value in vars(kind).values():
-            if isinstance(value, Declared) and value._class is kind:
-                yield value
+    return done
+
+
+def _own(kind: type) -> Iterable[Declared]:
+    """What the body of a class declares."""
+    return (value for value in vars(kind).values() if isinstance(value, Declared) and value._class is kind)
 
 
 def _states(cls: type) -> Iterable[State[Any]]:
@@ -115,6 +123,8 @@ def _wrong(cls: type, name: str, value: Any, location: Location) -> str | None:
         return f"({location}) is the class rx.{value.__name__} itself; write {name} = rx.{value.__name__}(...)"
     if isinstance(value, Declared) and value._class is cls and value.name != name:
         return f"({value.location}) is {spelled(cls)}.{value.name} by another name; declare the two separately"
+    if isinstance(value, State) and value.name != name:
+        return f"({value.location}) is the rx.State {value.name!r} by another name; declare the two separately"
     if isinstance(value, Bank) or hasattr(type(value), "_declarations"):
         return f"({location}) is {value!r}, made once for all; make one for each in __init__: self.{name} = ..."
     if isinstance(value, list | tuple | dict) and value:
@@ -124,6 +134,8 @@ def _wrong(cls: type, name: str, value: Any, location: Location) -> str | None:
                 f"({inside.location}) holds several declarations; declare a multiport, {name} = "
                 f"rx.{type(inside).__name__}(..., width=...), or give each its own attribute"
             )
+        if isinstance(inside, State):
+            return f"({inside.location}) holds an rx.State that no attribute holds; {EACH_ITS_OWN}"
     return None
 
 
@@ -143,14 +155,71 @@ def _refuse_lost(
 def _check_clashes(cls: type, declared: list[Declared], location: Location) -> None:
     for each in declared:
         now = getattr_static(cls, each.name)
-        if now is not each:
+        if now is each:
+            continue
+        if isinstance(each, Reaction) and isinstance(now, Reaction) and each._class in (now._class or cls).__mro__:
+            _override(now, each)
+        else:
             of = spelled(cast("type", each._class))
             by = spelled(now._class) if isinstance(now, Declared) and now._class else spelled(cls)
+            alike = isinstance(each, Reaction) and isinstance(now, Reaction) and _ends(each) == _ends(now)
             raise DeclarationError(
                 f"{spelled(cls)} ({location}) has two meanings for {each.name!r}: {_called(each, location)} in {of}, "
-                f"and {_called(now, location)} in {by}; rename one (to vary a base's reaction, let it call a method "
-                "and override that)"
+                f"and {_called(now, location)} in {by}; "
+                + (
+                    f"declare it again in {spelled(cls)}, with the same triggers, uses and effects (there it may call "
+                    f"{of}.{each.name}(self) and {by}.{each.name}(self)), or rename one"
+                    if alike
+                    else "rename one (to vary a base's reaction, declare it again with the same triggers, uses and "
+                    "effects, or let it call a method and override that)"
+                )
             )
+
+
+def _override(reaction: Reaction[Any], base: Reaction[Any]) -> None:
+    """Let a reaction stand for one of a base class, which has to name the same: others may rely on that."""
+    for what, mine, its in zip(_TOGETHER, _ends(reaction), _ends(base), strict=True):
+        if mine != its:
+            raise DeclarationError(
+                f"{reaction.where()} overrides {base.where()}, and has {what} {_listed(mine)} where that has "
+                f"{_listed(its)}; a reaction that overrides another names the same ones in the same order"
+            )
+    reaction._among = base._among
+    if reaction.late is None:
+        reaction.limit, reaction.late = base.limit, base.late
+
+
+def _with_own_late(cls: type, reaction: Reaction[Any], location: Location) -> Reaction[Any]:
+    """The reaction as `cls` has it: the method for a missed deadline may be overridden, as any other."""
+    named = ((kind, name) for kind in linear(cls) for name, value in vars(kind).items() if value is reaction.late)
+    kind, name = next(named, (cls, "")) if reaction.late is not None else (cls, "")
+    late = getattr_static(cls, name) if name else reaction.late
+    if late is reaction.late:
+        return reaction
+    where = f"{spelled(cls)}.{name}"
+    if own_code(late) is None:
+        raise DeclarationError(
+            f"{where} is {_called(late, location)}, but {spelled(kind)}.{name} is the method that runs when "
+            f"the deadline of {reaction.where()} is missed; write def {name}(self), or give the other another name"
+        )
+    checked_method(late, where)
+    own = copy(reaction)
+    own._class, own.late = cls, late
+    return own
+
+
+_TOGETHER = ("triggers", "uses", "effects", "the mode")
+
+
+def _ends(reaction: Reaction[Any]) -> tuple[list[str], ...]:
+    """What a reaction of a class names, and its mode."""
+    effects = [*reaction.effects, *reaction.transitions, *([reaction.stop] if reaction.stop else [])]
+    groups = (reaction.triggers, reaction.uses, effects, [reaction._mode] if reaction._mode else [])
+    return tuple([end.name if isinstance(end, Declared) else repr(end) for end in group] for group in groups)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _called(thing: object, otherwise: Location) -> str:

@@ -74,11 +74,13 @@ class ClassCommand(click.Command):
                 formatter.write_dl([record for option in theirs if (record := option.get_help_record(ctx))])
 
 
-def _duration(_ctx: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+def _duration(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     try:
-        return None if value is None else duration(value)
+        if value is not None:
+            duration(value)
     except DurationError as error:
         raise click.BadParameter(str(error)) from None
+    return value
 
 
 def _placement(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, int] | None:
@@ -238,4 +240,5 @@ def _made(values: dict[str, Any]) -> Reactor:
 
 
 def _as_json(result: Result) -> str:
-    return json.dumps({**dataclasses.asdict(result), "final_tag": result.final_tag._asdict()})
+    plain = {"final_tag": result.final_tag._asdict(), "started_at": result.started_at.isoformat()}
+    return json.dumps({**dataclasses.asdict(result), **plain})

@@ -152,8 +152,9 @@ def train_command(
     Options on the command line come before those of --config. Ctrl-C saves and stops; --resume goes on.
     """
     with misuse():
+        from reactors.rl.training.checkpoint_files import found
         from reactors.rl.training.live import display
-        from reactors.rl.training.run_folder import RunFolder, numbered
+        from reactors.rl.training.run_folder import RunFolder, folder_of, numbered
         from reactors.rl.training.train import train
 
         settings = dict(settings)
@@ -165,7 +166,7 @@ def train_command(
         env_kwargs = settings.pop("env_kwargs", {})
         _check_keys(settings, hyperparameters, env_kwargs)
         if resume is not None:
-            before = _run_of(resume)
+            before = _run(folder_of(found(resume)), settings.get("algorithm"))
             _refuse_changes(before, {**settings, **said}, {**hyperparameters, **given}, env_kwargs)
             options = {name: before.config.get(name, default) for name, default in _DEFAULTS.items()}
             options |= {name: value for name, value in {**settings, **said}.items() if name in _ANEW}
@@ -250,11 +251,12 @@ def _check_env(env: str) -> None:
             raise ArgumentError(f"there is no environment {env!r}{close(env, gym.registry)}: {error}") from None
 
 
-def _run_of(path: Path) -> RunFolder:
-    from reactors.rl.training.checkpoint_files import found
-    from reactors.rl.training.run_folder import RunFolder, folder_of
+def _run(folder: Path, algorithm: str | None) -> RunFolder:
+    """A run's folder; the caller says where its own algorithm is, if it has one."""
+    from reactors.rl.training.run_folder import RunFolder
+    from reactors.rl.training.settings import algorithm_named
 
-    return RunFolder(folder_of(found(path)))
+    return RunFolder(folder, algorithm=None if algorithm is None else algorithm_named(algorithm))
 
 
 def _refuse_changes(
@@ -278,23 +280,25 @@ def _refuse_changes(
             )
 
 
-_run = click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+_run_folder = click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+
+_algorithm = click.option("--algorithm", metavar="FILE:CLASS", help="Your own algorithm, which is imported from there.")
 
 
 @click.command("eval", short_help="Play greedy episodes with a trained policy.")
-@_run
+@_run_folder
+@_algorithm
 @click.option("--episodes", type=_count, metavar="N", default=100, show_default=True)
 @_seed
 @_json
-def eval_command(*, folder: Path, episodes: int, seed: int | None, as_json: bool) -> None:
+def eval_command(*, folder: Path, algorithm: str | None, episodes: int, seed: int | None, as_json: bool) -> None:
     """Play greedy episodes with the policy of the run in DIR: their mean, least and greatest return."""
     with misuse():
         from statistics import fmean
 
         from reactors.rl.training.evaluator import play
-        from reactors.rl.training.run_folder import RunFolder
 
-        run = RunFolder(folder)
+        run = _run(folder, algorithm)
         returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
     found = {"episodes": episodes, "mean": fmean(returns), "min": min(returns), "max": max(returns)}
     if as_json:
@@ -304,17 +308,17 @@ def eval_command(*, folder: Path, episodes: int, seed: int | None, as_json: bool
 
 
 @click.command("play", short_help="Watch a trained policy, in a window or as a video.")
-@_run
+@_run_folder
+@_algorithm
 @click.option("--episodes", type=_count, metavar="N", default=1, show_default=True)
 @_seed
 @click.option("--video", type=_folder, metavar="DIR", help="Write videos there, instead of opening a window.")
-def play_command(*, folder: Path, episodes: int, seed: int | None, video: Path | None) -> None:
+def play_command(*, folder: Path, algorithm: str | None, episodes: int, seed: int | None, video: Path | None) -> None:
     """Watch the policy of the run in DIR play."""
     with misuse():
-        from reactors.rl.training.run_folder import RunFolder
         from reactors.rl.training.watching import check_video, film, rendering, watch
 
-        run = RunFolder(folder)
+        run = _run(folder, algorithm)
         if video is not None:
             check_video(run.maker())
             returns = film(run.policy(), run.maker(), video, episodes, seed or 0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from reactors.actions import checked_duration
 from reactors.bank import Bank, Ports
 from reactors.declared import spelled
 from reactors.errors import ArgumentError, StructureError, WiringError
@@ -18,10 +19,11 @@ from reactors.location import Call, Location
 from reactors.modes import Mode, current
 from reactors.ports import Port
 from reactors.reactor import Reactor
-from reactors.time import Duration, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from reactors.time import Duration
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -43,13 +45,26 @@ class Sink(Protocol[T_contra]):
 class Connection:
     """One call of `connect`: two lists of ports, a delay, and how they are paired."""
 
-    __slots__ = ("broadcast", "delay", "interleaved", "location", "mode", "physical", "sources", "targets")
+    __slots__ = (
+        "after",
+        "broadcast",
+        "container",
+        "delay",
+        "interleaved",
+        "location",
+        "mode",
+        "physical",
+        "sources",
+        "targets",
+    )
+
+    word = "connection"
 
     def __init__(
         self,
         sources: list[Port[Any]],
         targets: list[Port[Any]],
-        delay: tuple[int, int],
+        after: Duration | None,
         physical: bool,
         broadcast: bool,
         interleaved: list[list[Port[Any]]] | None,
@@ -58,7 +73,10 @@ class Connection:
     ) -> None:
         self.sources = sources
         self.targets = targets
-        self.delay = delay  # (ns, microsteps), as in reactors_runtime.program
+        self.after = after  # as it is written
+        # Known when the program is elaborated: the reactor that contains it, and (ns, microsteps).
+        self.container: Reactor | None = None
+        self.delay: tuple[int, int] = (0, 0)
         self.physical = physical
         self.broadcast = broadcast
         self.interleaved = interleaved  # the sources by bank, if the channels of each are to alternate
@@ -66,10 +84,10 @@ class Connection:
         self.location = location
 
     def __repr__(self) -> str:
-        return f"<{self.spelled()}>"
+        return f"<{self.where()}>"
 
-    def spelled(self) -> str:
-        """Its ends and where it is made, as errors name it."""
+    def where(self) -> str:
+        """Its ends, file and line, as errors name it."""
         return f"connection {_spell(self.sources)} -> {_spell(self.targets)} ({self.location})"
 
 
@@ -86,7 +104,8 @@ def connect(
     """Connects ports: what is set on `src` appears on `dst`, at the same tag or `after` that long.
 
     Either side is a port, a multiport, a bank's ports, or a list of these; their channels are paired in order, and the
-    numbers have to agree, unless `broadcast` repeats the left side. `after=0` is one microstep. A `physical` connection
+    numbers have to agree, unless `broadcast` repeats the left side. `after=0` is one microstep; a string may name an
+    attribute of the reactor in which the connection is, as in a timer. A `physical` connection
     gives a value the tag of the moment at which it arrives. A bank's multiports are taken member by member, all
     channels of each; if they are `interleaved`, those on the left side give channel 0 of all members, then channel 1.
 
@@ -108,11 +127,9 @@ def connect(
             raise ArgumentError(
                 f"{flag} of rx.connect ({location}) is {given!r}, of type {type(given).__name__}; write True or False"
             )
-    delay = (0, 0)
     if after is not None:
-        ns = duration(after, "delay (after)", Call("rx.connect", location))
-        delay = (ns, 0) if ns else (0, 1)
-    attach(src, dst, location, delay, physical, broadcast, interleaved, current(mode, Call("rx.connect", location)))
+        checked_duration(after, "delay (after)", Call("rx.connect", location))
+    attach(src, dst, location, after, physical, broadcast, interleaved, current(mode, Call("rx.connect", location)))
 
 
 def interleaved(ports: Ports[Any] | Sequence[Any]) -> list[Any]:
@@ -151,7 +168,7 @@ def attach(
     src: object,
     dst: object,
     location: Location,
-    delay: tuple[int, int] = (0, 0),
+    after: Duration | None = None,
     physical: bool = False,
     broadcast: bool = False,
     interleaved: bool = False,
@@ -161,7 +178,7 @@ def attach(
     sources = [src] if isinstance(src, Port) else list(_ports(src, "source", location))
     targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target", location))
     banks = _by_bank(src) if interleaved else None
-    connection = Connection(sources, targets, delay, physical, broadcast, banks, mode, location)
+    connection = Connection(sources, targets, after, physical, broadcast, banks, mode, location)
     if executing.program:
         raise _too_late(connection)
     for port in sources + targets:
@@ -179,7 +196,7 @@ def attach(
 
 
 def _too_late(connection: Connection) -> StructureError:
-    return StructureError(f"the {connection.spelled()} is drawn while the program runs; draw it in __init__")
+    return StructureError(f"the {connection.where()} is drawn while the program runs; draw it in __init__")
 
 
 def _ports(given: object, side: str, location: Location) -> Iterator[Port[Any]]:

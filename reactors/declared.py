@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dis
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, cast
 
 from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
 from reactors.location import Location
@@ -157,7 +157,17 @@ class Declared:
         return f"<{self.word} {path}>" if path != f"<{self.word}>" else f"<{self.word} ({self.location})>"
 
 
-def parameter(owner: Reactor | None, attribute: str, what: str, declared: Declared) -> Any:
+class Placed(Protocol):
+    """What has a place in the user's source, and may take a parameter from a reactor."""
+
+    word: str
+
+    def where(self) -> str:
+        """Path, file and line, as errors name it."""
+        ...
+
+
+def parameter(owner: Reactor | None, attribute: str, what: str, declared: Placed) -> Any:
     """What the reactor's `__init__` stored under `attribute`, which a string in a declaration stands for."""
     if owner is None:
         raise ParameterError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from reactors.actions import Action, Timed, checked_duration, resolved_duration
+from reactors.actions import Action, Timed, resolved_duration
 from reactors.declared import Declared
 from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
 from reactors.modes import bound
@@ -193,8 +193,7 @@ def _of(reaction: Reaction[Any], place: Place) -> Reaction[Any]:
 def _stop_offset(reaction: Reaction[Any], stop: Stop, place: Place) -> tuple[int, int]:
     if stop.delay is None:
         return 0, 1
-    given = checked_duration(stop.delay, "delay", "rx.stop.after")
-    ns = resolved_duration(given, "rx.stop.after", _of(reaction, place), place.reactor)
+    ns = resolved_duration(stop.delay, "rx.stop.after", _of(reaction, place), place.reactor)
     return (ns, 0) if ns else (0, 1)
 
 

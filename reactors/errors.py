@@ -139,6 +139,10 @@ class MemoryTooSmall(ReactorError, MemoryError):  # noqa: N818 - it is what is w
     """The ports of the program need more memory than there is."""
 
 
+class TooManyOpenFiles(ReactorError, OSError):  # noqa: N818 - likewise
+    """A run needs more file descriptors than this process may have."""
+
+
 # Drawing.
 
 

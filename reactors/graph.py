@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from reactors.check import warn_of_the_unlikely
 from reactors.ends import body_of, enlist, late_of, written_by
+from reactors.layout import refuse_too_many
 from reactors.levels import NONE, Precedence, assign_levels, cycle_error
 from reactors.nodes import ReactorNode, picture
 from reactors.tree import Handle, grow
@@ -73,6 +74,8 @@ class Graph:
         tree = grow(main)
         wiring = wire(tree)
         rows, declared = enlist(tree)
+        several = len(tree.elements) + len(rows)
+        refuse_too_many(several, f"{main.path} has {several:,} ports, timers, actions and reactions")
         written = written_by(tree, wiring, rows, declared)
         resolve(tree, wiring, written)
         precedence = Precedence(rows, tree.elements, written, tree.modes)

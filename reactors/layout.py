@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from reactors.declared import parameter
-from reactors.errors import ArgumentError, MismatchError, ParameterError
+from reactors.errors import ArgumentError, MemoryTooSmall, MismatchError, ParameterError, WidthError
+from reactors.time import LONGEST
+from reactors_runtime.image import MOST_CELLS
+from reactors_runtime.memory import available
 
 if TYPE_CHECKING:
     import builtins
@@ -33,6 +36,9 @@ else:
     T = typing.TypeVar("T")
 
 Shape: TypeAlias = int | str | Sequence[int | str]
+MOST_CHANNELS = 1 << 20  # of a multiport: with as many, a program takes half a minute to start
+BYTES = 2048  # that each port takes, at the least, until a program runs
+_MODEST = 1 << 14  # ports that are made without asking for the free memory, which takes a millisecond
 
 
 class Layout(NamedTuple):
@@ -124,11 +130,28 @@ def checked_length(given: object, what: str, of: object) -> int:
         else:
             if n < 0:
                 raise ArgumentError(f"the {what} of {of} is negative ({n}); write 0 or more")
+            if n > LONGEST:
+                raise ArgumentError(f"the {what} of {of} is {n}, more than 64 bits hold; write less")
             return n
     raise ArgumentError(
         f"the {what} of {of} is {given!r}, of type {type(given).__name__}; write a whole number, 0 or more, or the "
         "name of an attribute that holds one"
     )
+
+
+def refuse_too_many(n: int, what: str) -> None:
+    """Refuse more things than the core tells apart, before they are made: `what` says of which there are `n`."""
+    if n > MOST_CELLS:
+        raise WidthError(f"{what}, and a program has at most {MOST_CELLS:,} ports, timers, actions and reactions")
+
+
+def refuse_too_large(n: int, what: str) -> None:
+    """Refuse more ports or reactors than there is memory for, before they are made: `what` says which `n`."""
+    if n > _MODEST and (needed := n * BYTES) > (free := available()):
+        raise MemoryTooSmall(
+            f"{what}: they need at least {needed / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; "
+            "send an array through one port (shape=...), or take fewer"
+        )
 
 
 def resolved_length(given: int | str, what: str, declared: Declared, owner: Reactor | None) -> int:

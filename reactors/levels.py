@@ -78,10 +78,9 @@ def assign_levels(precedence: Precedence) -> bool:
                         followers[writer].append(r)
                         waiting[r] += 1
     order = [r for r, n in enumerate(waiting) if not n]
-    for r in order:
-        level = reactions[r].level + 1
+    for r in order:  # by level, so the last one before a reaction is the highest
         for after in followers[r]:
-            reactions[after].level = max(reactions[after].level, level)
+            reactions[after].level = reactions[r].level + 1
             waiting[after] -= 1
             if not waiting[after]:
                 order.append(after)

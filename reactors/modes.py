@@ -12,12 +12,12 @@ import copy
 import sys
 from contextlib import nullcontext
 from functools import wraps
-from inspect import CO_VARKEYWORDS, unwrap
+from inspect import CO_OPTIMIZED, CO_VARKEYWORDS, signature, unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from reactors.declared import Declared, spelled
-from reactors.errors import ArgumentError, DeclarationError
+from reactors.errors import ArgumentError, DeclarationError, StructureError
 from reactors.executing import executing
 from reactors.location import Call, Location
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from reactors_runtime.engine import Engine
 
 T = TypeVar("T")
+
+# What to do about `rx.State`s in a list.
+EACH_ITS_OWN = "assign each to an attribute of its own, or write one for the whole, rx.State([...])"
 
 
 class Mode(Declared):
@@ -109,7 +112,9 @@ class Transition:
 class State(Generic[T]):
     """Declares an attribute that has its first value again when its mode, or the one around its reactor, is reset.
 
-    The value is copied (`copy.deepcopy`) for each reactor; a function is called with the reactor instead.
+    The value is copied (`copy.deepcopy`) for each reactor; a function is called with the reactor instead. Assigned to
+    an attribute of a reactor, as generators of programs do, it is that one's, and gives way to its first value when the
+    program is elaborated.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -120,13 +125,24 @@ class State(Generic[T]):
     """
 
     name = ""
+    _index: int | None = None  # of what one reactor has: the mode with which it is renewed; -1: none
 
     def __init__(self, initial: T | Callable[[Any], T], *, mode: Mode | None = None) -> None:
+        self.location = Location.caller()
+        call = Call("rx.State", self.location)
+        # In a function: a reaction may import a file that declares some in its classes.
+        if executing.program and sys._getframe(1).f_code.co_flags & CO_OPTIMIZED:
+            raise StructureError(
+                f"{call} is made while the program runs, but which attributes are renewed is fixed by then; declare it "
+                "in the class or in __init__, and here assign the value itself"
+            )
+        if callable(initial):
+            _check_initial(initial, call)
         self._initial = initial
-        self._mode = current(mode, Call("rx.State", Location.caller()))
+        self._mode = current(mode, call)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = self.name or name
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> State[T]: ...
@@ -138,11 +154,41 @@ class State(Generic[T]):
         value: T = self.renew(instance)  # later it is an attribute like any other
         return value
 
+    def bind(self, reactor: Any, name: str) -> Self:
+        """The same for one reactor, which has it under this name."""
+        bound = copy.copy(self)
+        bound.name = name
+        bound.renew(reactor)
+        return bound
+
+    def __getstate__(self) -> dict[str, Any]:
+        known = {**vars(self)}
+        if self._index is not None:  # the mode is known by its number
+            known["_mode"] = None
+        return known
+
     def renew(self, reactor: Any) -> Any:
         """Give it its first value."""
         value = self._initial(reactor) if callable(self._initial) else copy.deepcopy(self._initial)
         vars(reactor)[self.name] = value
         return value
+
+
+def _check_initial(initial: Callable[..., object], call: Call) -> None:
+    """Refuse a function that cannot be called with the reactor, and the classes of plain values."""
+    why = "it is the class of a value" if isinstance(initial, type) and initial.__module__ == "builtins" else ""
+    if not why:
+        try:
+            signature(initial).bind(None)
+        except TypeError as error:
+            why = str(error)
+        except ValueError:  # a builtin without a signature
+            return
+    if why:
+        raise DeclarationError(
+            f"{call} is given {initial!r}, to be called with the reactor, which it cannot be ({why}); give the first "
+            "value itself, which is copied for each reactor, or write lambda self: ..."
+        )
 
 
 def current(given: Mode | None, where: object, why: str = "") -> Mode | None:
@@ -220,9 +266,12 @@ def note_states(engine: Engine, reactors: Iterable[Reactor]) -> None:
     """Tell an engine which attributes are renewed with which mode."""
     rows = engine.image.program.reactors
     for reactor in reactors:
+        found: list[tuple[State[Any], int | None]] = [(state, state._index) for state in reactor._own_states.values()]
         for state in type(reactor)._states:
             mode = rows[reactor._index].mode if state._mode is None else vars(reactor)[state._mode.name]._index
-            if mode >= 0:
+            found.append((state, mode))
+        for state, mode in found:
+            if mode is not None and mode >= 0:
                 engine.renewals.setdefault(mode, []).append(_Renewal(state, reactor))
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import cloudpickle
 
 from reactors.bank import Bank
-from reactors.declared import Declared
+from reactors.declared import BODY, Declared
 from reactors.modes import Mode
 from reactors.native import Native
 from reactors.ports import Port
@@ -85,7 +85,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
             if by_reference and isinstance(obj, FunctionType) and (where := _in_reaction(obj)):
                 return _function_of, where
             if isinstance(obj, type) and issubclass(obj, Reactor):
-                return self._without_init(super().reducer_override(obj))
+                return self._complete(super().reducer_override(obj))
         elif isinstance(obj, _lru_cache_wrapper):  # cloudpickle knows it by name only
             self._note(obj.__module__)
             module = obj.__module__
@@ -114,10 +114,13 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
                 self._by_value[name] = module
                 cloudpickle.register_pickle_by_value(module)
 
-    def _without_init(self, reduced: Any) -> Any:
-        """A class that goes by value goes without its `__init__`, which has run, and what only that needs."""
-        if isinstance(reduced, tuple) and "__init__" in (names := reduced[2][0]):
-            names["__init__"] = made_already
+    def _complete(self, reduced: Any) -> Any:
+        """A class that goes by value has been checked, and goes without its `__init__`, which has run."""
+        if isinstance(reduced, tuple):
+            (*_, first_names, _, _), (names, _), *_ = reduced[1:]
+            first_names[BODY] = None
+            if "__init__" in names:
+                names["__init__"] = made_already
         return reduced
 
     def _by_reference(self, kind: type) -> bool:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, cast, overload
 import numpy as np
 
 from reactors.declared import Declared, parameter
-from reactors.errors import ArgumentError
+from reactors.errors import ArgumentError, WidthError
 from reactors.layout import (
+    MOST_CHANNELS,
     Layout,
     Shape,
     T,
@@ -23,6 +24,7 @@ from reactors.layout import (
     checked_length,
     checked_shape,
     checked_type,
+    refuse_too_large,
     resolved_length,
     resolved_shape,
     space_layout,
@@ -117,10 +119,24 @@ class Port(Door, Declared, Generic[T]):
             space = parameter(self._owner, space, "space", self)
         return space_layout(space, self)
 
+    def _length(self) -> int | None:
+        """How many channels a multiport has; None for any other port."""
+        if self._declared._width is None or self._multiport is not None:
+            return None
+        if self._channels is not None:
+            return len(self._channels)
+        width = resolved_length(self._declared._width, "width", self, self._owner)
+        if width > MOST_CHANNELS:
+            raise WidthError(
+                f"{self.where()} has a width of {width:,}, and a multiport has at most {MOST_CHANNELS:,} channels; "
+                "send an array through one port (shape=...)"
+            )
+        return width
+
     def _open(self) -> list[Self] | None:
         """The channels of a multiport, made when somebody first asks for them."""
-        if self._channels is None and self._declared._width is not None and self._multiport is None:
-            width = resolved_length(self._declared._width, "width", self, self._owner)
+        if self._channels is None and (width := self._length()) is not None:
+            refuse_too_large(width, f"{self.where()} has a width of {width:,}")
             self._channels = [self._channel(i) for i in range(width)]
         return self._channels
 

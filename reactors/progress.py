@@ -1,6 +1,7 @@
 """How far is the run?
 
-A line that is drawn again and again on a terminal, lines now and then elsewhere, or a function that is called.
+A line that is drawn again and again on a terminal, lines now and then elsewhere, or a function that is called. On a
+terminal, wanted or not, a run in which nothing happens says where it is.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import warnings
 from typing import TYPE_CHECKING, Any, Self
 
+from reactors.errors import ReactorWarning
 from reactors.time import Tag
 from reactors_runtime import engine as engines
-from reactors_runtime import tables
+from reactors_runtime import terminal
+from reactors_runtime.stuck import Stall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,38 +35,59 @@ class Progress:
         wanted: bool | Callable[[Tag, float, float | None], None] | None,
         image: Image,
         memory: Memory,
-        *,
         in_thread: bool,
     ) -> None:
-        self.wanted = bool(wanted)
         self._image, self._memory, self._in_thread = image, memory, in_thread
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._wanted = bool(wanted)
+        self._stall = Stall(image, memory) if self._terminal else None
         self._report: Callable[[Tag, float, float | None], Any] = wanted if callable(wanted) else self._draw
         self._every = 0.1 if callable(wanted) else _EVERY_S[self._terminal]
         self._began = self._last = time.monotonic()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
-        self._drawn = False
+
+    @property
+    def looks(self) -> bool:
+        """Whether there is anything to look for."""
+        return self._wanted or self._stall is not None
 
     def __enter__(self) -> Self:
-        if self.wanted and self._in_thread:
-            self._thread = threading.Thread(target=self._watch, name="reactors progress", daemon=True)
-            self._thread.start()
+        if self.looks and self._in_thread:
+            thread = threading.Thread(target=self._watch, name="reactors progress", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # a run without progress is as good
+                if self._wanted:
+                    path = self._image.program.reactors[0].path
+                    told = f"{path} runs without progress, for which the system refuses a thread ({error})"
+                    warnings.warn(told, ReactorWarning, stacklevel=3)
+            else:
+                self._thread = thread
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self._thread is not None:
             self._over.set()
             self._thread.join()
-        if self._drawn and self._terminal:
-            print(file=sys.stderr)
+        terminal.leave()
 
     def look(self) -> None:
         """Report, if it is time to."""
         now = time.monotonic()
-        if not self.wanted or now - self._last < self._every:
+        if not self.looks or now - self._last < self._every:
             return
         self._last = now
+        if self._stall is not None:
+            if terminal.debugged(self._memory):
+                self._stall.restart(now)
+                return
+            if stuck := self._stall.look(now):
+                terminal.say(stuck)
+        if self._wanted:
+            self._tell(now)
+
+    def _tell(self, now: float) -> None:
         tag = max(Tag(*engines.engine_tag(self._memory, self._image, w)) for w in range(self._image.workers))
         timeout = self._image.options.timeout
         self._report(tag, now - self._began, min(1.0, tag.time / timeout) if timeout else None)
@@ -72,13 +97,9 @@ class Progress:
             self.look()
 
     def _draw(self, tag: Tag, seconds: float, part: float | None) -> None:
-        bells = tables.view(self._memory, self._image.at["bells"], self._image.workers, tables.BELL)
-        reactions = int(bells["reactions"].sum())
-        text = f"{seconds:6.1f} s  tag {tag}  {reactions:,} reactions ({reactions / seconds:,.0f}/s)"
+        reactions = int(engines.bells(self._memory, self._image)["reactions"].sum())
+        several = f"{reactions:,} reaction{'s' * (reactions != 1)}"
+        text = f"{seconds:6.1f} s  tag {tag}  {several} ({reactions / seconds:,.0f}/s)"
         if part is not None:
             text += f"  {part:4.0%}"
-        self._drawn = True
-        if self._terminal:
-            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
-        else:
-            print(text, file=sys.stderr, flush=True)
+        (terminal.draw if self._terminal else terminal.say)(text)

@@ -92,13 +92,18 @@ class Reaction(Declared, Generic[R]):
 
     word = "reaction"
     _mode: Mode | None = None
+    _among: type  # the class with whose reactions it runs: the one that declares it, or the one it overrides
 
     def __init__(self, body: Callable[..., object] | Native, ends: Ends) -> None:
         self.body = body
         self.triggers, self.uses, self.effects, self.stop, self.transitions = ends
         self.builtins = {end for end in (*self.triggers, *self.uses) if isinstance(end, BuiltinTrigger)}
-        self.limit: int | str | None = None  # the deadline
+        self.limit: Duration | None = None  # the deadline
         self.late: Callable[..., object] | None = None
+
+    def _named(self, owner: type, name: str) -> None:
+        super()._named(owner, name)
+        self._among = owner if self._class is owner else self._among
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Reaction[R]: ...
@@ -110,6 +115,10 @@ class Reaction(Declared, Generic[R]):
         if isinstance(self.body, Native):
             raise DeclarationError(f"{self.where()} is a C function; it runs when it is triggered and cannot be called")
         return MethodType(self.body, instance)
+
+    def __call__(self, reactor: R, /) -> None:
+        """Run it as a method of `reactor`, as in a reaction that overrides it: `Base.step(self)`."""
+        self.__get__(reactor)()
 
     def deadline(self, limit: Duration) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
         """Declares the method to run instead, when the reaction would start more than `limit` after its tag's time.
@@ -127,7 +136,7 @@ class Reaction(Declared, Generic[R]):
         given = checked_duration(limit, "deadline", f"the reaction {self.where()}")
 
         def declare(method: Callable[[R], None]) -> Callable[[R], None]:
-            checked_method(method, Call("deadline", Location.caller()))
+            checked_method(method, f"{Call('deadline', Location.caller())} decorates")
             if self._class is not None:
                 raise DeclarationError(
                     f"{self.where()} belongs to a class that is complete; declare its deadline in the same class, "
@@ -137,7 +146,7 @@ class Reaction(Declared, Generic[R]):
                 raise DeclarationError(f"{self.where()} has a deadline already; it can have one")
             self.limit, self.late = given, method
             same_name = getattr(method, "__name__", "") == getattr(self.body, "__name__", None)
-            return self if same_name else method  # type: ignore[return-value]  # as with property.setter
+            return self if same_name else method  # as with property.setter
 
         return declare
 
@@ -171,7 +180,7 @@ def reaction(
 
     def declare(method: Callable[[R], None] | Native) -> Reaction[R]:
         if not isinstance(method, Native):
-            checked_method(method, call)
+            checked_method(method, f"{call} decorates")
         declared: Reaction[R] = Reaction(method, ends)
         declared._mode = inside
         declared._declare(sys._getframe(1))
@@ -207,14 +216,14 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
     raise ArgumentError(f"{where}: {what} has {wrong}; there can be {_FORMS[what]}")
 
 
-def checked_method(method: object, call: Call) -> None:
-    """Refuse what cannot be called with `self` alone and be done when it returns."""
+def checked_method(method: object, subject: str) -> None:
+    """Refuse what cannot be called with `self` alone and be done when it returns; `subject` begins what is said."""
     plain = inspect.unwrap(method) if callable(method) else method
     if isinstance(plain, Reaction):
         raise DeclarationError(f"{plain.where()} is a reaction already; name all its triggers in one @rx.reaction")
     if not isinstance(plain, FunctionType):
-        refuse_method_of_port(plain, f"{call} decorates")
-        raise DeclarationError(f"{call} decorates {plain!r}, of type {type(plain).__name__}; it has to be a method")
+        refuse_method_of_port(plain, subject)
+        raise DeclarationError(f"{subject} {plain!r}, of type {type(plain).__name__}; it has to be a method")
     where = _spelled(plain)
     check_synchronous(plain, where)
     code = plain.__code__

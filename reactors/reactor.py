@@ -16,24 +16,26 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from reactors.actions import checked_duration
-from reactors.classbody import complete
+from reactors.classbody import complete, linear
 from reactors.declared import Declared, spelled
 from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.executing import executing
 from reactors.location import Call, Location
 from reactors.modes import Mode, State, current, of_reactor
 from reactors.native import Native
-from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body
+from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body, own_code
 from reactors.time import Tag, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     import numpy as np
 
     from reactors.time import Duration
 
 
+_MAKING = ("__new__", "__init__", "__post_init__")  # what runs while a reactor is made
 _new_tag = tuple.__new__  # half the time of Tag(...)
 
 
@@ -57,11 +59,13 @@ class Reactor:
     __slots__ = (
         "_added_reactions",
         "_bank_index",
+        "_claimed",
         "_container",
         "_engine",
         "_index",
         "_made_at",
         "_mode",
+        "_own_states",
         "_path",
         "_rng",
         "_run_seed",
@@ -73,11 +77,13 @@ class Reactor:
 
     _added_reactions: list[Reaction[Any]]  # reactions declared by call
     _bank_index: int
+    _claimed: bool  # it runs, as the main reactor of a program
     _engine: Any  # what runs it, while something does
     _index: int  # in graph.reactors
     _made_at: Location
     _container: Reactor | None
     _mode: Mode | None  # of its container, in which it lies
+    _own_states: dict[str, State[Any]]  # those that no class declares, by name
     _path: str | None
     _rng: np.random.Generator | None
     _run_seed: int | None
@@ -101,7 +107,9 @@ class Reactor:
                 "make it in __init__ and let it wait for its first input"
             )
         self._added_reactions = []
+        self._own_states = {}
         self._bank_index = 0
+        self._claimed = False
         if "mode" in kwargs:
             self._mode = of_reactor(cls, kwargs, Call(spelled(cls), self._made_at))
         else:
@@ -146,7 +154,7 @@ class Reactor:
         """Declares a reaction by call, in `__init__`: for ports of contained reactors, and for generated programs.
 
         `body`, and `late` if the deadline is missed, are called without arguments. Reactions declared by call follow
-        those of the class, in the order of the calls.
+        those of the class whose `__init__` declares them, in the order of the calls; a subclass's come after all.
 
         >>> import reactors as rx
         >>> class Source(rx.Reactor):
@@ -167,6 +175,7 @@ class Reactor:
         declared._declare(sys._getframe(1))
         declared._mode = current(mode, where)
         declared._owner, declared.name = self, self._free_name(body)
+        declared._among = self._class_that_runs(sys._getframe(1))
         if deadline is not None and late is not None:
             declared.limit = checked_duration(deadline, "deadline", where)
             declared.late = checked_body(late, where, "late")
@@ -175,6 +184,28 @@ class Reactor:
             if other is not None and other is not self and other._container is None:
                 other._container = self  # as far as is known: so nobody runs it alone
         self._added_reactions.append(declared)
+
+    def _class_that_runs(self, frame: FrameType | None) -> type:
+        """The class in whose `__init__`, or the like, this is done; that of the reactor where it is from outside."""
+        making = {
+            function.__code__: kind
+            for kind in type(self).__mro__
+            for name in _MAKING
+            if (function := own_code(vars(kind).get(name)))
+        }
+        while frame is not None:
+            code = frame.f_code
+            if code in making:
+                first = frame.f_locals.get(next(iter(code.co_varnames), ""))
+                if first is self or not isinstance(first, Reactor):  # a class, a tuple, or whatever it is by now
+                    return making[code]
+            frame = frame.f_back
+        return type(self)
+
+    def _in_order(self) -> list[Reaction[Any]]:
+        """Its reactions as they run at a tag: those of base classes first, of each class those of its body first."""
+        rank = {kind: k for k, kind in enumerate(linear(type(self)))}
+        return sorted((*self._reactions, *self._added_reactions), key=lambda reaction: rank[reaction._among])
 
     def _free_name(self, body: object) -> str:
         """A name for a reaction declared by call: that of its body, numbered if it is taken."""
@@ -206,10 +237,32 @@ class Reactor:
         lag: int = context.physical_time() - context.now[0]
         return lag
 
-    def check_deadline(self) -> bool:
-        """Whether the reaction that runs now has missed its deadline meanwhile; False if it has none."""
-        missed: bool = self._running("check_deadline()").missed_deadline()
+    @property
+    def start_time(self) -> int:
+        """When tag (0, 0) began, in ns since 1970; with `rx.VirtualClock`, 0.
+
+        As `physical_time`, it is another one in every run.
+        """
+        start: int = self._running("start_time").start_time()
+        return start
+
+    def check_deadline(self, *, handle: bool = False) -> bool:
+        """Whether the reaction that runs now has missed its deadline meanwhile; False if it has none.
+
+        With `handle`, what is declared to run instead of it runs at once if it has, but only once in each execution:
+        not again at a second call, nor where it makes the call itself.
+        """
+        missed: bool = self._running("check_deadline()").missed_deadline(handle=handle)
         return missed
+
+    def trace(self, name: str, value: float | None = None) -> None:
+        """Notes an event, or the `value` that something has now, in the timeline of `rx.run(..., trace=...)`.
+
+        Without one, nothing happens. Of each worker the last 65,536 are kept. A value that is not finite is written as
+        a string: "NaN", "Infinity", "-Infinity". Raises `ArgumentError` for a name that is empty or has more than 56
+        bytes, and for what is no number.
+        """
+        self._running("trace()").trace(self, name, value)
 
     def update_deadline(self, deadline: Duration) -> None:
         """Gives the reaction that runs now another deadline, for `check_deadline` and from its next execution on.

@@ -17,13 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactors.errors import ArgumentError, ReactorWarning, ReplayError
+from reactors.result import final_tag
 from reactors.time import Tag
-from reactors_runtime import log
+from reactors_runtime import engine, log
 from reactors_runtime.image import Replay
+from reactors_runtime.plain import decode, encode
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from reactors.graph import Graph
+    from reactors_runtime.image import Image
+    from reactors_runtime.memory import Memory
 
 FORMAT = "reactors log 2"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"  # a patch changes nothing that a program may go by
@@ -58,9 +62,21 @@ def _check(head: dict[str, Any]) -> str:
     return hashlib.blake2b(json.dumps(head, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def finish(file: str, final: tuple[int, int]) -> None:
-    """End the log of a run that ended at this tag, for whatever reason."""
-    log.append(file, log.END, final, 0)
+def finished(image: Image, memory: Memory) -> str:
+    """End the log of a run that is over, if it has one. Why that cannot be done, if it cannot.
+
+    A log that lacks something gets no end, so that it is not taken for a whole one.
+    """
+    file = image.options.record
+    if file is None:
+        return ""
+    if lacking := engine.unrecorded(memory, image):
+        return lacking
+    try:
+        log.append(file, log.END, final_tag(image, memory), 0)
+    except OSError as error:
+        return engine.cut_short(file, error.errno or 0)
+    return ""
 
 
 def description(graph: Graph) -> list[str]:
@@ -136,6 +152,13 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
             )
     _compare(os.fspath(file), head["program"], description(graph))
     found = log.parse(records)
+    for record in found:
+        wrong = _impossible(record, graph)
+        if wrong:
+            raise ReplayError(
+                f"the log {os.fspath(file)!r} has a record that no run of {graph.main.path} can have written: {wrong}; "
+                "take the file as it was recorded, or record the run again"
+            )
     events, late = [], []
     arrivals: dict[int, list[tuple[int, int]]] = {}
     checks: set[tuple[tuple[int, int], int, int]] = set()
@@ -165,6 +188,35 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
     events.sort(key=lambda event: event[0])
     late.sort()
     return Recorded(head["seed"], Replay(events, arrivals, late, checks, stop))
+
+
+def _impossible(record: log.Record, graph: Graph) -> str | None:
+    """What a record says of this program that cannot be, though its checksum is right; None if there is nothing."""
+    kind, tag, number, value = record
+    program = graph.program
+    if tag[0] < 0:
+        return f"its time is {tag[0]} ns"
+    if kind in (log.ACTION, log.ARRIVAL):
+        element = program.elements[number] if number < len(program.elements) else None
+        meant = "physical action" if kind == log.ACTION else "port behind a physical connection"
+        if element is None or not (element.kind == Kind.PHYSICAL_ACTION if kind == log.ACTION else element.physical):
+            return f"{f'no. {number}' if element is None else element.path} is no {meant}"
+        return _undecodable(value, element.path) if kind == log.ACTION else None
+    if kind in (log.LATE, log.CHECK):
+        if number >= len(program.reactions):
+            return f"there is no reaction no. {number}"
+        if program.reactions[number].deadline is None:
+            return f"{graph.names[number]} has no deadline that it could miss"
+        return None
+    return None if kind == log.END else f"there is no kind {kind} of records"
+
+
+def _undecodable(value: bytes, path: str) -> str | None:
+    try:
+        decode(value or encode(None))
+    except (ValueError, RecursionError) as error:
+        return f"the value of {path} cannot be read ({error})"
+    return None
 
 
 def _compare(file: str, then: list[str], now: list[str]) -> None:

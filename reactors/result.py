@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from reactors_runtime import engine as engines
 from reactors_runtime import tables
+from reactors_runtime.engine import start_time
 
 if TYPE_CHECKING:
     from reactors.graph import Graph
@@ -73,6 +76,7 @@ class Result:
     reactions: int
     wall_time: float  # seconds from tag (0, 0) to the end
     final_tag: Tag
+    started_at: datetime  # when tag (0, 0) began, in UTC; with a virtual clock, the beginning of 1970
     seed: int
     backend: str
     workers: list[WorkerStatistics] = field(repr=False)
@@ -82,9 +86,11 @@ class Result:
     def summary(self, most: int = 12) -> str:
         """A table for people: how busy each worker was, the `most` expensive reactions, and `notes`."""
         rate = self.reactions / self.wall_time if self.wall_time else 0.0
+        reactions = f"{self.reactions:,} reaction{'s' * (self.reactions != 1)}"
+        tags = f"{self.tags:,} tag{'s' * (self.tags != 1)}"
         lines = [
             (
-                f"{self.reactions:,} reactions at {self.tags:,} tags in {self.wall_time:.3f} s ({rate:,.0f}/s), "
+                f"{reactions} at {tags} in {self.wall_time:.3f} s ({rate:,.0f}/s), "
                 f"{len(self.workers)} worker{'s' * (len(self.workers) != 1)} ({self.backend}), seed {self.seed}"
             ),
             f"digest {self.digest}",
@@ -124,7 +130,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
     own = [(reactor.path, number) for number, reactor in enumerate(program.reactors) if not reactor.relay]
     for path, number in sorted(own):
         digest.update(path.encode() + b"\0" + int(chains[number]).to_bytes(8, "little") + b"\n")
-    bells = tables.view(memory, image.at["bells"], image.workers, tables.BELL)
+    bells = engines.bells(memory, image)
     wall_time = float(bells["finished"].max()) / 1e9
     reactions, workers = [], []
     relayed = 0  # what connections of modes did is no reaction of the program
@@ -157,6 +163,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
         reactions=sum(w.reactions for w in workers) - relayed,
         wall_time=wall_time,
         final_tag=final_tag(image, memory),
+        started_at=datetime.fromtimestamp(start_time(image, memory) / 1e9, UTC),
         seed=seed,
         backend=backend,
         workers=workers,

@@ -7,17 +7,23 @@ thread per worker, or a process per worker. The core that they run is the same, 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import resource
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reactors import record as logs
+from reactors import timeline
 from reactors.bank import Bank
+from reactors.bare_numbers import warn_of_bare_numbers
 from reactors.binding import Binding, Context, settle
+from reactors.claim import claimed
 from reactors.clock import VirtualClock
 from reactors.errors import (
     ArgumentError,
@@ -26,32 +32,42 @@ from reactors.errors import (
     MicrostepLimitError,
     PlacementError,
     ReactionError,
+    ReactorError,
     ReactorWarning,
+    ReplayError,
     RunWhileImported,
     StructureError,
+    TooManyOpenFiles,
+    WorkerStartError,
 )
 from reactors.executing import executing
 from reactors.graph import Graph
 from reactors.modes import note_states
 from reactors.progress import Progress
 from reactors.reactor import Reactor
-from reactors.result import Result, collect, final_tag
-from reactors.time import Duration, Tag, duration, spell
+from reactors.result import Result, collect
+from reactors.time import LONGEST, Duration, Tag, duration
+from reactors.tree import check_main
 from reactors_runtime import engine as engines
-from reactors_runtime import numeric_threads
+from reactors_runtime import numeric_threads, terminal
 from reactors_runtime import placement as placements
-from reactors_runtime.engine import Engine, ReactionFailed, Runaway
+from reactors_runtime.engine import Engine, NotRecorded, ReactionFailed, Runaway
 from reactors_runtime.image import Image, Options
-from reactors_runtime.memory import Memory, OutOfMemory
+from reactors_runtime.interrupts import Interrupts
+from reactors_runtime.memory import ROOM, Memory, OutOfMemory
 from reactors_runtime.program import Kind
+from reactors_runtime.spelling import spell
+from reactors_runtime.stuck import Stopping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Literal
 
 # How long a worker looks before it sleeps. A sleeping core wakes in 12 us on bare metal, in a virtual machine in 50
 # to 200, and a round of lock-step simulation, in which half of the workers may have nothing to do, takes up to 1 ms.
 SPIN_NS = 2_000_000
+
+E = TypeVar("E", bound=ReactorError)
 
 BACKENDS = ("auto", "inline", "thread", "process")
 
@@ -106,62 +122,105 @@ def run(
     writable(trace, "trace")
     outside_world(fast, clock, record, replay)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
-    graph = main if isinstance(main, Graph) else Graph(whole(main), debug=debug)
-    if any(reactor._engine is not None for reactor in graph.reactors):
-        raise StructureError(f"{graph.main.path} is running already; wait for its end, or make another one")
-    way = chosen(backend, workers)
-    if way == "process":
-        from reactors_runtime import servers
+    reactor = main.main if isinstance(main, Graph) else whole(main)
+    with claimed(reactor):
+        check_main(reactor)  # which has become part of another program, perhaps, since a graph was made of it
+        graph = main if isinstance(main, Graph) else Graph(reactor, debug=debug)
+        way = chosen(backend, workers)
+        if way == "process":
+            from reactors_runtime import servers
 
-        with contextlib.suppress(servers.ServerDied):  # what is wrong with it is said when it is needed
-            servers.warm_up(("reactors.shipping",))  # it starts while the image is made
-    program = graph.program
-    where = placed(graph, workers, placement)
-    if placement == "auto":
-        warn_of_idleness(graph, where, workers)
-    physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
-    options = Options(
-        fast=fast,
-        keepalive=physical and clock is None if keepalive is None else keepalive,
-        timeout=limit,
-        spin=SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0,
-        processes=way == "process",
-        max_microsteps=max_microsteps or 0,
-        trace=1 << 16 if trace is not None else 0,
-        virtual_time=clock is not None,
-        virtual_sleep=clock is not None and clock.sleep,
-        injections=[] if clock is None else clock.events(graph, plain=record is not None),
-    )
-    if record is not None:
-        options.record = logs.begin(record, graph, seed, fast=fast)
-    if replay is not None:
-        recorded = logs.read(replay, graph)
-        seed, options.replay, options.fast, options.keepalive = recorded.seed, recorded.replay, True, True
-    image = Image(program, placements.gathered(program, where), workers, options)
+            with contextlib.suppress(servers.ServerDied, OSError):  # what is wrong with it is said when it is needed
+                servers.warm_up(("reactors.shipping",))  # it starts while the image is made
+        program = graph.program
+        where = placed(graph, workers, placement)
+        if placement == "auto":
+            warn_of_idleness(graph, where, workers)
+        physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
+        options = Options(
+            fast=fast,
+            keepalive=physical and clock is None if keepalive is None else keepalive,
+            timeout=limit,
+            spin=SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0,
+            processes=way == "process",
+            max_microsteps=max_microsteps or 0,
+            trace=1 << 16 if trace is not None else 0,
+            epoch=time.time_ns() - time.monotonic_ns(),
+            virtual_time=clock is not None,
+            virtual_sleep=clock is not None and clock.sleep,
+            injections=[] if clock is None else clock.events(graph, plain=record is not None),
+        )
+        if record is not None:
+            options.record = logs.begin(record, graph, seed, fast=fast)
+        if replay is not None:
+            recorded = logs.read(replay, graph)
+            seed, options.replay, options.fast, options.keepalive = recorded.seed, recorded.replay, True, True
+        if options.waits:
+            warn_of_bare_numbers(graph, timeout)
+        image = Image(program, placements.gathered(program, where), workers, options)
+        spills = way == "process" or options.plain
+        with enough_files(graph.main.path), reserved(graph, image, spills=spills) as memory:
+            image.write(memory)
+            for each in graph.reactors:
+                each._run_seed, each._rng = seed, None
+            try:
+                with (
+                    left_behind(graph, image, memory, trace),
+                    Progress(progress, image, memory, way == "inline") as line,
+                ):
+                    BACKEND[way](graph, image, memory, line, debug)
+            except ReactionFailed as failed:
+                raise failure(graph, failed, way) from failed.exception
+            except Runaway as error:
+                raise noted(MicrostepLimitError(runaway(graph, error)), error) from None
+            except NotRecorded as error:
+                raise noted(ReplayError(f"{graph.main.path}: {error}"), error) from None
+            return collect(graph, image, memory, seed, way)
+
+
+def reserved(graph: Graph, image: Image, *, spills: bool) -> Memory:
+    """The memory of a run; `spills`: with room for values that outgrow their places."""
     try:
-        spills = way == "process" or options.plain  # values that may outgrow their places
-        memory = Memory.reserve(image.size, limit=image.size + (1 << 36 if spills else 0), shares=image.shares)
+        return Memory.reserve(image.size, room=ROOM if spills else 0, shares=image.shares)
     except OutOfMemory as error:
         raise MemoryTooSmall(f"{graph.main.path}: {error}") from None
-    with memory:
-        image.write(memory)
-        for reactor in graph.reactors:
-            reactor._run_seed, reactor._rng = seed, None
-        try:
-            with Progress(progress, image, memory, in_thread=way == "inline") as line:
-                BACKEND[way](graph, image, memory, line, debug)
-        except ReactionFailed as failed:
-            raise failure(graph, failed) from failed.exception
-        except Runaway as error:
-            raise MicrostepLimitError(runaway(graph, error)) from None
-        finally:
-            if options.record is not None:
-                logs.finish(options.record, final_tag(image, memory))
-            if trace is not None:
-                from reactors.timeline import write
 
-                write(trace, graph, image, memory)
-        return collect(graph, image, memory, seed, way)
+
+@contextlib.contextmanager
+def enough_files(path: str) -> Iterator[None]:
+    """Say what is wrong where the run of `path` needs one more file descriptor than there are."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        raise TooManyOpenFiles(
+            f"{path}: its run needs more open files than are left: this process may have {limit}, a worker process "
+            "takes two, and ten serve all of them; close files, use fewer workers, or allow more (ulimit -n)"
+        ) from error
+
+
+@contextlib.contextmanager
+def left_behind(graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Write the end of the log and the trace, however the run ends.
+
+    If that fails, it never hides what the run ended with: then it is a note of that. Without a trace a run is as good;
+    without the end of its log it is not what was asked for.
+    """
+    try:
+        yield
+    except BaseException as error:
+        traced = "" if trace is None else timeline.written(trace, graph, image, memory)
+        for problem in (logs.finished(image, memory), traced):
+            if problem and problem not in str(error):
+                error.add_note(problem)
+        raise
+    problem = logs.finished(image, memory)
+    if problem:
+        raise ReplayError(f"{graph.main.path}: {problem}")
+    if trace is not None and (problem := timeline.written(trace, graph, image, memory)):
+        warnings.warn(problem, ReactorWarning, stacklevel=4)
 
 
 # ---- backends ----
@@ -210,30 +269,55 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
         except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
             failures[worker] = error
             engines.abort(memory, image)
+            stopping.begin()
 
-    threads = [threading.Thread(target=work, args=(w,), name=f"reactors worker {w}") for w in range(image.workers)]
-    interrupt: KeyboardInterrupt | None = None
+    # What never returns cannot be ended in a thread; as a daemon it ends with the process.
+    threads = [
+        threading.Thread(target=work, args=(w,), name=f"reactors worker {w}", daemon=True) for w in range(image.workers)
+    ]
+    stopping = Stopping(image, memory, "Ctrl-C leaves it behind")
+
+    def go_on() -> bool:
+        """After a little while: whether there is a worker to wait for. Not after a second Ctrl-C."""
+        running = {worker: thread for worker, thread in enumerate(threads) if thread.is_alive()}
+        for thread in running.values():
+            thread.join(0.02)
+        stopping.look(dict.fromkeys(running))
+        return bool(running) and interrupts.count < 2
+
     try:
-        with numeric_threads.limited():  # around all threads: so the last that ends is not the one that puts it back
-            for thread in threads:
-                thread.start()
-            while any(thread.is_alive() for thread in threads):
-                try:
-                    for thread in threads:
-                        thread.join(0.02)
+        # Around all threads: so the last that ends is not the one that puts it back.
+        with numeric_threads.limited(), Interrupts() as interrupts, terminal.debug_threads(threads):
+            try:
+                for worker, thread in enumerate(threads):
+                    start(thread, f"worker {worker}")
+                while go_on():
                     line.look()
-                except KeyboardInterrupt as error:
-                    if interrupt is not None:
-                        raise
-                    interrupt = error
-                    engines.abort(memory, image, engines.INTERRUPTED)
+                    if interrupts.count:
+                        engines.abort(memory, image, engines.INTERRUPTED)
+                        stopping.begin()
+            except BaseException:  # from `progress`, a signal handler of the user, or there are no more threads
+                engines.abort(memory, image)
+                stopping.begin()
+                while go_on():
+                    pass
+                raise
     finally:
         if image.workers > 1:
             binding.detach()
-    if interrupt is not None:
-        raise interrupt
-    if failures:
-        raise first(list(failures.values()))
+    found = [*([KeyboardInterrupt()] if interrupts.count else []), *failures.values()]
+    if found:
+        raise first(graph, ((error, is_aftermath(error)) for error in found))
+
+
+def start(thread: threading.Thread, what: str) -> None:
+    """Start a thread; `WorkerStartError` if the system refuses."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        from reactors_runtime import faults
+
+        raise WorkerStartError(str(faults.not_started(what, str(error)))) from error
 
 
 def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
@@ -246,24 +330,47 @@ def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, deb
     binding.attach_caller(image, memory)
     try:
         reports = workers.run(
-            image, memory, parts, modules=shipping.modules(parts.values()), on_wait=line.look if line.wanted else None
+            image, memory, parts, modules=shipping.modules(parts.values()), on_wait=line.look if line.looks else None
         )
     finally:
         binding.detach()
     shipping.unpack(graph, image, reports)
-    failures = [report.error for report in reports if report.error is not None]
+    failures = [(report.error, report.aftermath) for report in reports if report.error is not None]
     if failures:
-        raise first(failures)
+        raise first(graph, failures)
 
 
 BACKEND = {"inline": inline, "thread": in_threads, "process": in_processes}
 
 
-def first(failures: list[BaseException]) -> BaseException:
-    """What happened first in logical time; what is no reaction's failure before all others."""
-    return min(
-        failures, key=lambda error: (*error.tag, error.reaction) if isinstance(error, ReactionFailed) else (-1, 0, 0)
-    )
+def first(graph: Graph, failures: Iterable[tuple[BaseException, bool]]) -> BaseException:
+    """What ended the program, with notes of all else that went wrong.
+
+    What happened first in logical time, and what has no tag (Ctrl-C, a dead worker) before all others; but nothing that
+    is only the `aftermath` of another's failure, as those are of which the second entry is true.
+    """
+
+    def when(failure: tuple[BaseException, bool]) -> tuple[bool, int, int, int]:
+        error, aftermath = failure
+        if isinstance(error, ReactionFailed):
+            return aftermath, *error.tag, error.reaction
+        if isinstance(error, Runaway):  # it is found before the reactions of its tag
+            return aftermath, *error.tag, -1
+        return aftermath, -1, 0, 0
+
+    (cause, _), *others = sorted(failures, key=when)
+    told = {str(cause)}  # all workers say the same of Ctrl-C, or of the end of what they were forked from
+    for other, aftermath in others:
+        if str(other) not in told:
+            told.add(str(other))
+            for note in (engines.besides(graph.program, other, aftermath=aftermath), *getattr(other, "__notes__", ())):
+                cause.add_note(note)
+    return cause
+
+
+def is_aftermath(error: BaseException) -> bool:
+    """Whether a reaction failed because the program was at its end already, as far as its own worker can say."""
+    return isinstance(error, ReactionFailed) and error.aftermath
 
 
 # ---- arguments and messages ----
@@ -287,6 +394,8 @@ def checked(workers: object, backend: object, seed: object, max_microsteps: obje
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ArgumentError(f"{name} of rx.run is {value!r}; write a whole number, {least} or more")
+        if name == "max_microsteps" and value > LONGEST:
+            raise ArgumentError(f"{name} of rx.run is {value}, more than 64 bits hold; leave it out for no limit")
     if isinstance(workers, int) and workers > 64:
         raise ArgumentError(f"workers of rx.run is {workers}; there can be 64 at most")
     if backend not in BACKENDS:
@@ -325,10 +434,11 @@ def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
     if not program.reactions and len(where) == 1:
         told = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
         warnings.warn(told, ReactorWarning, stacklevel=3)
-    if workers > 1 and len(where) > 1 and not any(where):
+    written = [reactor.path for reactor in program.reactors if not reactor.relay]
+    if workers > 1 and len(written) > 1 and not any(where):
         warnings.warn(
-            f"all {len(where)} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
-            f'itself, only a bank is spread; say placement={{"{program.reactors[-1].path}": 1}} for what is to run '
+            f"all {len(written)} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
+            f'itself, only a bank is spread; say placement={{"{written[-1]}": 1}} for what is to run '
             "elsewhere",
             ReactorWarning,
             stacklevel=3,
@@ -383,22 +493,35 @@ def placed(graph: Graph, workers: int, placement: Any) -> list[int]:
         raise PlacementError(f"placement of {error}; workers are whole numbers from 0 to {workers - 1}") from None
 
 
-def failure(graph: Graph, failed: ReactionFailed) -> ReactionError:
+def failure(graph: Graph, failed: ReactionFailed, way: str) -> ReactionError:
     """A reaction's exception, as `run` raises it."""
-    reaction = graph.program.reactions[failed.reaction] if failed.reaction >= 0 else None
     cause = failed.exception
-    path = f"{graph.program.reactors[reaction.reactor].path}.{reaction.name}" if reaction else "no reaction"
+    path = graph.program.name(failed.reaction) if failed.reaction >= 0 else "no reaction"
     tag = Tag(*failed.tag)
-    error = ReactionError(f"{path} at {tag} raised {type(cause).__name__}: {cause}{remedy(cause)}", path, tag)
-    for note in getattr(failed, "__notes__", ()):
+    said = f": {cause}" if str(cause) else ""
+    error = ReactionError(f"{path} at {tag} raised {type(cause).__name__}{said}{remedy(cause, way)}", path, tag)
+    return noted(error, failed)
+
+
+def noted(error: E, found: BaseException) -> E:
+    """An error as the user gets it, with the notes of what was found."""
+    for note in getattr(found, "__notes__", ()):
         error.add_note(note)
     return error
 
 
-def remedy(cause: BaseException) -> str:
-    """What to do about an exception that is NumPy's, but has its reason here."""
+def remedy(cause: BaseException, way: str) -> str:
+    """What to do about an exception that is Python's or NumPy's, but has its reason here, or in the backend `way`."""
     if isinstance(cause, ValueError) and "read-only" in str(cause):
         return "; arrays that come from a port are read-only: change a copy (port.value.copy())"
+    if type(cause).__name__ == "BdbQuit" and terminal.ours() is None:
+        if way == "process":
+            return (
+                "; in a worker process a debugger needs the terminal: run it on one, or with workers=1, "
+                "backend='inline'"
+            )
+        if not terminal.typed():
+            return "; a debugger ends where its input does, and standard input is no terminal: run it on one"
     return ""
 
 

@@ -55,7 +55,7 @@ _UNCHANGED = (
 )
 _CHANGED = object()  # is nobody's value
 # Of what this package keeps about a reactor, what a worker does not need, or has its own of.
-_UNSENT = {"__dict__", "__weakref__", "_added_reactions", "_container", "_engine", "_mode", "_rng"}
+_UNSENT = {"__dict__", "__weakref__", "_added_reactions", "_claimed", "_container", "_engine", "_mode", "_rng"}
 _SENT = [name for name in Reactor.__slots__ if name not in _UNSENT]
 
 
@@ -196,7 +196,7 @@ class Part:
             for name, value in (*kept.items(), *state.items()):
                 object.__setattr__(reactor, name, value)
             reactor._added_reactions, reactor._container, reactor._rng, reactor._mode = [], None, None, None
-            reactor._engine = context
+            reactor._claimed, reactor._engine = True, context  # it is this run's, to the end of the process
             settle(reactor)
         self.states.clear()
         note_states(engine, self.reactors)

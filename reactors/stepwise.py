@@ -12,25 +12,25 @@ import signal
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 from reactors.binding import Binding, Context, settle
-from reactors.errors import MemoryTooSmall
+from reactors.claim import claimed
 from reactors.executing import executing
 from reactors.graph import Graph
 from reactors.modes import note_states
 from reactors.result import Result, collect
-from reactors.run import SPIN_NS, failure, first, placed, whole
+from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, placed, reserved, start, whole
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed
 from reactors_runtime.image import Image, Options
-from reactors_runtime.memory import Memory, OutOfMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from reactors.reactor import Reactor
+    from reactors_runtime.memory import Memory
     from reactors_runtime.workers import Report
 
 
@@ -69,35 +69,37 @@ class Stepwise:
         debug: bool = False,
     ) -> None:
         self.result: Result | None = None
-        graph = self._graph = Graph(whole(main), debug=debug)
+        with claimed(whole(main)):
+            graph = self._graph = Graph(main, debug=debug)
         where = placements.gathered(graph.program, placed(graph, workers, placement))
         spin = SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0
-        options = Options(fast=True, keepalive=True, spin=spin, processes=workers > 1)
+        options = Options(
+            fast=True, keepalive=True, epoch=time.time_ns() - time.monotonic_ns(), spin=spin, processes=workers > 1
+        )
         image = self._image = Image(graph.program, where, workers, options)
-        try:
-            memory = Memory.reserve(image.size, limit=image.size + (1 << 36), shares=image.shares)
-        except OutOfMemory as error:
-            raise MemoryTooSmall(f"{graph.main.path}: {error}") from None
+        with enough_files(graph.main.path):
+            memory = reserved(graph, image, spills=True)
         self._memory, self._seed = memory, seed
         self._others: list[threading.Thread] = []  # one, which sees all other workers through, or none
         self._outcome: list[Report] = []
         self._reports: dict[int, Report] = {}  # the same as they come
         self._end = weakref.finalize(self, _let_go, memory, image, self._others)
         try:
-            image.write(memory)
-            for reactor in graph.reactors:
-                reactor._run_seed, reactor._rng = seed, None
-            if workers > 1:
-                self._start_others(debug=debug)
-            self._binding = Binding(graph.elements, debug=debug)
-            self._engine = Engine(image, 0, memory, {})
-            self._mine = [reactor for reactor in graph.reactors if where[reactor._index] == 0]
-            self._binding.attach(self._engine)
-            context = Context(self._engine)
-            for reactor in self._mine:
-                reactor._engine = context
-                settle(reactor)
-            note_states(self._engine, self._mine)
+            with enough_files(graph.main.path):
+                image.write(memory)
+                for reactor in graph.reactors:
+                    reactor._run_seed, reactor._rng = seed, None
+                if workers > 1:
+                    self._start_others(debug=debug)
+                self._binding = Binding(graph.elements, debug=debug)
+                self._engine = Engine(image, 0, memory, {})
+                self._mine = [reactor for reactor in graph.reactors if where[reactor._index] == 0]
+                self._binding.attach(self._engine)
+                context = Context(self._engine)
+                for reactor in self._mine:
+                    reactor._engine = context
+                    settle(reactor)
+                note_states(self._engine, self._mine)
         except BaseException:
             self._end()
             raise
@@ -127,8 +129,8 @@ class Stepwise:
                 engines.abort(memory, image)
 
         thread = threading.Thread(target=see_through, name="reactors workers", daemon=True)
+        start(thread, "the thread that sees to the other workers")
         self._others.append(thread)
-        thread.start()
 
     def pause(self) -> None:
         """Come out of `advance` when this tag is over; for reactions on worker 0."""
@@ -168,24 +170,29 @@ class Stepwise:
     def close(self, timeout: float | None = None) -> None:
         """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing.
 
-        Processes that have not ended after so many seconds are killed.
+        Raises `ReactionError` if a shutdown reaction does. With a `timeout`, processes that have not ended after so
+        many seconds are killed, and what went wrong on the way to the end is nothing to hear of any more.
         """
         if self.over:
             return
         self._end.detach()
         engines.abort(self._memory, self._image)
+        error: BaseException | None = None
         executing.program = True
         try:
             for _ in self._steps:
                 pass
-        except KeyboardInterrupt:
-            pass
+        except (KeyboardInterrupt, ReactionFailed) as found:
+            error = found
         finally:
             executing.program = False
             try:
                 self._rest(timeout)
             finally:
                 self._memory.close()
+        failed = [each for each in self._failures(error) if isinstance(each[0], ReactionFailed)]
+        if failed and timeout is None:
+            self._raise(failed)
 
     def _rest(self, timeout: float | None = None) -> None:
         """Wait for the others, and let everything go but what the reactors have become."""
@@ -207,14 +214,11 @@ class Stepwise:
         self._engine.close()
 
     def _finish(self, error: BaseException | None) -> None:
-        failures: list[BaseException] = []
         if error is not None:  # Ctrl-C comes anywhere, also where the engine could not tell the others
             engines.abort(self._memory, self._image)
         try:
             self._rest()
-            failures = [report.error for report in self._outcome if report.error is not None]
-            if error is not None:
-                failures.append(error)
+            failures = self._failures(error)
             if not failures:
                 self.result = collect(
                     self._graph, self._image, self._memory, self._seed, "process" if self._others else "inline"
@@ -222,10 +226,19 @@ class Stepwise:
                 return
         finally:
             self._memory.close()
-        what: Any = first(failures)
+        self._raise(failures)
+
+    def _failures(self, error: BaseException | None) -> list[tuple[BaseException, bool]]:
+        """What went wrong on the other workers, and on this one."""
+        failures = [(report.error, report.aftermath) for report in self._outcome if report.error is not None]
+        return failures if error is None else [*failures, (error, is_aftermath(error))]
+
+    def _raise(self, failures: list[tuple[BaseException, bool]]) -> NoReturn:
+        what = first(self._graph, failures)
         if isinstance(what, ReactionFailed):
-            raise failure(self._graph, what) from what.exception
-        raise what
+            raise failure(self._graph, what, "inline") from what.exception
+        with enough_files(self._graph.main.path):
+            raise what
 
 
 def _let_go(memory: Memory, image: Image, others: list[threading.Thread]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from reactors.diagram import Symbol
-from reactors.time import spell
+from reactors_runtime.spelling import spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,11 +10,13 @@ pytest, Hypothesis or gymnasium who does not use what is made of them.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -221,22 +223,23 @@ def _equal(a: Any, b: Any) -> bool:
 
 # ---- what is left behind ----
 
-PROC = Path("/proc")
+PROC, SHARED = Path("/proc"), Path("/dev/shm")
 
 
 @contextmanager
-def nothing_left(*, seconds: float = 5.0, ignored: tuple[str, ...] = ()) -> Iterator[None]:
+def nothing_left(*, seconds: float = 5.0) -> Iterator[None]:
     """Raise `AssertionError` if what is done within leaves a process, a thread, a descriptor or shared memory.
 
-    What ends within `seconds` is not counted, nor files in /dev/shm whose names begin with one of `ignored`. To have it
-    around every test, write in conftest.py
+    What ends within `seconds` is not counted. Shared memory is what this process has made in /dev/shm, or has mapped of
+    it; what others have there is theirs. To have it around every test, write in conftest.py
 
         from reactors.testing import nothing_left_behind
     """
-    before = _processes(), _descriptors(), _shared_memory(ignored), set(threading.enumerate())
+    _listen()
+    before = _processes(), _descriptors(), {*SHARED.iterdir()}, set(threading.enumerate()), len(_made)
     yield
     deadline = time.monotonic() + seconds
-    while left := _left(before, ignored):
+    while left := _left(before):
         if time.monotonic() > deadline:
             raise AssertionError(f"left behind: {', '.join(left)}")
         time.sleep(0.01)
@@ -261,13 +264,11 @@ def __getattr__(name: str) -> Any:
     return globals().setdefault(name, fixture)
 
 
-def _left(
-    before: tuple[set[str], dict[int, str], set[str], set[threading.Thread]], ignored: tuple[str, ...]
-) -> list[str]:
+def _left(before: tuple[set[str], dict[int, str], set[Path], set[threading.Thread], int]) -> list[str]:
     return [
         *(f"process {each}" for each in sorted(_processes() - before[0])),
         *(f"descriptor {fd}: {what}" for fd, what in _descriptors().items() if fd not in before[1]),
-        *(f"/dev/shm/{name}" for name in sorted(_ours(_shared_memory(ignored) - before[2]))),
+        *(f"{file}" for file in sorted(_shared_memory(before[4]) - before[2])),
         *(f"{thread}" for thread in threading.enumerate() if thread not in before[3]),
     ]
 
@@ -275,15 +276,24 @@ def _left(
 def _processes() -> set[str]:
     """Children of this process and of the idle server, which itself may stay."""
     server = workers.idle_server()
-    mine = {pid for pid in children(os.getpid()) if server is None or pid != server.pid}
-    return {str(pid) for pid in mine} | {
-        f"{pid}, a child of the server" for pid in children(server.pid if server else -1)
+    mine, its = _children(os.getpid(), server.pid if server else -1)
+    return {str(pid) for pid in mine if server is None or pid != server.pid} | {
+        f"{pid}, a child of the server" for pid in its
     }
 
 
 def children(pid: int) -> set[int]:
     """The processes that `pid` has started and that are still there, waited for or not."""
-    return {int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal() and _parent(entry) == pid}
+    return _children(pid)[0]
+
+
+def _children(*parents: int) -> list[set[int]]:
+    """Those of each; in one look, which takes a file for each process of the machine."""
+    found: dict[int, set[int]] = {pid: set() for pid in parents}
+    for entry in PROC.iterdir():
+        if entry.name.isdecimal() and (parent := _parent(entry)) in found:
+            found[parent].add(int(entry.name))
+    return [*found.values()]
 
 
 def _parent(process: Path) -> int:
@@ -305,23 +315,29 @@ def _descriptors() -> dict[int, str]:
     return {fd: what for fd, what in found.items() if server is None or fd not in server.descriptors()}
 
 
-def _shared_memory(ignored: tuple[str, ...]) -> set[str]:
-    return {entry.name for entry in Path("/dev/shm").iterdir() if not entry.name.startswith(ignored or ("\0",))}
+_made: list[Path] = []  # files, in the order in which they were made; not all of them are in /dev/shm
 
 
-def _ours(names: set[str]) -> set[str]:
-    """Without what strangers have mapped: other programs may run beside ours."""
-    if not names:
-        return names
-    mine = {str(os.getpid()), *(each.partition(",")[0] for each in _processes())}
-    for process in PROC.iterdir():
-        if process.name.isdecimal() and process.name not in mine:
-            try:
-                mapped = (process / "maps").read_text()
-            except OSError:  # gone meanwhile, or somebody else's
-                continue
-            names = {name for name in names if f"/dev/shm/{name}\n" not in mapped}
-    return names
+@cache
+def _listen() -> None:
+    """From now on hear what this process makes in /dev/shm: once it is closed, a file does not say whose it is."""
+    sys.addaudithook(_note)
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open":
+        path, _, flags = arguments
+        if isinstance(path, str) and path.startswith(f"{SHARED}/") and flags & os.O_CREAT:
+            _made.append(Path(path))
+    elif event in {"os.truncate", "mmap.__new__"}:  # shm_open says nothing, but is no use without these
+        with suppress(OSError):
+            _made.append(Path(f"/proc/self/fd/{arguments[0]}").readlink())
+
+
+def _shared_memory(since: int) -> set[Path]:
+    """What this process has made in /dev/shm since then, or has mapped of it, and what is still there."""
+    maps = (line.partition(f"{SHARED}/")[2] for line in Path("/proc/self/maps").read_text().splitlines())
+    return {*SHARED.iterdir()}.intersection([*_made[since:], *(SHARED / name for name in maps)])
 
 
 # ---- random values ----

@@ -11,9 +11,10 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 from operator import index
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from reactors.errors import DurationError
+from reactors_runtime.spelling import spell_tag
 
 Duration: TypeAlias = str | timedelta | int
 
@@ -49,25 +50,13 @@ class Tag(NamedTuple):
     microstep: int
 
     def __str__(self) -> str:
-        if not self.microstep:
-            return spell(self.time)
-        return f"{spell(self.time)} + {self.microstep} microstep{'s' * (self.microstep > 1)}"
+        return spell_tag(self.time, self.microstep)
 
 
-def spell(ns: int) -> str:
-    """A number of nanoseconds as people write it.
-
-    >>> spell(100_000_000), spell(-1_500), spell(0)
-    ('100 ms', '-1.5 us', '0 s')
-    """
-    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
-        if abs(ns) >= size or ns == 0:
-            return f"{(Decimal(ns) / size).normalize():f} {unit}"
-    return f"{ns} ns"
-
-
-def duration(value: object, what: str = "duration", of: object = None) -> int:
+def duration(value: object, what: str = "duration", of: object = None, *, or_else: str = "") -> int:
     """Nanoseconds in `value`; `what` is its name in the error and `of`, where known, whose it is.
+
+    `or_else`: what else could have been written there.
 
     >>> duration("10 ms"), duration(timedelta(seconds=1)), duration(250)
     (10000000, 1000000000, 250)
@@ -78,7 +67,7 @@ def duration(value: object, what: str = "duration", of: object = None) -> int:
     if type(value) is int and 0 <= value <= LONGEST:
         return value
     subject = f"the {what}" if of is None else f"the {what} of {of}"
-    ns = _nanoseconds(value, subject)
+    ns = _nanoseconds(value, subject, or_else)
     if ns < 0:
         raise DurationError(
             f"{subject} is negative ({value!r}), but time never goes back; write a duration without a sign"
@@ -88,10 +77,15 @@ def duration(value: object, what: str = "duration", of: object = None) -> int:
     return ns
 
 
-def _nanoseconds(value: object, subject: str) -> int:
+def names_attribute(given: object) -> TypeGuard[str]:
+    """Whether what is given for a duration is a name: of the attribute of a reactor that holds the duration."""
+    return isinstance(given, str) and given.isidentifier()
+
+
+def _nanoseconds(value: object, subject: str, or_else: str) -> int:
     forms = 'a string such as "10 ms", a datetime.timedelta, or a whole number of nanoseconds'
     if isinstance(value, str):
-        return _parse(value, subject)
+        return _parse(value, subject, or_else)
     if isinstance(value, timedelta):
         return (value.days * 86_400_000_000 + value.seconds * 1_000_000 + value.microseconds) * 1_000
     if not isinstance(value, bool | float):
@@ -102,12 +96,14 @@ def _nanoseconds(value: object, subject: str) -> int:
     raise DurationError(f"{subject} is {value!r}, of type {type(value).__name__}; write {forms}")
 
 
-def _parse(text: str, subject: str) -> int:
+def _parse(text: str, subject: str, or_else: str) -> int:
     found = _PATTERN.fullmatch(text)
     if found is None:
         if re.fullmatch(r"\s*[+-]?[\d._]+\s*", text):
             raise DurationError(f'{subject} is {text!r}, without a unit; write, say, "{text.strip()} ms"')
-        raise DurationError(f'{subject} is {text!r}, which is no duration; write a number and a unit, as in "10 ms"')
+        raise DurationError(
+            f'{subject} is {text!r}, which is no duration; write a number and a unit, as in "10 ms"{or_else}'
+        )
     number, unit = found.groups()
     if unit not in _UNITS:
         raise DurationError(f"{subject} is {text!r}: {unit!r} is no unit; there are ns, us, ms, s, min, h, d, week")

@@ -3,45 +3,82 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ReactorWarning
 from reactors_runtime import tables
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Iterator
+
+    import numpy as np
 
     from reactors.graph import Graph
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
 
 
-def write(file: str | os.PathLike[str], graph: Graph, image: Image, memory: Memory) -> None:
-    """The spans that the workers kept (the last 65,536 of each), one row per worker, the tag in the arguments."""
+def written(file: str | os.PathLike[str], graph: Graph, image: Image, memory: Memory) -> str:
+    """Write what the workers kept: spans of reactions, one row per worker, and what reactions noted, with the tags.
+
+    Of each worker the last 65,536 of either. An event that was noted is an instant, a value a counter of its reactor.
+    Why it cannot be written, if it cannot.
+    """
     events: list[dict[str, object]] = []
     program = graph.program
     names = [f"{program.reactors[r.reactor].path}.{r.name}" for r in program.reactions]
     for worker, part in enumerate(image.parts):
         events.append({"ph": "M", "pid": 0, "tid": worker, "name": "thread_name", "args": {"name": f"worker {worker}"}})
-        at = part.offsets["trace"]
-        count = int.from_bytes(memory.map[at : at + 8], "little")
-        kept = image.options.trace
-        if count > kept:
-            warnings.warn(
-                f"{file}: of the {count:,} reactions that worker {worker} ran, the trace has the last {kept:,}; "
-                "a shorter run (timeout=) is traced whole",
-                ReactorWarning,
-                stacklevel=3,
-            )
-        spans = tables.view(memory, at + 64, kept, tables.SPAN)
-        for i in range(max(0, count - kept), count):
-            tag, start, end, reaction, late = spans[i % kept].tolist()
+        where = f"reactions that worker {worker} ran"
+        for tag, start, end, reaction, late in _kept(file, image, memory, part.offsets["trace"], tables.SPAN, where):
             events.append({
                 "ph": "X", "pid": 0, "tid": worker, "name": names[reaction],
                 "ts": start / 1000, "dur": (end - start) / 1000,
                 "args": {"time": tag[0], "microstep": tag[1], "late": bool(late)},
             })  # fmt: skip
-    with Path(file).open("w", encoding="utf-8") as out:
-        json.dump({"traceEvents": events, "displayTimeUnit": "ns"}, out)
+        where = f"events that reactions of worker {worker} noted"
+        for tag, at, reaction, valued, value, name in _kept(file, image, memory, part.marks, tables.MARK, where):
+            path = program.reactors[program.reactions[reaction].reactor].path
+            noted = (
+                {"value": _spelled(value)}
+                if valued
+                else {"reaction": names[reaction], "time": tag[0], "microstep": tag[1]}
+            )
+            events.append({
+                **({"ph": "C"} if valued else {"ph": "i", "s": "t"}), "pid": 0, "tid": worker,
+                "name": f"{path}.{name.decode()}", "ts": at / 1000, "args": noted,
+            })  # fmt: skip
+    try:
+        with Path(file).open("w", encoding="utf-8") as out:
+            json.dump({"traceEvents": events, "displayTimeUnit": "ns"}, out, allow_nan=False)
+    except OSError as error:
+        return f"the trace {os.fspath(file)!r} cannot be written ({error.strerror})"
+    return ""
+
+
+def _spelled(value: float) -> float | str:
+    """A number, or the name of what JSON has no number for, as viewers read it."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _kept(
+    file: str | os.PathLike[str], image: Image, memory: Memory, at: int, dtype: np.dtype[Any], what: str
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a ring, the oldest first; a warning says of which there were more."""
+    kept = image.options.trace
+    count = int.from_bytes(memory.map[at : at + 8], "little")
+    if count > kept:
+        warnings.warn(
+            f"{file}: of the {count:,} {what}, the trace has the last {kept:,}; a shorter run (timeout=) is traced "
+            "whole",
+            ReactorWarning,
+            stacklevel=6,
+        )
+    rows = tables.view(memory, at + 64, kept, dtype)
+    return (rows[i % kept].tolist() for i in range(max(0, count - kept), count))

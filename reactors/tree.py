@@ -14,9 +14,11 @@ from warnings import warn_explicit
 
 from reactors.actions import Action, PhysicalAction, Timed, Timer
 from reactors.bank import Bank
+from reactors.claim import contain
 from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
-from reactors.modes import Mode, State, bound, refuse_inside
+from reactors.layout import refuse_too_many
+from reactors.modes import EACH_ITS_OWN, Mode, State, bound, refuse_inside
 from reactors.ports import Port
 from reactors.reaction import Reaction
 from reactors.reactor import Reactor
@@ -53,10 +55,16 @@ class Place:
     def mode_of(self, declared: Timed | Reaction[Any]) -> int:
         """The mode that a timer, an action or a reaction belongs to: its own, or the one that the reactor lies in."""
         declaration: Any = declared._declared
-        mode = declaration._mode
+        return self._mode_in(declaration._mode, declared)
+
+    def mode_of_state(self, state: State[Any]) -> int:
+        """The mode with which an attribute of the reactor is renewed."""
+        return self._mode_in(state._mode, state)
+
+    def _mode_in(self, mode: Mode | None, what: Any) -> int:
         if mode is None or is_around(mode, self.reactor):
             return self.mode
-        return bound(mode, self.reactor, f"{self.path}.{declared.name} ({declared.location})")._index
+        return bound(mode, self.reactor, f"{self.path}.{what.name} ({what.location})")._index
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +90,7 @@ class Tree:
 
 def grow(main: Reactor) -> Tree:
     """The tree under `main`, with all elements numbered."""
-    _check_main(main)
+    check_main(main)
     tree = Tree()
     main._container = main._path = None
     classes: dict[type, str] = {}
@@ -99,7 +107,7 @@ def grow(main: Reactor) -> Tree:
             )
         seen[id(reactor)] = place
         if container is not None:
-            reactor._container = container.reactor
+            contain(reactor, container.reactor, place.path)
             container.children.append(place)
             place.mode = _mode_around(place, container)
         reactor._path, reactor._index = place.path, len(tree.places)
@@ -127,7 +135,8 @@ def add_relay(tree: Tree, relay: Reactor, path: str, mode: int) -> Place:
     return place
 
 
-def _check_main(main: object) -> None:
+def check_main(main: object) -> None:
+    """Refuse what is no program: no reactor, or part of another one."""
     if isinstance(main, type) and issubclass(main, Reactor):
         raise ContainmentError(f"{spelled(main)} is a class of reactors; make one: {main.__name__}(...)")
     if not isinstance(main, Reactor):
@@ -182,6 +191,10 @@ def _inside(reactor: Reactor, name: str, inside: str, thing: Any) -> list[Stray]
                 "assign each to an attribute of its own"
             )
         return []
+    if isinstance(thing, State):
+        raise DeclarationError(
+            f"{reactor.path}.{inside} ({thing.location}) is an rx.State that no attribute holds; {EACH_ITS_OWN}"
+        )
     if isinstance(thing, type):
         if issubclass(thing, Declared):
             raise DeclarationError(
@@ -236,6 +249,7 @@ def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> l
     reactor, path = place.reactor, place.path
     declared = 0
     containing = False
+    states: list[tuple[str, State[Any]]] = []
     for name, value in vars(reactor).items():
         sort = _SORTS.get(type(value)) or _sort(type(value))
         if sort is object:
@@ -248,10 +262,7 @@ def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> l
             declared += value._declared._class is not None
             (place.ports if sort is Port else place.modes if sort is Mode else place.timed).append(value)
         elif sort is State:
-            raise DeclarationError(
-                f"{path}.{name} ({_where(reactor, name)}) is an rx.State that no class declares; write {name} = "
-                "rx.State(...) in the body of the class, or renew the attribute in a reaction to rx.reset"
-            )
+            states.append((name, value))
         elif sort is type:
             _note_class(reactor, name, value, classes)
         elif sort is Declared:
@@ -260,7 +271,15 @@ def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> l
             containing = True
     if declared != len(reactor._declarations):
         _refuse_replacement(reactor)
-    place.reactions = [*reactor._reactions, *reactor._added_reactions]
+    first: dict[State[Any], str] = {}
+    for name, state in states:
+        if first.setdefault(state, name) != name:
+            raise DeclarationError(
+                f"{path}.{name} ({state.location}) is the rx.State {first[state]!r} by another name; declare the two "
+                "separately"
+            )
+        reactor._own_states[name] = state.bind(reactor, name)
+    place.reactions = reactor._in_order() if reactor._added_reactions else [*reactor._reactions]
     return [_child(place, *found) for found in _contained(reactor, strays)] if containing else []
 
 
@@ -330,7 +349,10 @@ def _number(place: Place, tree: Tree) -> None:
     prefix, index = f"{place.path}.", place.reactor._index
     for port in place.ports:
         layout = port._declared._layout or port._carried()
-        channels = None if port._declared._width is None else port._open()
+        width = port._length()
+        several = len(elements) + (1 if width is None else width)
+        refuse_too_many(several, f"{port.where()} is one of {several:,} ports, timers and actions so far")
+        channels = port._open()
         if channels is not None:
             tree.multiports.append([*range(len(elements), len(elements) + len(channels))])
         for each in (port,) if channels is None else channels:
@@ -348,6 +370,8 @@ def _number(place: Place, tree: Tree) -> None:
                 )
             )
     _number_modes(place, tree)
+    for state in place.reactor._own_states.values():
+        state._index = place.mode_of_state(state)
     for timed in place.timed:
         timed._element = len(elements)
         handles.append(timed)

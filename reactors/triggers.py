@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from reactors.actions import checked_duration
 from reactors.declared import Declared
 from reactors.errors import ArgumentError
 from reactors.location import Call, Location
-from reactors.time import Duration, duration
 
 if TYPE_CHECKING:
     from reactors.reactor import Reactor
+    from reactors.time import Duration
 
 
 class BuiltinTrigger:
@@ -81,9 +82,7 @@ class Stop:
 
     def after(self, delay: Duration) -> Stop:
         """The same, `delay` later instead of at the next microstep; a string may name an attribute of the reactor."""
-        if not (isinstance(delay, str) and delay.isidentifier()):
-            duration(delay, "delay", Call("rx.stop.after", Location.caller()))
-        return Stop(delay)
+        return Stop(checked_duration(delay, "delay", Call("rx.stop.after", Location.caller())))
 
     def __repr__(self) -> str:
         if self.delay is None:

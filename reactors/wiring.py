@@ -7,8 +7,9 @@ port, however deep the hierarchy.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reactors.actions import resolved_duration
 from reactors.connect import Connection, alternating
 from reactors.declared import spelled
 from reactors.errors import CausalityError, ContainmentError, WidthError, WiringError
@@ -16,7 +17,11 @@ from reactors.layout import Layout, check_flow
 from reactors.modes import Mode, bound
 from reactors.ports import Input, Output, Port
 from reactors.relay import relay
+from reactors.time import LONGEST
 from reactors.tree import Tree, add_relay, is_around
+
+if TYPE_CHECKING:
+    from reactors.reactor import Reactor
 
 
 class Link(NamedTuple):
@@ -35,13 +40,13 @@ class Wiring(NamedTuple):
 
 
 def compose(first: tuple[int, int], then: tuple[int, int]) -> tuple[int, int]:
-    """One offset after another: a positive delay drops the microsteps gathered before it.
+    """One offset after another: a positive delay drops the microsteps gathered before it, and the longest is never.
 
     >>> compose((0, 1), (0, 1)), compose((0, 1), (5, 0)), compose((5, 0), (0, 1))
     ((0, 2), (5, 0), (5, 1))
     """
     if then[0] > 0:
-        return first[0] + then[0], then[1]
+        return min(first[0] + then[0], LONGEST), then[1]
     return first[0], first[1] + then[1]
 
 
@@ -64,9 +69,12 @@ def wire(tree: Tree) -> Wiring:
             given = [channel for bank in connection.interleaved for channel in alternating(bank)]
         if len(given) != len(taken):
             given = _repeated(connection, given, taken)
-        for source, target in zip(given, taken, strict=True):
+        for k, (source, target) in enumerate(zip(given, taken, strict=True)):
             if not _allowed(source, target):
                 raise WiringError(_misplaced(connection, source, target))
+            if not k:
+                connection.container = _around(source, target)
+                connection.delay = _delay(connection)
             mode = None if connection.mode is None else _mode(connection, source, target)
             if mode is not None:
                 _relay(tree, up, connection, source, target, mode)
@@ -83,24 +91,36 @@ def wire(tree: Tree) -> Wiring:
     return Wiring(list(connections.values()), up, relayed)
 
 
+def _around(source: Port[Any], target: Port[Any]) -> Reactor:
+    """The reactor that contains a connection of these; nothing contains one of the main reactor to itself but that."""
+    a, b = source._owner, target._owner
+    assert a is not None
+    around = a if isinstance(source, Input) else b if isinstance(target, Output) else a._container
+    return around or a
+
+
+def _delay(connection: Connection) -> tuple[int, int]:
+    """What a connection adds to a tag; the name of an attribute is one of the reactor that contains it."""
+    if connection.after is None:
+        return 0, 0
+    ns = resolved_duration(connection.after, "after", connection, connection.container)
+    return (ns, 0) if ns else (0, 1)
+
+
 def _mode(connection: Connection, source: Port[Any], target: Port[Any]) -> Mode | None:
     """The mode of a connection, which has to be one of the reactor that contains it; None if that lies in it."""
-    a, b, mode = source._owner, target._owner, connection.mode
-    assert a is not None
-    assert b is not None
+    mode, around = connection.mode, _around(source, target)
     assert mode is not None
-    around = a if isinstance(source, Input) else b if isinstance(target, Output) else a._container
-    assert around is not None
     if is_around(mode, around):
         return None
-    return bound(mode, around, f"the {connection.spelled()}")
+    return bound(mode, around, f"the {connection.where()}")
 
 
 def _relay(
     tree: Tree, up: dict[int, Link], connection: Connection, source: Port[Any], target: Port[Any], mode: Mode
 ) -> None:
     path = f"{mode.path}: {source.path} -> {target.path}"
-    undelayed = Connection([source], [target], (0, 0), False, False, None, None, connection.location)
+    undelayed = Connection([source], [target], None, False, False, None, None, connection.location)
     first = source
     if connection.delay != (0, 0) or connection.physical:
         before = relay(source, None, connection.location)

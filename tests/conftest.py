@@ -21,5 +21,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     """Processes, descriptors, shared memory and threads are after a test as they were before it."""
-    with nothing_left(seconds=1.0, ignored=("sem.hdr", "sem.obj", "plasma")):  # Ray's, when benchmarks run beside us
+    with nothing_left(seconds=1.0):
         yield

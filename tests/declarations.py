@@ -105,6 +105,16 @@ class Action:
 
 
 @dataclass(eq=False)
+class State:
+    name: str
+    own: bool  # of each instance, not of the class
+    mode: Mode | None = None
+
+    def __str__(self) -> str:
+        return f"rx.State(0{inside(self.mode)})"
+
+
+@dataclass(eq=False)
 class Child:
     name: str
     cls: Class
@@ -188,6 +198,8 @@ class Reaction:
     mode: Mode | None = None
     transitions: list[Transition] = field(default_factory=list)
     deadline: int | None = None
+    inherited: bool = False  # its class extends another, which declares it
+    overrides: bool = False  # and declares it again
 
     @property
     def by_call(self) -> bool:
@@ -209,7 +221,7 @@ class Reaction:
         mode = "" if self.mode is None else f", mode={prefix}{self.mode.name}"
         return ", ".join(written(self.triggers)), group("uses", uses), group("effects", effects) + mode
 
-    def method(self, number: int) -> list[str]:
+    def method(self, number: int, states: Sequence[State] = ()) -> list[str]:
         everything: list[Read] = [*self.triggers, *self.uses, *self.peeks]
         reads = [x for x in everything if not isinstance(x, str)]
         seen = ", ".join(f'"{x.name}": {spelled(x)}' for x in reads)
@@ -217,6 +229,7 @@ class Reaction:
         return [
             f"def r{number}(self) -> None:",
             f"    dice = saw(self, {number}, {{{seen}}}, SALT)",
+            *(f'    counted(self, "{x.name}")' for x in states),
             *(f"    stacked({x})" for x in blocks),
             *(f"    scribble({x})" for x in reads if isinstance(x, Ref) and x.port.mutable and x not in self.peeks),
             *(f"    {line}" for statement in self.body for line in statement),
@@ -246,6 +259,7 @@ class Class:
     ports: list[Port] = field(default_factory=list)
     timers: list[Timer] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
     children: list[Child] = field(default_factory=list)
     wires: list[Wire] = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
@@ -255,38 +269,67 @@ class Class:
     def reactors(self) -> int:
         return 1 + sum((child.count or 1) * child.cls.reactors for child in self.children)
 
+    @property
+    def base(self) -> str:
+        """The name of its base class: it has one if that declares some of its reactions."""
+        extends = not self.in_init and any(reaction.inherited for reaction in self.reactions)
+        return f"{self.name}_" if extends else ""
+
     def __str__(self) -> str:
+        parts = [self.text("", "rx.Reactor", self.reactions)]
+        if self.base:
+            first = [reaction for reaction in self.reactions if reaction.inherited]
+            rest = [reaction for reaction in self.reactions if not reaction.inherited or reaction.overrides]
+            parts = [self.text("", "rx.Reactor", first), self.text(f"{self.base}.", self.base, rest)]
+        return "\n\n\n".join(parts)
+
+    def text(self, prefix: str, base: str, reactions: list[Reaction]) -> str:
+        """A class with these reactions, which calls what `prefix` leads to, or has all of it itself."""
         elements = [f"{x.name} = {x}" for x in [*self.modes, *self.ports, *self.timers, *self.actions]]
-        late = [self.in_init or reaction.by_call for reaction in self.reactions]
-        reactions = sorted(zip(late, self.reactions, strict=True), key=lambda pair: pair[0])
-        body = [] if self.in_init else [*elements]
-        init = [f"self.{line}" for line in elements] if self.in_init else []
-        for child in self.children:
-            made = f"self.{child.name} = {child}"
-            init += [made] if child.mode is None else [f"with self.{child.mode.name}:", f"    {made}"]
-        init += map(str, self.wires)
-        init = [re.sub("<(m[0-9]+)>", r"self.\1", line) for line in init]
-        body = [re.sub("<(m[0-9]+)>", r"\1", line) for line in body]
+        states = [f"{x.name} = {x}" for x in self.states if not x.own]
+        body = [] if self.in_init or prefix else [*elements, *states]
+        init = [f"self.{line}" for line in (*elements, *states)] if self.in_init else []
+        if prefix:
+            init = ["super().__init__()"]
+        else:
+            init += [f"self.{x.name} = {x}" for x in self.states if x.own]
+            for child in self.children:
+                made = f"self.{child.name} = {child}"
+                init += [made] if child.mode is None else [f"with self.{child.mode.name}:", f"    {made}"]
+            init += map(str, self.wires)
         methods: list[str] = []
-        for number, (by_call, reaction) in enumerate(reactions):
-            triggers, uses, effects = reaction.arguments("self." if by_call else "")
-            if by_call:
-                late = "" if reaction.deadline is None else f", deadline={reaction.deadline}, late=self.l{number}"
-                init.append(f"self.add_reaction(({triggers},), self.r{number}{uses}{effects}{late})")
-            else:
+        for number, reaction in enumerate(self.reactions):
+            if reaction not in reactions:
+                continue
+            stub = reaction.overrides and reaction.inherited and bool(self.base) and not prefix
+            by_call = self.in_init or reaction.by_call
+            triggers, uses, effects = reaction.arguments("self." if by_call else prefix)
+            late = reaction.deadline is not None and not (prefix and reaction.inherited)  # it has that of its base
+            if not by_call:
                 methods += ["", f"@rx.reaction({triggers}{uses}{effects})"]
-            methods += [""][:by_call] + reaction.method(number)
-            if reaction.deadline is not None:
+            elif not (prefix and reaction.inherited):  # the base calls what overrides its method
+                deadline = f", deadline={reaction.deadline}, late=self.l{number}" if late else ""
+                init.append(f"self.add_reaction(({triggers},), self.r{number}{uses}{effects}{deadline})")
+            methods += [""][:by_call]
+            methods += (
+                [f"def r{number}(self) -> None:", "    raise AssertionError"]
+                if stub
+                else [*reaction.method(number, self.states)]
+            )
+            if late:
                 methods += [
                     "",
                     *([] if by_call else [f"@r{number}.deadline({reaction.deadline})"]),
                     *reaction.late(number),
                 ]
+        init = [re.sub("<(m[0-9]+)>", r"self.\1", line) for line in init]
+        body = [re.sub("<(m[0-9]+)>", r"\1", line) for line in body]
         if init:
             body += ["", "def __init__(self) -> None:", *(f"    {line}" for line in init)]
         lines = [*body, *methods] or ["pass"]
         lines = lines[lines[0] == "" :]
-        return "\n".join([f"class {self.name}(rx.Reactor):", *(f"    {line}".rstrip() for line in lines)])
+        name = self.name if prefix or not self.base else self.base
+        return "\n".join([f"class {name}({base}):", *(f"    {line}".rstrip() for line in lines)])
 
 
 def instances(reactor: Any, cls: Class) -> Iterator[tuple[Any, Class]]:
@@ -323,6 +366,7 @@ class Program:
         text = str(self)
         linecache.cache["<program>"] = (len(text), None, text.splitlines(keepends=True), "<program>")
         names = {"rx": rx, "saw": traced.saw, "stacked": traced.stacked, "scribble": traced.scribble, "time": time}
+        names["counted"] = traced.counted
         names["__name__"] = "__main__"
         exec(compile(text, "<program>", "exec"), names)
         return names[self.classes[-1].name]()

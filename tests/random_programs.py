@@ -22,6 +22,7 @@ from tests.declarations import (
     Reaction,
     Read,
     Ref,
+    State,
     Timer,
     Transition,
     Values,
@@ -91,6 +92,8 @@ def make_class(
             else None
         )
         cls.actions.append(Action(f"a{k}", choose.one([0, 0, 1, 3]), spacing, policy, some_mode(choose, cls), moments))
+    for k in range(choose.one([0, 0, 1, 2]) if cls.modes or choose.yes(20) else 0):
+        cls.states.append(State(f"s{k}", choose.yes(50), some_mode(choose, cls)))
     for k in range(choose.one([1, 2, 3, 3, 4, 5] if main else [0, 0, 1, 2, 2]) if known else 0):
         child = Child(f"c{k}", choose.one(known[::-1]), choose.one([None, None, 2, 3, 4]), some_mode(choose, cls))
         if cls.reactors + (child.count or 1) * child.cls.reactors <= (24 if main else 8):
@@ -104,6 +107,10 @@ def make_class(
             reaction.body.insert(choose.number(0, len(reaction.body)), nap)
         if reaction.triggers:
             cls.reactions.append(reaction)
+    if choose.yes(30):
+        for reaction in cls.reactions:
+            reaction.inherited = choose.yes(60)
+            reaction.overrides = reaction.inherited and choose.yes(50)
     return cls
 
 

@@ -41,7 +41,16 @@ def reduced(program: Program, fails: Callable[[Program], bool], seconds: float =
 def cuts_of(program: Program) -> Iterator[Cut]:
     """Everything that can be left out, the larger things first. What others refer to cannot: the rest would not run."""
     for cls in reversed(program.classes):
-        for things in (cls.children, cls.reactions, cls.wires, cls.timers, cls.actions, cls.ports, cls.modes):
+        for things in (
+            cls.children,
+            cls.reactions,
+            cls.wires,
+            cls.timers,
+            cls.actions,
+            cls.states,
+            cls.ports,
+            cls.modes,
+        ):
             yield from (without(things, k) for k in range(len(things)))
     for cls in program.classes:
         for reaction in cls.reactions:
@@ -83,6 +92,10 @@ def simplifications(cls: Class) -> Iterator[Cut]:
         (cls.reactions, {"transitions": []}),
         (cls.reactions, {"deadline": None}),
         (cls.reactions, {"stop": None}),
+        (cls.reactions, {"inherited": False, "overrides": False}),
+        (cls.reactions, {"overrides": False}),
+        (cls.states, {"own": False}),
+        (cls.states, {"mode": None}),
     ):
         yield from (changed(thing, change) for thing in things)
 

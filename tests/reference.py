@@ -31,7 +31,7 @@ class Tag(NamedTuple):
 
 
 START, BEFORE = Tag(0, 0), Tag(-1, 0)
-FOREVER = Tag(1 << 63, 0)
+FOREVER = Tag((1 << 63) - 1, 0)  # never
 
 
 def later(tag: Tag, delay: int) -> Tag:
@@ -100,6 +100,9 @@ class Transition:
 
 
 MODES: list[Mode] = []  # whose `with` we are in
+
+
+INITIALIZED: list[tuple[Reactor, type]] = []  # whose `__init__` we are in, and the class that wrote it
 
 
 def current_mode() -> Mode | None:
@@ -233,7 +236,7 @@ class LogicalAction(Element):
 
     def accept(self, tag: Tag, value: Any) -> None:
         now = self.run.tag
-        if not is_active(self.mode):
+        if not is_active(self.mode) or tag >= FOREVER:
             return
         if self.min_spacing is not None:
             if self.last is not None:
@@ -252,7 +255,8 @@ class LogicalAction(Element):
                             del events[mine[-1]]
                     else:
                         tag = max(Tag(earliest, 0), later(max(now, self.last), 0))
-            self.last = tag
+            if tag < FOREVER:
+                self.last = tag
         self.run.add(tag, self, value)
 
 
@@ -297,6 +301,7 @@ class Reaction:
     inside: Mode | None  # as of an element
     deadline: Any  # ns; until it is known, the name of an attribute in a tuple
     late: Callable[[], None] | None
+    declarer: type  # whose body or `__init__` declares it, or the reaction that it overrides
     mode: Mode | None = None
 
 
@@ -353,11 +358,25 @@ class Reactor(metaclass=Making):
     _builtins: dict[tuple[Element, Mode | None], Element]  # startup, shutdown and reset, by the mode that asks for it
     _twins: dict[int, Any]  # id of what the class declares -> what this instance has
     _reactions: list[Reaction]
+    _states: list[State]  # those that only this instance has
+
+    def __init_subclass__(cls) -> None:
+        init: Any = vars(cls).get("__init__")
+
+        def noted(self: Reactor, *args: Any, **kwargs: Any) -> None:
+            INITIALIZED.append((self, cls))
+            try:
+                init(self, *args, **kwargs)
+            finally:
+                INITIALIZED.pop()
+
+        if init is not None:
+            cls.__init__ = noted
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = super().__new__(cls)
         self.inside = current_mode()
-        self._builtins, self._twins, self._reactions = {}, {}, []
+        self._builtins, self._twins, self._reactions, self._states = {}, {}, [], []
         declared = [item for base in linear(cls) for item in vars(base).items()]
         for name, item in declared:
             if isinstance(item, Mode):
@@ -370,15 +389,19 @@ class Reactor(metaclass=Making):
                 twin.inside = self._twins.get(id(item.inside))
                 setattr(self, name, twin)
                 self._twins.update(zip(map(id, flat(item)), flat(twin), strict=True))
-        for _, item in declared:
+        for kind, name, item in [(base, *pair) for base in linear(cls) for pair in vars(base).items()]:
             if hasattr(item, "declared"):
+                if any(name == r.body.__name__ for r in self._reactions):
+                    continue
                 triggers, uses, effects, inside = item.declared
-                deadline, late = item.late or (None, None)
+                overriding = inspect.getattr_static(cls, name)
+                deadline, late = overriding.late or item.late or (None, None)
                 if isinstance(deadline, str):
                     deadline = (deadline,)  # the name of an attribute, which __init__ is yet to set
-                named = {"deadline": deadline, "late": late and late.__get__(self)}
+                named = {"deadline": deadline, "late": late and getattr(self, late.__name__)}
                 named["mode"] = self._twins.get(id(inside), inside)
-                self.add_reaction(triggers, item.__get__(self), uses=uses, effects=effects, **named)
+                named["declarer"] = kind
+                self.add_reaction(triggers, overriding.__get__(self), uses=uses, effects=effects, **named)
         return self
 
     def add_reaction(
@@ -391,16 +414,19 @@ class Reactor(metaclass=Making):
         deadline: Any = None,
         late: Any = None,
         mode: Mode | None = None,
+        declarer: type | None = None,
     ) -> None:
         inside = mode or current_mode()
+        declarer = declarer or next((cls for who, cls in reversed(INITIALIZED) if who is self), type(self))
         mine = [[self._mine(x, inside) for x in flat(things)] for things in (triggers, uses, effects)]
         enters = [x.reset if isinstance(x, Mode) else x for x in mine[2] if isinstance(x, Mode | Transition)]
         stops = [x for x in mine[2] if isinstance(x, Stop)]
         does = [x for x in mine[2] if isinstance(x, Element)]
-        number = len(self._reactions)
-        self._reactions.append(
-            Reaction(self, number, mine[0], mine[1], does, stops, body, enters, inside, deadline, late)
-        )
+        made = Reaction(self, 0, mine[0], mine[1], does, stops, body, enters, inside, deadline, late, declarer)
+        self._reactions.append(made)
+        self._reactions.sort(key=lambda r: linear(type(self)).index(r.declarer))  # those of a base come first
+        for number, r in enumerate(self._reactions):
+            r.number = number
 
     def _mine(self, x: Any, inside: Mode | None) -> Any:
         """What this reactor has for something that a declaration names."""
@@ -427,8 +453,16 @@ class Reactor(metaclass=Making):
     def lag(self) -> int:
         return self.run.now - self.run.tag.time
 
-    def check_deadline(self) -> bool:
-        return self.run.missed(self.run.current)
+    def check_deadline(self, *, handle: bool = False) -> bool:
+        missed = self.run.missed(self.run.current)
+        if missed and handle and self.run.current.late and not self.run.handled:
+            self.run.handled = True
+            self.run.current.late()
+        return missed
+
+    @property
+    def start_time(self) -> int:
+        return 0
 
     def update_deadline(self, deadline: int) -> None:
         self.run.current.deadline = deadline
@@ -495,6 +529,11 @@ def elaborate(main: Reactor) -> tuple[list[Reactor], list[Reaction]]:
     """All reactors, and the reactions in an order that every tag may follow; raises CycleError where there is none."""
     everybody = list(reactors(main))
     for reactor in everybody:
+        for name, state in vars(reactor).copy().items():
+            if isinstance(state, State):
+                state.name = name
+                reactor._states.append(state)
+                state.renew(reactor)
         for mode in modes(reactor):
             mode.owner = reactor
     enclose(main, None)
@@ -545,19 +584,6 @@ def enclose(reactor: Reactor, around: Mode | None) -> None:
                 enclose(child, reactor.mode_of(child.inside))
 
 
-def visible(reactions: list[Reaction]) -> set[Element]:
-    """What reactions see, and what drives it. Events of other ports and timers are as good as none."""
-    found = {element for r in reactions for element in r.triggers + r.uses}
-    left = list(found)
-    while left:
-        element = left.pop()
-        for link in element.incoming if isinstance(element, Port) else []:
-            if link.source not in found:
-                found.add(link.source)
-                left.append(link.source)
-    return found
-
-
 class Event(NamedTuple):
     tag: Tag
     element: Element
@@ -591,16 +617,17 @@ class Run:
     def __init__(self, main: Reactor, stop: Tag, *, keepalive: bool, clock: VirtualClock | None, most: int) -> None:
         self.reactors, self.order = elaborate(main)
         self.elements = elements(self.reactors)
-        self.visible = visible(self.order)
         self.stop, self.keepalive, self.most = stop, keepalive, most
         self.tag, self.now = BEFORE, 0
         self.clock = clock or VirtualClock()
-        self.outside = sorted(self.clock.injections, key=lambda injection: injection[0])
+        expected = [injection for injection in self.clock.injections if injection[0] < FOREVER.time]
+        self.outside = sorted(expected, key=lambda injection: injection[0])
         self.builtins = [(kind, x) for reactor in self.reactors for (kind, _), x in reactor._builtins.items()]
         self.events: list[Event] = []
         self.aside: list[Event] = []  # of modes that are not active; the tag is what is left of the delay
         self.enter()
         self.current: Reaction
+        self.handled = False  # what is for a missed deadline has run in this execution
         self.hashes = dict.fromkeys((reactor.path for reactor in self.reactors), 0)
         self.tags = self.reactions = 0
         for reactor in self.reactors:
@@ -610,6 +637,7 @@ class Run:
 
     def go(self) -> Result:
         while self.tag != self.stop:
+            self.events = [event for event in self.events if event.tag < FOREVER]
             if not self.events and not self.outside and not self.keepalive and self.tag >= START:
                 self.stop = min(self.stop, later(self.tag, 0))
             after = self.next_tag()
@@ -653,14 +681,14 @@ class Run:
                 for x in (*reaction.triggers, *reaction.uses):
                     if isinstance(x, Port) and x.mutable:
                         x.value = copy.deepcopy(x.sent)
-                late = self.missed(reaction)
+                self.handled = late = self.missed(reaction)
                 (reaction.late if late and reaction.late else reaction.body)()
                 for x in reaction.effects:
                     if isinstance(x, Port) and x.is_present:
                         self.stamp(x)
                 self.note(reaction, late=late)
         for x in self.elements:  # what was set and travels with a delay; of several values the last
-            for link in x.incoming if isinstance(x, Port) and x in self.visible else []:
+            for link in x.incoming if isinstance(x, Port) else []:
                 if link.delayed and link.source.is_present and is_active(link.mode):
                     sent = max(self.tag, Tag(link.source.clock, 0)) if link.physical else self.tag
                     arrival = later(sent, link.after or 0)
@@ -746,7 +774,7 @@ class Run:
     def enter(self) -> None:
         """What begins with the modes that are active now; at first, with the program."""
         for x in self.elements:
-            if isinstance(x, Timer) and x in self.visible and not x.started and is_active(x.mode):
+            if isinstance(x, Timer) and not x.started and is_active(x.mode):
                 x.started = True
                 self.add(Tag(x.offset, 0) if self.tag < START else later(self.tag, x.offset), x)
         for kind, x in self.builtins:
@@ -757,8 +785,8 @@ class Run:
             if (kind is startup and not x.mode.entered) or (kind is reset and x.mode.renewed):
                 self.add(later(self.tag, 0), x)
         for reactor in self.reactors:
-            for name in dir(type(reactor)):
-                state = inspect.getattr_static(type(reactor), name)
+            everything = [inspect.getattr_static(type(reactor), name) for name in dir(type(reactor))]
+            for state in [*everything, *reactor._states]:
                 if isinstance(state, State):
                     mode = reactor.mode_of(state.inside)
                     if mode is not None and mode.active and mode.renewed:

@@ -372,11 +372,11 @@ def test_method_added_as_reaction_uses_what_it_did_not_declare() -> None:
             "physical of rx.connect (@yes) is 'yes', of type str; write True or False",
         ),
         (
-            lambda: rx.connect(Source().out, Relay().inp, after="lag"),  # @lag
+            lambda: rx.connect(Source().out, Relay().inp, after="1 lag"),  # @lag
             rx.DurationError,
             (
-                "the delay (after) of rx.connect (@lag) is 'lag', which is no duration; write a number and a unit, as "
-                'in "10 ms"'
+                "the delay (after) of rx.connect (@lag) is '1 lag': 'lag' is no unit; there are ns, us, ms, s, min, h, "
+                "d, week"
             ),
         ),
         (
@@ -810,6 +810,30 @@ def test_zero_or_negative_duration(call: Callable[[], object], told: str) -> Non
     assert refused(rx.DurationError, call) == told
 
 
+NAMED = 'as in "10 ms", or the name of an attribute that holds a duration, as in "lag"'
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (
+            lambda: rx.connect(Source().out, Relay().inp, after="s.lag"),  # @dotted
+            "the delay (after) of rx.connect (@dotted) is 's.lag', which is no duration; write a number and a unit, ",
+        ),
+        (
+            lambda: rx.Timer(""),  # @nothing
+            "the offset of rx.Timer (@nothing) is '', which is no duration; write a number and a unit, ",
+        ),
+        (
+            lambda: rx.stop.after("lag "),  # @blank
+            "the delay of rx.stop.after (@blank) is 'lag ', which is no duration; write a number and a unit, ",
+        ),
+    ],
+)
+def test_duration_that_is_no_name_either(call: Callable[[], object], told: str) -> None:
+    assert refused(rx.DurationError, call) == told + NAMED
+
+
 def test_zero_or_negative_duration_in_a_parameter() -> None:
     """Rows 16 and 38."""
 
@@ -829,6 +853,35 @@ def test_zero_or_negative_duration_in_a_parameter() -> None:
     assert refused(rx.ParameterError, lambda: rx.Graph(Clock(wait="1 eon"))) == (
         "main.act (@act): min_delay='wait' stands for self.wait: the min_delay is '1 eon': 'eon' is no unit; there "
         "are ns, us, ms, s, min, h, d, week"
+    )
+
+
+def test_policies_of_an_action() -> None:
+    assert refused(rx.ArgumentError, lambda: rx.LogicalAction(policy="drop")) == (  # @alone
+        "rx.LogicalAction (@alone) has the policy 'drop' and no min_spacing to apply it to; give one"
+    )
+    wrong: Any = "later"
+    assert refused(rx.ArgumentError, lambda: rx.PhysicalAction(min_spacing=1, policy=wrong)) == (  # @wrong
+        "the policy of rx.PhysicalAction (@wrong) is 'later'; write 'defer', 'drop', 'replace' or 'update'"
+    )
+
+
+def test_delay_of_a_connection_in_a_parameter() -> None:
+    def program(slack: object) -> rx.Graph:
+        main: Any = rx.Reactor()
+        main.a, main.b = Source(), Relay()
+        rx.connect(main.a.out, main.b.inp, after="slack")  # @later
+        if slack is not None:
+            main.slack = slack
+        return rx.Graph(main)
+
+    connection = "connection main.a.out -> main.b.inp (@later): after='slack'"
+    assert refused(rx.ParameterError, lambda: program(None)) == (
+        f"{connection}, but __init__ of Bare sets no attribute 'slack' (it sets a, b); set self.slack, or give the "
+        "value itself"
+    )
+    assert refused(rx.ParameterError, lambda: program("-1 s")) == (
+        f"{connection} stands for self.slack: the delay (after) is negative ('-1 s'), {SIGN}"
     )
 
 
@@ -899,6 +952,10 @@ def test_connection_drawn_while_the_program_runs() -> None:
     """Row 19."""
     assert told_in_a_run(lambda self: rx.connect(self.a.out, self.relay.inp)) == (  # @running
         "the connection main.a.out -> main.relay.inp (@running) is drawn while the program runs; draw it in __init__"
+    )
+    source, relay = Source(), Relay()
+    assert told_in_a_run(lambda _: rx.connect(source.out, relay.inp)) == (  # @beside
+        "the connection Source.out -> Relay.inp (@beside) is drawn while the program runs; draw it in __init__"
     )
 
 

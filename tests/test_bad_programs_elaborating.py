@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from tests.told import Main, Relay, Source, graph_of, refused, refused_class, warned
+from tests.told import Main, Relay, Source, graph_of, marked, refused, refused_class, warned
 
 # Causality and sources
 
@@ -531,7 +531,8 @@ def test_clash_of_names_between_bases() -> None:
 
     assert refused(rx.DeclarationError, program) == (
         "Wrong (@clash) has two meanings for 'out': a timer (@otherout) in Other, and an output (@out) in Source; "
-        "rename one (to vary a base's reaction, let it call a method and override that)"
+        "rename one (to vary a base's reaction, declare it again with the same triggers, uses and effects, or let it "
+        "call a method and override that)"
     )
 
 
@@ -544,7 +545,249 @@ def test_reaction_of_a_base_overridden() -> None:
 
     assert refused(rx.DeclarationError, program) == (
         "Wrong (@overriding) has two meanings for 'start': a reaction (@start) in Source, and a method (@override) in "
-        "Wrong; rename one (to vary a base's reaction, let it call a method and override that)"
+        "Wrong; rename one (to vary a base's reaction, declare it again with the same triggers, uses and effects, or "
+        "let it call a method and override that)"
+    )
+
+
+def test_two_bases_that_override_one_reaction() -> None:
+    def start(self: Any) -> None: ...
+
+    def program() -> None:
+        one = type("One", (Source,), {"start": rx.reaction(rx.startup, effects=Source.out)(start)})  # @one
+        two = type("Two", (Source,), {"start": rx.reaction(rx.startup, effects=Source.out)(start)})  # @two
+        type("Wrong", (one, two), {})  # @joining
+
+    assert refused(rx.DeclarationError, program) == (
+        "Wrong (@joining) has two meanings for 'start': a reaction (@two) in Two, and a reaction (@one) in One; "
+        "declare it again in Wrong, with the same triggers, uses and effects (there it may call Two.start(self) and "
+        "One.start(self)), or rename one"
+    )
+
+
+class Hurried(rx.Reactor):
+    out = rx.Output(int)
+
+    @rx.reaction(rx.startup)  # @hurried
+    def go(self) -> None: ...
+
+    @go.deadline("1 ms")
+    def late(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "told"),
+    [
+        (
+            lambda: type("Wrong", (Hurried,), {"late": None}),  # @nolate
+            rx.DeclarationError,
+            (
+                "Wrong.late is None (@nolate), but Hurried.late is the method that runs when the deadline of "
+                "Hurried.go (@hurried) is missed; write def late(self), or give the other another name"
+            ),
+        ),
+        (
+            lambda: type("Wrong", (Hurried,), {"late": rx.reaction(rx.startup)(lambda self: None)}),  # @latego
+            rx.DeclarationError,
+            (
+                "Wrong.late is a reaction (@latego), but Hurried.late is the method that runs when the deadline of "
+                "Hurried.go (@hurried) is missed; write def late(self), or give the other another name"
+            ),
+        ),
+        (
+            lambda: type("Wrong", (Hurried,), {"late": lambda self, by: None}),  # @by
+            rx.DeclarationError,
+            "<lambda> (@by) takes by besides self; write def <lambda>(self) and read ports as self.<port>",
+        ),
+        (
+            lambda: type("Wrong", (Hurried,), {"late": lambda self: self.out.set(1)}),  # @sets
+            rx.UndeclaredAccessError,
+            "Wrong.<lambda> (@sets): self.out.set, but out is not among the reaction's effects; add effects=out",
+        ),
+    ],
+    ids=["nothing", "a reaction", "with a parameter", "undeclared"],
+)
+def test_what_cannot_stand_for_the_method_of_a_deadline(
+    make: Callable[[], object], error: type[rx.ReactorError], told: str
+) -> None:
+    assert refused(error, make) == told
+
+
+MANY = "and a program has at most 16,777,216 ports, timers, actions and reactions"
+
+
+def test_more_than_the_core_tells_apart() -> None:
+    """Before they are made: memory would end first."""
+
+    class Wide(rx.Reactor):
+        inp = rx.Input(int, width=2**20 + 1)  # @wide
+
+    assert refused(rx.WidthError, lambda: rx.Graph(Wide())) == (
+        "main.inp (@wide) has a width of 1,048,577, and a multiport has at most 1,048,576 channels; send an array "
+        "through one port (shape=...)"
+    )
+    assert refused(rx.WidthError, lambda: rx.bank(2**24 + 1, Source)) == (  # @manybank
+        f"rx.bank (@manybank) makes 16,777,217 reactors, {MANY}"
+    )
+    with pytest.raises(rx.ArgumentError, match="more than 64 bits hold; write less"):
+        rx.Input(shape=(2**70,))
+
+
+def test_more_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before they are made, too."""
+    monkeypatch.setattr("reactors.layout.available", lambda: 2**30)
+    monkeypatch.setattr("reactors.ports.Port._channel", None)
+
+    class Wide(rx.Reactor):
+        inp = rx.Input(int, width=2**20)  # @wide
+
+    few = "they need at least 2.0 GiB, and 1.0 GiB are free; send an array through one port (shape=...), or take fewer"
+    assert refused(rx.MemoryTooSmall, lambda: rx.Graph(Wide())) == f"main.inp (@wide) has a width of 1,048,576: {few}"
+    assert refused(rx.MemoryTooSmall, lambda: rx.bank(2**20, Source)) == (  # @manybank
+        f"rx.bank (@manybank) makes 1,048,576 reactors: {few}"
+    )
+
+
+def test_no_channel_is_made_of_more_than_the_core_tells_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reactors.layout.MOST_CELLS", 10)
+    monkeypatch.setattr("reactors.ports.Port._channel", None)
+
+    class Wide(rx.Reactor):
+        inp = rx.Input(int, width=11)  # @wide
+
+    assert refused(rx.WidthError, lambda: rx.Graph(Wide())) == (
+        "main.inp (@wide) is one of 11 ports, timers and actions so far, and a program has at most 10 ports, timers, "
+        "actions and reactions"
+    )
+
+
+def test_more_together_than_the_core_tells_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reactors.layout.MOST_CELLS", 10)
+    many = "and a program has at most 10 ports, timers, actions and reactions"
+
+    def build(self: Any, members: int) -> None:
+        self.members = rx.bank(members, Source)
+
+    assert rx.Graph(Main(lambda self: build(self, 3))).program.reactions
+    assert refused(rx.WidthError, graph_of(lambda self: build(self, 4))) == (
+        f"main has 12 ports, timers, actions and reactions, {many}"
+    )
+    assert refused(rx.WidthError, graph_of(lambda self: build(self, 6))) == (
+        f"main.members[5].out (@out) is one of 11 ports, timers and actions so far, {many}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("declare", "told"),
+    [
+        (
+            lambda: rx.reaction(rx.shutdown, effects=Source.out),
+            "triggers rx.shutdown where that has rx.startup",
+        ),
+        (
+            lambda: rx.reaction(rx.startup, effects=Source.out, uses=Wider.inp),
+            "uses inp where that has none",
+        ),
+        (
+            lambda: rx.reaction(rx.startup, effects=(Source.out, rx.stop)),
+            "effects out, rx.stop where that has out",
+        ),
+        (
+            lambda: rx.reaction(rx.startup, effects=Source.out, mode=Wider.calm),
+            "the mode calm where that has none",
+        ),
+    ],
+)
+def test_reaction_that_overrides_one_and_names_something_else(declare: Callable[[], Any], told: str) -> None:
+    def program() -> None:
+        class Other(Wider):
+            @declare()  # @again
+            def start(self) -> None: ...
+
+    assert refused(rx.DeclarationError, program) == (
+        f"Other.start (@again) overrides Source.start (@start), and has {told}; a reaction that overrides another "
+        "names the same ones in the same order"
+    )
+
+
+class Wider(Source):
+    inp = rx.Input(int)
+    calm = rx.Mode(initial=True)
+
+
+# State
+
+
+def two_names(main: Any) -> None:
+    main.x = main.y = rx.State([])  # @twice
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (
+            graph_of(lambda self: setattr(self, "xs", [rx.State(0)])),  # @inlist
+            (
+                "main.xs[0] (@inlist) is an rx.State that no attribute holds; assign each to an attribute of its own, "
+                "or write one for the whole, rx.State([...])"
+            ),
+        ),
+        (
+            lambda: type("Listed", (rx.Reactor,), {"xs": [rx.State(0)]}),  # @listed
+            (
+                "Listed.xs (@listed) holds an rx.State that no attribute holds; assign each to an attribute of its "
+                "own, or write one for the whole, rx.State([...])"
+            ),
+        ),
+        (
+            graph_of(two_names),
+            "main.y (@twice) is the rx.State 'x' by another name; declare the two separately",
+        ),
+        (
+            lambda: type("Twice", (rx.Reactor,), dict.fromkeys("xy", rx.State([]))),  # @both
+            "Twice.y (@both) is the rx.State 'x' by another name; declare the two separately",
+        ),
+        (
+            lambda: rx.State(list),  # @ofclass
+            (
+                "rx.State (@ofclass) is given <class 'list'>, to be called with the reactor, which it cannot be (it is "
+                "the class of a value); give the first value itself, which is copied for each reactor, or write "
+                "lambda self: ..."
+            ),
+        ),
+    ],
+)
+def test_state_that_cannot_be_renewed(program: Callable[[], object], told: str) -> None:
+    assert refused(rx.DeclarationError, program) == told
+
+
+def test_state_of_a_function_without_the_reactor() -> None:
+    def first() -> list[int]:
+        return []
+
+    told = refused(rx.DeclarationError, lambda: rx.State(first))  # type: ignore[arg-type]  # @noself
+    assert told.startswith("rx.State (@noself) is given <function ")
+    assert told.endswith(
+        "to be called with the reactor, which it cannot be (too many positional arguments); give the first value "
+        "itself, which is copied for each reactor, or write lambda self: ..."
+    )
+
+
+def test_state_made_in_a_reaction() -> None:
+    class Late(rx.Reactor):
+        @rx.reaction(rx.startup)
+        def go(self) -> None:
+            class Imported(rx.Reactor):
+                n = rx.State(0)  # as a file does that is imported here
+
+            self.x = rx.State(0)  # @madelate
+
+    with pytest.raises(rx.ReactionError) as caught:
+        rx.run(Late(), fast=True)
+    assert isinstance(caught.value.__cause__, rx.StructureError)
+    assert marked(caught.value.__cause__) == (
+        "rx.State (@madelate) is made while the program runs, but which attributes are renewed is fixed by then; "
+        "declare it in the class or in __init__, and here assign the value itself"
     )
 
 
@@ -678,6 +921,25 @@ def test_types_that_do_not_fit() -> None:
 
     assert refused(rx.MismatchError, graph_of(build)) == (
         "the connection at @intostr: main.a.out (@out) carries int objects, but main.words.words (@words) takes str "
+        "objects; give both ports the same type, or leave it out where the values are read"
+    )
+
+
+def test_type_that_only_some_of_what_is_sent_has() -> None:
+    """Row 21: who takes a subclass cannot be given any of its base."""
+
+    class Flags(rx.Reactor):
+        flag = rx.Input(bool)  # @flag
+
+        @rx.reaction(flag)
+        def read(self) -> None: ...
+
+    def build(self: Any) -> None:
+        self.a, self.flags = Source(), Flags()
+        rx.connect(self.a.out, self.flags.flag)  # type: ignore[misc]  # @inttobool
+
+    assert refused(rx.MismatchError, graph_of(build)) == (
+        "the connection at @inttobool: main.a.out (@out) carries int objects, but main.flags.flag (@flag) takes bool "
         "objects; give both ports the same type, or leave it out where the values are read"
     )
 

@@ -4,9 +4,13 @@ The numbers are rows of the table of bad programs; what the `@marks` are is said
 programs that are interrupted and reactors that cannot be sent are in `faults/`.
 """
 
+import _thread
+import os
+import re
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ import pytest
 
 import reactors as rx
 from reactors.errors import PlacementError, SharedValueError
+from reactors.stepwise import Stepwise
 from tests.told import marked, refused, warned
 
 APART: dict[str, Any] = {"workers": 2, "placement": {"main": 0, "main.reader": 1}}
@@ -108,7 +113,91 @@ def test_exception_while_shutting_down_after_another(way: Any) -> None:
 
     error = failed(Failing(), **{**way, "placement": "auto"})
     assert str(error) == "main.fail at 0 s raised LookupError: at 0 s"
-    assert any("while shutting down: LookupError" in note for note in error.__notes__)
+    assert "then, while shutting down: main.fail raised LookupError: at 0 s + 1 microstep" in error.__notes__
+
+
+class Cause(rx.Reactor):
+    """Fails at 2 ms; what it might have sent before keeps its reader at 0 s."""
+
+    tick = rx.Timer("2 ms")
+    number = rx.Output(int)
+
+    def __init__(self, at_the_end: Deed = nothing) -> None:
+        self.at_the_end = at_the_end
+
+    @rx.reaction(tick, effects=number)
+    def fail(self) -> None:
+        raise LookupError("the cause")
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None:
+        self.at_the_end(self)
+
+
+class Behind(rx.Reactor):
+    """Does something at the end, which for it is at an earlier tag than the failure that led to it."""
+
+    number = rx.Input(int)
+
+    def __init__(self, at_the_end: Deed) -> None:
+        self.at_the_end = at_the_end
+
+    @rx.reaction(number)
+    def never(self) -> None: ...
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None:
+        self.at_the_end(self)
+
+
+class Chain(rx.Reactor):
+    def __init__(self, behind: Deed, ahead: Deed = nothing) -> None:
+        self.ahead, self.reader = Cause(ahead), Behind(behind)
+        rx.connect(self.ahead.number, self.reader.number)
+
+
+def close_what_was_never_opened(self: Any) -> None:
+    self.env.close()
+
+
+def leave(self: Any) -> None:
+    os._exit(3)
+
+
+@every_way
+def test_what_follows_a_failure_elsewhere_is_a_note_on_it(way: Any) -> None:
+    """Row 17: the cause comes out, however far behind the worker is on which it makes a shutdown reaction fail."""
+    error = failed(Chain(close_what_was_never_opened), **way)
+    assert str(error) == "main.ahead.fail at 2 ms raised LookupError: the cause"
+    assert error.__notes__ == [
+        "then, while shutting down: main.reader.end raised AttributeError: 'Behind' object has no attribute 'env'"
+    ]
+
+
+@pytest.mark.parametrize("deeds", [{"behind": leave}, {"behind": nothing, "ahead": leave}], ids=["another", "its own"])
+def test_a_worker_that_dies_of_a_failure_does_not_hide_it(deeds: dict[str, Deed]) -> None:
+    """Rows 17 and 31: be it another worker, or the one on which the reaction failed."""
+    error = failed(Chain(**deeds), backend="process", **APART)
+    assert str(error) == "main.ahead.fail at 2 ms raised LookupError: the cause"
+    (note,) = error.__notes__
+    assert re.match(
+        r"then, while shutting down: WorkerDied: worker \d .* ended with exit status 3 in main\.\w+\.end", note
+    )
+
+
+def test_what_follows_ctrl_c_on_a_thread_is_a_note_on_it() -> None:
+    class Pressing(rx.Reactor):
+        @rx.reaction(rx.startup)
+        def press(self) -> None:
+            _thread.interrupt_main()
+
+        @rx.reaction(rx.shutdown)
+        def end(self) -> None:
+            raise LookupError("at the end")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        rx.run(Pressing(), workers=2, backend="thread", keepalive=True)
+    assert caught.value.__notes__ == ["then, while shutting down: main.end raised LookupError: at the end"]
 
 
 # Reading
@@ -368,7 +457,7 @@ def test_time_that_stands_still_is_told_once_where_there_is_no_limit() -> None:
     assert main.counts[0] == 11_000_000
     (told,) = [str(each.message) for each in caught]
     assert told.startswith(
-        "time stands still at 0 ns: 10,000,000 microsteps so far; the reactions that run: main.count;"
+        "time stands still at 0 s: 10,000,000 microsteps so far; the reactions that run: main.count;"
     )
 
 
@@ -451,8 +540,12 @@ def on_a_thread(deed: Deed, self: Any) -> None:
             ),
         ),
         (lambda self: self.request_stop(), "main.steal: request_stop() needs effects=rx.stop"),
+        (
+            lambda self: self.update_deadline(5),
+            "main.steal: update_deadline() needs a reaction that declares a deadline",
+        ),
     ],
-    ids=["set", "schedule", "nobody's", "stop"],
+    ids=["set", "schedule", "nobody's", "stop", "deadline"],
 )
 def test_effect_used_by_who_did_not_declare_it(way: Any, by: Any, deed: Deed, told: str) -> None:
     """Row 25: the port and the reaction that runs."""
@@ -567,11 +660,198 @@ def test_deadline_without_a_method_for_those_who_miss_it() -> None:
         rx.reaction(rx.startup, deadline="1 ms")  # type: ignore[call-arg]
 
 
+class Unreadable:
+    """Is pickled well, and is not unpickled."""
+
+    def __reduce__(self) -> Any:
+        return int, ("no number",)
+
+
+def test_a_value_that_cannot_be_sent_to_a_process_names_the_action() -> None:
+    class Bell(rx.Reactor):
+        rung = rx.PhysicalAction()  # @rung
+
+        @rx.reaction(rung, effects=rx.stop)
+        def ring(self) -> None:
+            _ = self.rung.value
+            self.request_stop()
+
+    def ring(value: object) -> None:
+        main = Bell()
+        failed: list[BaseException] = []
+
+        def send(*_: object) -> None:
+            try:
+                main.rung.schedule(value)
+            except rx.ReactorError as error:
+                failed.append(error)
+                main.rung.schedule(None)
+
+        rx.run(main, backend="process", progress=send)
+        raise failed[0]
+
+    unsendable: Any = Future()
+    unsendable.lock = threading.Lock()
+    assert refused(rx.ValueMismatchError, lambda: ring(unsendable)) == (
+        "main.rung (@rung): a Future cannot be sent to another process (cannot pickle '_thread.RLock' object); send "
+        "plain data"
+    )
+    with pytest.raises(rx.ReactionError) as caught:
+        ring(Unreadable())
+    assert marked(caught.value.__cause__) == (
+        "main.rung (@rung): what was sent there cannot be unpickled here (ValueError: invalid literal for int() with "
+        "base 10: 'no number'); send plain data"
+    )
+
+
+def test_a_value_that_cannot_be_unpickled_names_the_port_that_it_was_sent_to() -> None:
+    class Talker(rx.Reactor):
+        out = rx.Output()
+
+        @rx.reaction(rx.startup, effects=out)
+        def talk(self) -> None:
+            self.out.set(Unreadable())
+
+    class Hearer(rx.Reactor):
+        inp = rx.Input()  # @hears
+
+        @rx.reaction(inp)
+        def hear(self) -> None:
+            _ = self.inp.value
+
+    class Both(rx.Reactor):
+        def __init__(self) -> None:
+            self.talker, self.hearer = Talker(), Hearer()
+            rx.connect(self.talker.out, self.hearer.inp)
+
+    with pytest.raises(rx.ReactionError) as caught:
+        rx.run(Both(), workers=2, backend="process", placement={"main.hearer": 1})
+    assert marked(caught.value.__cause__) == (
+        "main.hearer.inp (@hears): what was sent there cannot be unpickled here (ValueError: invalid literal for int() "
+        "with base 10: 'no number'); send plain data"
+    )
+
+
+@pytest.mark.parametrize(("backend", "workers"), [("inline", 1), ("thread", 2), ("process", 1)])
+@pytest.mark.parametrize("whole", [lambda main: main, rx.Graph], ids=["reactor", "graph"])
+def test_a_program_that_runs_is_refused_to_a_second_thread(
+    backend: Any, workers: int, whole: Callable[[rx.Reactor], Any]
+) -> None:
+    """Whatever the backend, and the first run does not notice."""
+
+    class Waiting(rx.Reactor):
+        done = rx.PhysicalAction(int)
+
+        def __init__(self) -> None:
+            self.got: list[int] = []
+
+        @rx.reaction(done, effects=rx.stop)
+        def end(self) -> None:
+            self.got.append(self.done.value)
+            self.request_stop()
+
+    main = Waiting()  # @waiting
+    program, begun = whole(main), threading.Event()
+    options: Any = {"backend": backend, "workers": workers, "progress": lambda *_: begun.set()}
+    first = threading.Thread(target=lambda: rx.run(program, **options))
+    first.start()
+    try:
+        begun.wait()
+        told = refused(rx.StructureError, lambda: rx.run(program, timeout=0))
+    finally:
+        while not main.done.schedule(7):
+            time.sleep(0.001)
+        first.join()
+    assert told == (
+        "main (made at @waiting) is running already, in this thread or another; wait for the end of that run, or make "
+        "another one"
+    )
+    assert main.got == [7]
+    rx.run(program, timeout=0)
+
+
+class Part(rx.Reactor):
+    tick = rx.Timer(0, "1 ms")
+
+    def __init__(self) -> None:
+        self.begun, self.end = threading.Event(), threading.Event()
+
+    @rx.reaction(tick, effects=rx.stop)
+    def wait(self) -> None:
+        self.begun.set()
+        self.end.wait()
+        self.request_stop()
+
+
+class Parts(rx.Reactor):
+    def __init__(self) -> None:
+        self.parts = rx.bank(2, Part)  # @parts
+
+
+@pytest.mark.parametrize(("backend", "workers"), [("inline", 1), ("thread", 2), ("process", 2)])
+@pytest.mark.parametrize("start", [rx.run, lambda main: Stepwise(main).advance()], ids=["run", "stepwise"])
+def test_a_program_of_which_a_part_runs_by_itself_is_refused(
+    backend: Any, workers: int, start: Callable[[rx.Reactor], object]
+) -> None:
+    main = Parts()
+    part = main.parts[1]
+    first = threading.Thread(target=lambda: start(part))
+    first.start()
+    try:
+        part.begun.wait()
+        told = refused(rx.StructureError, lambda: rx.run(main, backend=backend, workers=workers, timeout=0))
+    finally:
+        part.end.set()
+        first.join()
+    assert told == (
+        "main.parts[1] (made at @parts) is running already by itself, in this thread or another; wait for the end of "
+        "that run, or make another one"
+    )
+
+
+def test_a_graph_of_what_has_become_a_part_of_another_program_is_not_run() -> None:
+    main = Parts()
+    graph = rx.Graph(main.parts[1])
+    rx.Graph(main)
+    assert refused(rx.ContainmentError, lambda: rx.run(graph, timeout=0)) == (
+        "main.parts[1] (made at @parts) is contained in main, a Parts; run that, or make another Part"
+    )
+
+
+@pytest.mark.parametrize("backend", ["inline", "thread", "process"])
+def test_a_reactor_is_refused_to_threads_of_its_own_reactions(backend: Any) -> None:
+    class Again(rx.Reactor):
+        @rx.reaction(rx.startup)
+        def begin(self) -> None:
+            thread = threading.Thread(target=self.run_again)
+            thread.start()
+            thread.join()
+
+        def run_again(self) -> None:
+            try:
+                rx.run(self)
+            except rx.ReactorError as error:
+                self.told = type(error).__name__, "is running already" in str(error)
+
+    main = Again()
+    rx.run(main, backend=backend)
+    assert main.told == ("StructureError", True)
+
+
+def test_one_reaction_at_one_tag_is_so_in_the_summary() -> None:
+    class Once(rx.Reactor):
+        @rx.reaction(rx.startup)
+        def begin(self) -> None: ...
+
+    result = rx.run(Once(), timeout=0)
+    assert result.summary().startswith("1 reaction at 1 tag in ")
+
+
 def test_missed_deadlines_are_counted_in_the_summary() -> None:
     """Row 29."""
 
     class Hasty(rx.Reactor):
-        tick = rx.Timer(0, 1)
+        tick = rx.Timer(0, "1 ns")
 
         @rx.reaction(tick)
         def slow(self) -> None:
@@ -582,7 +862,7 @@ def test_missed_deadlines_are_counted_in_the_summary() -> None:
         @hurry.deadline("1 us")
         def late(self) -> None: ...
 
-    result = rx.run(Hasty(), timeout=2)
+    result = rx.run(Hasty(), timeout="2 ns")
     assert {each.path: each.late for each in result.statistics} == {"main.slow": 0, "main.hurry": 3}
     assert "  3 late" in next(line for line in result.summary().splitlines() if "main.hurry" in line)
 
@@ -685,7 +965,13 @@ def test_more_memory_than_there_is(way: Any) -> None:
     ("options", "error", "told"),
     [
         ({"workers": 0}, rx.ArgumentError, "workers of rx.run is 0; write a whole number, 1 or more"),
+        ({"workers": 65}, rx.ArgumentError, "workers of rx.run is 65; there can be 64 at most"),
         ({"seed": -1}, rx.ArgumentError, "seed of rx.run is -1; write a whole number, 0 or more"),
+        (
+            {"max_microsteps": 2**70},
+            rx.ArgumentError,
+            f"max_microsteps of rx.run is {2**70}, more than 64 bits hold; leave it out for no limit",
+        ),
         ({"max_microsteps": 0}, rx.ArgumentError, "max_microsteps of rx.run is 0; write a whole number, 1 or more"),
         ({"fast": "no"}, rx.ArgumentError, "fast of rx.run is 'no', of type str; write True or False"),
         ({"keepalive": 3}, rx.ArgumentError, "keepalive of rx.run is 3, of type int; write True or False"),

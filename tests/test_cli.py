@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -233,6 +234,53 @@ def test_a_run_is_recorded_and_replayed(script: Callable[..., Path]) -> None:
     other = reactors("run", script("other.py"), "--first", 1, "--replay", "nowhere.rxlog")
     assert other.exit_code == 1
     assert "the log 'nowhere.rxlog' cannot be read" in other.output
+
+
+OPTIONS: dict[str, list[tuple[list[object], object]]] = {
+    "workers": [(["--workers", 3], 3), ([], 1)],
+    "backend": [(["--backend", "thread"], "thread"), ([], "auto")],
+    "fast": [(["--fast"], True), ([], False)],
+    "timeout": [(["--timeout", "5 us"], "5 us"), ([], None)],
+    "keepalive": [(["--keepalive"], True), (["--no-keepalive"], False), ([], None)],
+    "seed": [(["--seed", 9], 9), ([], 0)],
+    "placement": [
+        (["--placement", "main.a=1", "--placement", "main.b=0"], {"main.a": 1, "main.b": 0}),
+        ([], "auto"),
+    ],
+    "trace": [(["--trace", "trace.json"], Path("trace.json")), ([], None)],
+    "record": [(["--record", "a.log"], Path("a.log")), ([], None)],
+    "replay": [(["--replay", "b.log"], Path("b.log")), ([], None)],
+    "progress": [(["--progress"], True), (["--no-progress"], False), ([], False)],
+    "debug": [(["--debug"], True), ([], False)],
+    "max_microsteps": [(["--max-microsteps", 7], 7), ([], None)],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"), [(name, *each) for name, cases in OPTIONS.items() for each in cases]
+)
+def test_every_option_of_run_arrives(
+    name: str, given: list[object], expected: object, script: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all others left out, which are as they are by default."""
+    calls: list[dict[str, object]] = []
+
+    def run(main: rx.Reactor, **options: object) -> rx.Result:
+        calls.append(options)
+        return rx.run(main, fast=True, timeout=0)
+
+    monkeypatch.setattr("reactors.cli.run", run)
+    result = reactors("run", script(), "--first", 5, *given)
+    assert result.exit_code == 0, result.output
+    others = {other: cases[-1][1] for other, cases in OPTIONS.items()}
+    assert calls == [{**others, name: expected}]
+
+
+def test_run_has_an_option_for_every_argument_and_no_other() -> None:
+    arguments = set(inspect.signature(rx.run).parameters) - {"main", "clock"}  # which is an object
+    assert set(OPTIONS) == arguments
+    options = {each.name for each in main.commands["run"].params} - {"target", "as_json"}
+    assert options == arguments
 
 
 def test_a_trace_is_written(script: Callable[..., Path], tmp_path: Path) -> None:

@@ -181,6 +181,48 @@ def test_members_of_a_bank_that_differ_get_boxes_of_their_own() -> None:
     assert [(box.name, box.count) for box in found["main"].boxes] == [("stations[0-2, 4]", 4), ("stations[3]", 1)]
 
 
+def test_members_that_differ_in_their_deadlines_alone_get_boxes_of_their_own() -> None:
+    class Hasty(rx.Reactor):
+        tick = rx.Timer(0, "1 ms")
+
+        def __init__(self, limit: str) -> None:
+            self.limit = limit
+
+        @rx.reaction(tick)
+        def hurry(self) -> None: ...
+        @hurry.deadline("limit")
+        def late(self) -> None: ...
+
+    class Plant(rx.Reactor):
+        def __init__(self) -> None:
+            self.hasty = rx.bank(3, Hasty, lambda i: ["2 ms", "5 ms", "2 ms"][i])
+
+    text = rx.Graph(Plant()).mermaid()
+    assert "hasty[0, 2]" in text
+    assert "hasty[1]" in text
+
+
+class Odd(rx.Reactor):
+    """Of a bank: the member that is odd differs from the others in one thing alone."""
+
+    def __init__(self, period: str = "1 ms", least: str = "1 ms", spacing: str = "1 ms", after: str = "1 ms") -> None:
+        self.period, self.least, self.spacing = period, least, spacing
+        self.tick = rx.Timer(0, "period")
+        self.again = rx.LogicalAction(min_delay="least", min_spacing="spacing")
+        self.sensor, self.filter = Sensor(), Filter()
+        rx.connect(self.sensor.reading, self.filter.raw, after=after)
+
+
+@pytest.mark.parametrize("difference", ["period", "least", "spacing", "after"])
+def test_members_of_a_bank_that_differ_in_times_alone_get_boxes_of_their_own(difference: str) -> None:
+    class Bank(rx.Reactor):
+        def __init__(self) -> None:
+            self.members = rx.bank(3, Odd, **{difference: lambda i: "2 ms" if i == 1 else "1 ms"})
+
+    found = boxes(folding.reactors(rx.Graph(Bank())))
+    assert [(box.name, box.count) for box in found["main"].boxes] == [("members[0, 2]", 2), ("members[1]", 1)]
+
+
 def test_expand_draws_every_member(plant: rx.Graph) -> None:
     diagram = folding.reactors(plant, expand=True)
     assert [box.name for box in boxes(diagram)["main"].boxes[:4]] == [f"stations[{i}]" for i in range(4)]
@@ -225,6 +267,7 @@ def test_wires_show_delays_and_physical_connections(plant: rx.Graph) -> None:
     found = wires(folding.reactors(plant))
     assert found["main.controller.command", "main.valve.command"].note == "after 2 ms"
     assert found["main.valve.position", "main.controller.setpoint"].note == "physical"
+    assert re.findall(r"style=(\w+).*physical", plant.dot) == ["dotted"]
     assert found["main.controller.setpoint", "main.controller.complain"].kind == "use"
     assert found["main.controller.control", "main.controller.retry"].kind == "effect"
     assert 'main_controller_command -->|"after 2 ms"| main_valve_command' in plant.mermaid()
@@ -358,16 +401,21 @@ def test_dot_understands_every_kind_of_text(plant: rx.Graph, tmp_path: Path, opt
     assert text.count("<title>") > 10
 
 
+class OddlyNamed(rx.Reactor):
+    def __init__(self) -> None:
+        self.parts = {'a "quoted" <b>\\N & \n\x01': Station(), "x;y|z{}:w#`": Station()}
+
+
 @needs_dot
 def test_any_name_can_be_drawn(tmp_path: Path) -> None:
-    class Odd(rx.Reactor):
-        def __init__(self) -> None:
-            self.parts = {'a "quoted" <b>\\N & \n\x01': Station(), "x;y|z{}:w#`": Station()}
-
-    graph = rx.Graph(Odd())
-    text = graph.draw(tmp_path / "odd.svg").read_text()
+    text = rx.Graph(OddlyNamed()).draw(tmp_path / "odd.svg").read_text()
     assert r"a &quot;quoted&quot; &lt;b&gt;\N &amp;" in text
     assert "x;y|z{}:w#`" in text
+
+
+def test_any_name_can_be_written() -> None:
+    graph = rx.Graph(OddlyNamed())
+    assert r"<b>parts[a &quot;quoted&quot; &lt;b&gt;\N &amp;" in graph.dot
     assert "a #34;quoted#34; #60;b#62;#92;N #38;" in graph.mermaid()
     names = re.findall(r"subgraph (\S+)\[", graph.mermaid())
     assert len(names) == len(set(names)) == 7

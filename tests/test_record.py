@@ -13,6 +13,7 @@ import pytest
 import reactors as rx
 from reactors.record import _check
 from reactors_runtime import log
+from reactors_runtime._core import ffi, lib
 from tests.told import warned
 
 
@@ -188,23 +189,58 @@ def test_what_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
         rx.run(Main(), record=tmp_path / "none" / "log")
 
 
+@pytest.mark.parametrize(
+    ("difference", "told"),
+    [
+        ({"deadline": "6 ns"}, "deadline 6"),
+        ({"period": "8 ns"}, " 0 8"),
+        ({"after": "9 ns"}, r"after \(9, 0\)"),
+        ({"least": "3 ns"}, " 3 -1 defer"),
+    ],
+)
+def test_a_program_that_differs_in_times_alone_is_another(
+    tmp_path: Path, difference: dict[str, str], told: str
+) -> None:
+    class Source(rx.Reactor):
+        out = rx.Output()
+
+        @rx.reaction(rx.startup, effects=out)
+        def go(self) -> None: ...
+
+    class Timed(rx.Reactor):
+        def __init__(
+            self, deadline: str = "5 ns", period: str = "5 ns", after: str = "5 ns", least: str = "5 ns"
+        ) -> None:
+            self.tick, self.act = rx.Timer(0, period), rx.LogicalAction(min_delay=least)
+            self.source, self.listener = Source(), Listener()
+            rx.connect(self.source.out, self.listener.inp, after=after)
+            self.add_reaction((self.tick, self.act), self.work, deadline=deadline, late=self.work)
+
+        def work(self) -> None: ...
+
+    rx.run(Timed(), record=tmp_path / "log", timeout="10 ns")
+    rx.run(Timed(), replay=tmp_path / "log")
+    with pytest.raises(rx.ReplayError, match=told):
+        rx.run(Timed(**difference), replay=tmp_path / "log")
+
+
 def test_a_value_that_cannot_be_recorded_names_the_action(tmp_path: Path) -> None:
     clock, main = rx.VirtualClock(), Main()
     clock.at(5, main.sensor.heard, object())
     with pytest.raises(rx.ReplayError, match=r"main.sensor.heard .*: its value cannot be recorded: object is none of"):
-        rx.run(main, clock=clock, record=tmp_path / "log", timeout=10)
+        rx.run(main, clock=clock, record=tmp_path / "log", timeout="10 ns")
 
 
 def test_keys_of_dicts_are_kept_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
     value = {1: 2, "a": {None: -1.5, True: b"x"}, 2.5: [{b"k": {}}]}
     clock, main, again = rx.VirtualClock(), Main(), Main()
     clock.at(5, main.sensor.heard, value)
-    rx.run(main, clock=clock, record=tmp_path / "log", timeout=10)
+    rx.run(main, clock=clock, record=tmp_path / "log", timeout="10 ns")
     rx.run(again, replay=tmp_path / "log")
     assert [entry for entry in again.sensor.log if entry[2] != "in time"] == [(5, 0, value)]
     clock.at(6, main.sensor.heard, {"fine": {(1, 2): 3}})
     with pytest.raises(rx.ReplayError, match=r"main.sensor.heard .*: the key \(1, 2\) of a dict is of type tuple, and"):
-        rx.run(main, clock=clock, record=tmp_path / "log", timeout=10)
+        rx.run(main, clock=clock, record=tmp_path / "log", timeout="10 ns")
 
 
 class Burst(rx.Reactor):
@@ -374,3 +410,41 @@ def test_damaged_logs_are_refused(tmp_path: Path) -> None:
         rx.run(Checking(), replay=file)
     with pytest.raises(rx.ArgumentError, match="which cannot be written: Is a directory"):
         rx.run(Checking(), record=tmp_path, timeout=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tag", "name", "value", "told"),
+    [
+        (log.ACTION, (5, 0), "main.sensor.out", b"", "main.sensor.out is no physical action"),
+        (log.ACTION, (5, 0), 10**6, b"", "no. 1000000 is no physical action"),
+        (log.ACTION, (-5, 0), "main.sensor.heard", b"", "its time is -5 ns"),
+        (
+            log.ACTION,
+            (5, 0),
+            "main.sensor.heard",
+            b"i\x03" + bytes(7) + b"abc",
+            "the value of main.sensor.heard cannot",
+        ),
+        (log.ACTION, (5, 0), "main.sensor.heard", b"a", "the value of main.sensor.heard cannot be read"),
+        (log.ARRIVAL, (5, 0), "main.sensor.out", b"", "main.sensor.out is no port behind a physical connection"),
+        (log.LATE, (5, 0), 10**6, b"", "there is no reaction no. 1000000"),
+        (log.CHECK, (5, 0), "main.listener.hear", bytes(8), "main.listener.hear has no deadline that it could miss"),
+        (99, (5, 0), 0, b"", "there is no kind 99 of records"),
+    ],
+)
+def test_records_with_good_checksums_that_say_what_cannot_be_are_refused(
+    kind: int, tag: tuple[int, int], name: str | int, value: bytes, told: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "log"
+    rx.run(Main(), timeout=0, record=file, clock=rx.VirtualClock())
+    graph = rx.Graph(Main())
+    names = {each.path: number for number, each in enumerate(graph.program.elements)}
+    names |= {path: number for number, path in enumerate(graph.names)}
+    logged = ffi.new("rx_logged *", [len(value), kind, tag, names[name] if isinstance(name, str) else name, 0])
+    logged.check = lib.rx_check(logged, ffi.from_buffer(value))
+    head, _, rest = file.read_bytes().partition(b"\n")
+    file.write_bytes(head + b"\n" + bytes(ffi.buffer(logged)) + value + rest)
+    with pytest.raises(rx.ReplayError) as caught:
+        rx.run(Main(), replay=file)
+    assert f"has a record that no run of main can have written: {told}" in str(caught.value)
+    assert str(caught.value).endswith("; take the file as it was recorded, or record the run again")

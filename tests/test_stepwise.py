@@ -29,6 +29,8 @@ class Echo(rx.Reactor):
 
     @rx.reaction(rx.shutdown)
     def end(self) -> None:
+        if self.wrong == "fails at the end":
+            raise LookupError("at the end")
         self.ended = True
 
 
@@ -138,6 +140,16 @@ def test_closing_in_the_middle_runs_the_shutdown_reactions(workers: int) -> None
     assert not run.advance()
 
 
+@WORKERS
+def test_a_shutdown_reaction_that_fails_on_closing_is_named(workers: int) -> None:
+    main, run = talk(workers, "fails at the end")
+    run.advance()
+    with pytest.raises(rx.ReactionError, match=r"main\.echo\.end at .* raised LookupError: at the end"):
+        run.close()
+    assert run.over
+    assert main.asking.ended
+
+
 def test_closing_before_the_first_step() -> None:
     main, run = talk(2)
     run.close()
@@ -204,6 +216,50 @@ def test_ctrl_c_while_it_waits_ends_the_run() -> None:
     run.close()
     assert run.over
     assert main.asking.ended
+
+
+WIDTH, ROUNDS = 200, 20  # together more than the ring between two workers has room for
+
+
+class Source(rx.Reactor):
+    tick, end = rx.Timer(0, 1), rx.Timer(90)
+    number = rx.Output()
+
+    @rx.reaction(tick, effects=number)
+    def send(self) -> None:
+        if self.tag.time < ROUNDS:
+            self.number.set(self.tag.time)
+
+    @rx.reaction(end, effects=rx.stop)
+    def stop(self) -> None:
+        self.request_stop()
+
+
+class Slow(rx.Reactor):
+    numbers = rx.Input(width=WIDTH)
+
+    def __init__(self) -> None:
+        self.heard: list[list[int]] = []
+
+    @rx.reaction(rx.startup)
+    def open(self) -> None:
+        time.sleep(0.2)  # longer than a worker waits without looking around
+
+    @rx.reaction(numbers)
+    def hear(self) -> None:
+        self.heard.append([port.value for port in self.numbers])
+
+
+class Stream(rx.Reactor):
+    def __init__(self) -> None:
+        self.sources, self.slow = rx.bank(WIDTH, Source), Slow()
+        rx.connect(self.sources.number, self.slow.numbers, after=50)
+
+
+def test_nothing_is_lost_while_the_caller_waits_for_room() -> None:
+    main = Stream()
+    to_the_end(Stepwise(main, workers=2, placement=lambda path: int(path == "main.slow")))
+    assert main.slow.heard == [[k] * WIDTH for k in range(ROUNDS)]
 
 
 def test_two_at_once_do_not_disturb_each_other() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _posixshmem  # pyright: ignore[reportMissingImports]  # what multiprocessing.shared_memory is made of
 import itertools
+import mmap
 import os
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,9 @@ from hypothesis import strategies as st
 
 import reactors as rx
 from reactors.testing import Step, assert_deterministic, events, nothing_left, trace, values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 
 class Source(rx.Reactor):
@@ -270,6 +275,7 @@ def test_outcomes_are_compared_by_what_they_hold() -> None:
         (1.0, nan()),
         ([nan()], [nan(), nan()]),
         ({"a": nan()}, {"b": nan()}),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
         (np.array([1, nan()]), np.array([nan(), 1])),
         (Table("t", np.arange(3)), Table("t", np.arange(1, 4))),
         (Table("t", np.arange(3)), Table("u", np.arange(3))),
@@ -288,7 +294,7 @@ def test_what_is_left_behind_is_named(tmp_path: Path) -> None:
         return str(caught.value)
 
     thread_ends = threading.Event()
-    thread = threading.Thread(target=thread_ends.wait, name="the one")
+    thread = threading.Thread(target=thread_ends.wait, name="the one", daemon=True)
     assert "the one" in left(thread.start)
     thread_ends.set()
     thread.join()
@@ -305,30 +311,41 @@ def test_what_is_left_behind_is_named(tmp_path: Path) -> None:
         rx.run(Main(), workers=2, fast=True, timeout=0)
 
 
-def test_shared_memory_of_ours_is_named_and_of_strangers_is_not(tmp_path: Path) -> None:
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A file in /dev/shm that is not there yet."""
     file = Path("/dev/shm") / f"rx-test-{os.getpid()}"
-    with pytest.raises(AssertionError, match=file.name), nothing_left(seconds=0.05):
-        file.write_bytes(bytes(8))
-    file.unlink()
-    script = tmp_path / "stranger.py"
-    script.write_text(
-        "import mmap, pathlib, sys\n"
-        "file = pathlib.Path(sys.argv[1])\n"
-        "file.write_bytes(bytes(8))\n"
-        "with file.open('r+b') as opened, mmap.mmap(opened.fileno(), 8):\n"
-        "    print('there', flush=True)\n"
-        "    sys.stdin.read()\n"
-        "file.unlink()\n"
-    )
-    grandchild = ["sh", "-c", 'read _; "$@"; true', "sh", sys.executable, str(script), str(file)]
-    with subprocess.Popen(grandchild, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with nothing_left(seconds=0.05):
-            process.stdin.write(b"now\n")
-            process.stdin.flush()
-            assert process.stdout.readline() == b"there\n"
-    assert not file.exists()
+    yield file
+    file.unlink(missing_ok=True)
+
+
+def made_by_python(file: Path) -> object:
+    return file.write_bytes(bytes(8))
+
+
+def made_by_shm_open(file: Path) -> object:
+    descriptor = _posixshmem.shm_open(f"/{file.name}", os.O_CREAT | os.O_RDWR, mode=0o600)
+    os.ftruncate(descriptor, 8)
+    return os.close(descriptor)
+
+
+def mapped(file: Path) -> object:
+    subprocess.run(["sh", "-c", f"printf 12345678 > {file}"], check=True)
+    with file.open("rb") as opened:
+        return mmap.mmap(opened.fileno(), 8, access=mmap.ACCESS_READ)
+
+
+@pytest.mark.parametrize("make", [made_by_python, made_by_shm_open, mapped])
+def test_shared_memory_of_ours_is_named(make: Callable[[Path], object], shared: Path) -> None:
+    kept = []
+    with pytest.raises(AssertionError, match=shared.name), nothing_left(seconds=0.05):
+        kept.append(make(shared))
+
+
+def test_shared_memory_of_others_is_theirs(shared: Path) -> None:
+    with nothing_left(seconds=0.05):
+        subprocess.run(["sh", "-c", f"printf 12345678 > {shared}"], check=True)
+        assert shared.read_bytes() == b"12345678"
 
 
 class Ports(rx.Reactor):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from reactors.time import duration, spell
+from reactors.time import duration
+from reactors_runtime.spelling import spell
 
 
 @pytest.mark.parametrize(

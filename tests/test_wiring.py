@@ -153,6 +153,52 @@ def test_delays_on_a_way_add_up(delay: Any, offset: tuple[int, int]) -> None:
     assert elements(build)["main.b.inp"].offset == offset
 
 
+@pytest.mark.parametrize(
+    ("delays", "offset"),
+    [
+        ((0, 5), (5, 0)),
+        ((5, 0), (5, 1)),
+        ((0, 5, 0), (5, 1)),
+        ((5, 0, 7), (12, 0)),
+        ((0, 0, None), (0, 2)),
+        ((None, 0, 5, 0, 0), (5, 2)),
+    ],
+)
+def test_the_order_of_delays_on_a_way_counts(delays: tuple[int | None, ...], offset: tuple[int, int]) -> None:
+    """A positive one drops the microsteps before it, and those behind it stay."""
+
+    class Chain(rx.Reactor):
+        inp = rx.Input(int)
+
+        def __init__(self, left: tuple[int | None, ...]) -> None:
+            if left:
+                self.inner = Chain(left[1:])
+                rx.connect(self.inp, self.inner.inp, after=left[0])
+
+    def build(self: Any) -> None:
+        self.a, self.chain = Source(), Chain(delays[1:])
+        rx.connect(self.a.out, self.chain.inp, after=delays[0])
+
+    found = elements(build)
+    assert found["main.chain" + ".inner" * (len(delays) - 1) + ".inp"].offset == offset
+
+
+def test_a_delay_may_be_an_attribute_of_the_reactor_that_contains_the_connection() -> None:
+    class Inner(rx.Reactor):
+        def __init__(self, slack: object) -> None:
+            self.a, self.b = Source(), Sink()
+            rx.connect(self.a.out, self.b.inp, after="slack")
+            self.slack = slack
+
+    def build(self: Any) -> None:
+        self.slack = "1 h"
+        self.inner, self.other = Inner("2 ms"), Inner(0)
+
+    found = elements(build)
+    assert found["main.inner.b.inp"].offset == (2_000_000, 0)
+    assert found["main.other.b.inp"].offset == (0, 1)
+
+
 def test_positive_delay_drops_the_microsteps_before_it_and_keeps_those_after_it() -> None:
     assert compose((0, 3), (7, 0)) == (7, 0)
     assert compose((7, 0), (0, 3)) == (7, 3)

@@ -86,6 +86,13 @@ def saw(reactor: Any, number: int, inputs: dict[str, Any], salt: int = 0) -> Dic
     return Dice((salt, reactor.path, number, tag, seen), over=over)
 
 
+def counted(reactor: Any, name: str) -> None:
+    """Write down the value of an attribute that may be renewed, and count it up."""
+    value = getattr(reactor, name)
+    reactor.log[-1][2].append((name, value))
+    setattr(reactor, name, value + 1)
+
+
 def stacked(port: Any) -> None:
     """The block of a typed multiport says the same as its channels; rows that nobody sent are zero."""
     block = port.array

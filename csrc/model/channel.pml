@@ -4,7 +4,7 @@
  * of somebody else's ring are single steps. Here they are what the C core does, one load or store at a time:
  *
  *   here            there
- *   producer        send in channel.c: the slot is written, then the tail moved; it waits while the ring is full
+ *   producer        send in channel.c: the slot is written, then the tail moved; never while the ring is full
  *   consumer        rx__drain: takes all there is, publishes, moves the head, publishes again
  *   onlooker        rx__ring_first, called by a third worker in the course of a snapshot
  *   publisher       rx__publish in frontier.c: odd version, the words, even version

@@ -40,6 +40,12 @@ uint64_t rx_sumtree_bytes(uint64_t capacity, uint32_t fanout, uint32_t real_byte
     return lay_out(&t, capacity, fanout, real_bytes, minima) ? 0 : t.size;
 }
 
+uint64_t rx_sumtree_priorities(uint64_t capacity, uint32_t fanout, uint32_t real_bytes, int minima)
+{
+    rx_sumtree t;
+    return lay_out(&t, capacity, fanout, real_bytes, minima) ? 0 : t.sums[0];
+}
+
 int rx_sumtree_init(void *block, uint64_t capacity, uint32_t fanout, uint32_t real_bytes, int minima)
 {
     rx_sumtree *t = block;

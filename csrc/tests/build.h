@@ -14,7 +14,7 @@
 #include "tag.h"
 #include "worker.h"
 
-enum { MOST = 640, MANY = 72, WAYS = 64, RECORD = 512, DEAD = 2 };
+enum { MOST = 640, MANY = 72, WAYS = 64, RECORD = 512, DEAD = 2, PATIENCE_S = 120 };
 #define ARENA (1ull << 26)
 
 typedef struct { int n, at[MANY]; } list;
@@ -69,7 +69,9 @@ typedef struct {
     int processes, keepalive, real_time, virtual_time, few_slots;
     uint32_t ring, inbox;     /* capacities; 0: as usual */
     uint32_t trace;
+    uint64_t watched;         /* bit per worker */
     int64_t timeout, spin_ns;
+    int64_t longest_sleep_ns; /* 0: longer than any test waits, so that a lost wake-up is a run that does not end */
     uint64_t max_microsteps;
 } program;
 
@@ -533,6 +535,7 @@ static inline void write_subs(build *b)
         if (!pairs[i]) continue;
         while (capacity < 4 * pairs[i]) capacity *= 2;
         if (b->p->ring) capacity = b->p->ring;
+        while (capacity < pairs[i]) capacity *= 2;   /* or what one tag may bring would never fit */
         rings[i] = take(b, rx_ring_bytes(capacity), 128);
         rx_ring_init(b->base, rings[i], capacity);
     }
@@ -710,6 +713,7 @@ static inline build *lay_out(program *p)
     image->changes = 1;
     image->keepalive = (uint32_t)p->keepalive;
     image->spin_ns = p->spin_ns;
+    image->longest_sleep_ns = p->longest_sleep_ns ? p->longest_sleep_ns : 1000 * PATIENCE_S * 1000000000ll;
     image->max_microsteps = p->max_microsteps;
     image->timeout.time = p->timeout;
     image->n_reactors = (uint32_t)p->n_reactors;

@@ -17,7 +17,7 @@
 #include "clock.h"
 #include "shared.h"
 
-enum { KEPT = 4096, PATIENCE_S = 120 };
+enum { KEPT = 4096 };
 
 /* What the threads of one process know of objects: the values of a source by their numbers. */
 typedef struct { uint8_t *values; uint64_t forgotten; } store;
@@ -31,6 +31,7 @@ typedef struct {
     pthread_t thread;
     pid_t process;
     int64_t result;           /* of the last rx_next that gave nothing to do, before any failure was dealt with */
+    uint64_t looks;           /* of a watched one: how often it looked around while it waited */
 } runner;
 
 typedef struct {              /* what a reaction has seen so far */
@@ -192,13 +193,21 @@ static inline void open_worker(runner *m)
     me = m;
 }
 
+/* Whether rx_next gave something to run, or a look around, and is to be called again. */
+static inline int go_on(runner *m, int64_t given)
+{
+    if (given == RX_INTERRUPTED) rx__put(&m->looks, m->looks + 1);
+    return given == RX_INTERRUPTED || pull_all(m, given);
+}
+
 static inline void *work(void *argument)
 {
     runner *m = argument;
     open_worker(m);
     int64_t given = rx_start(m->core);
+    if (m->run->p->watched >> m->worker & 1) rx_watch(m->core);
     while (given == 0) {
-        do given = rx_next(m->core); while (pull_all(m, given));
+        do given = rx_next(m->core); while (go_on(m, given));
         m->result = given;
         if (given == RX_RUNAWAY) given = 0;
     }
@@ -206,7 +215,7 @@ static inline void *work(void *argument)
     if (given != RX_DONE) {              /* somebody failed: shutdown reactions, and that is all */
         rx_abort(m->run->b->base, RX_E_ABORTED);
         rx_fail(m->core);
-        do given = rx_next(m->core); while (pull_all(m, given));
+        do given = rx_next(m->core); while (go_on(m, given));
         assert(given == RX_DONE);
     }
     rx_close(m->core);

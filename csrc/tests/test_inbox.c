@@ -174,6 +174,51 @@ static void test_a_value_that_no_memory_is_left_for_is_refused(void)
     end_listener(m);
 }
 
+static void test_others_hear_when_the_inbox_is_quiet_again(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0), b = reactor_on(p, 1), heard = physical_action(p, a, 0), out = output(p, a, 8);
+    react(p, a, OF(heard), NOTHING, OF(out), nothing, NULL);
+    react(p, b, OF(input(p, b, out, AT_ONCE)), NOTHING, NOTHING, nothing, NULL);
+    p->workers = 2;
+    run *r = new_run(p);
+    runner *m = &r->runners[0];
+    open_worker(m);
+    rx__inbox_state(m->core, 1);
+    rx__publish(m->core, rx__forever(), rx__tag(0, 0), UINT64_MAX);
+    uint64_t version = m->core->line->version;
+    assert(send_one(m, 1000, 1) == 1 && !rx__inbox_quiet(rx__inbox_of(r->b->base, 0)));
+    rx__inbox_drain(m->core);
+    assert(!rx__is_forever(m->core->line->head));
+    assert(m->core->line->version == version + 4);   /* once before, once after */
+    rx_close(m->core);
+    end_run(r);
+    free(p);
+}
+
+static void test_memory_for_large_values_is_as_much_as_is_needed_at_once(void)
+{
+    enum { TIMES = 200, LARGE = 100000 };
+    program *p = new_program();
+    runner *m = listener(p, 8);
+    uint64_t *data = malloc(LARGE), first = 0;
+    assert(rx_start(m->core) == 0);
+    for (uint64_t i = 0; i < TIMES; i++) {
+        uint64_t bytes = LARGE - i * 16;             /* of many sizes, through all the entries */
+        for (uint64_t k = 0; k < 2; k++) {
+            fill(data, bytes, 1000 * i + k);
+            assert(rx_send(m->run->b->base, m->run->b->fd, 0, 0, 0, 0, data, bytes) == 1);
+        }
+        for (uint64_t k = 0; k < 2; k++) assert(rx_next(m->core) == 0 && heard_value(m, bytes) == 1000 * i + k);
+        if (!i) first = m->run->b->image->spill;
+        assert(m->run->b->image->spill == first);
+    }
+    stop_now(m);
+    assert(rx_next(m->core) == RX_DONE);
+    free(data);
+    end_listener(m);
+}
+
 /* ---- with more workers: what is heard goes on to the others, and nobody has begun a later tag ------------------ */
 
 typedef struct { uint64_t value, n; rx_tag last; } ear;
@@ -234,6 +279,8 @@ int main(void)
     test_nothing_is_accepted_after_an_abort();
     test_delays_come_on_top_of_the_clock();
     test_a_value_that_no_memory_is_left_for_is_refused();
+    test_memory_for_large_values_is_as_much_as_is_needed_at_once();
+    test_others_hear_when_the_inbox_is_quiet_again();
     test_others_hear_of_it_at_the_same_tag();
     return 0;
 }

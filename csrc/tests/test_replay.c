@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -231,6 +232,110 @@ static void test_threads_see_whole_rows(void)
     stress(1, 4000, 1);
 }
 
+/* ---- a copy and a write of one row that meet in its middle ---------------------------------------------------- */
+
+#define PAGE 4096
+#define LONG (4 * PAGE / 8)      /* words of a row: four pages */
+
+static uint8_t *trap;                    /* a page that cannot be touched: who comes to it does [at_the_trap] first */
+static void (*at_the_trap)(void);
+
+static void fault(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)context;
+    assert((uint8_t *)info->si_addr >= trap && (uint8_t *)info->si_addr < trap + PAGE);
+    assert(!mprotect(trap, PAGE, PROT_READ | PROT_WRITE));
+    at_the_trap();
+}
+
+static void set_trap(uint64_t *row, void (*then)(void))
+{
+    trap = (uint8_t *)row + 2 * PAGE;
+    at_the_trap = then;
+    assert(!mprotect(trap, PAGE, PROT_NONE));
+}
+
+static uint64_t *new_long_row(void)
+{
+    void *row = mmap(NULL, LONG * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert(row != MAP_FAILED);
+    return row;
+}
+
+static rx_replay *long_rows;
+static uint64_t long_share, inserted, *given_row, *copied_row;
+
+static void insert_long_row(void)
+{
+    for (uint64_t i = 0; i < LONG; i++) given_row[i] = inserted;
+    const void *from[] = {given_row};
+    inserted++;
+    assert(rx_replay_insert(long_rows, 1, from, (uint64_t[]){LONG * 8}, NULL, NULL, 0, 1, NULL) == 1);
+}
+
+static void insert_one_lap(void)
+{
+    for (uint64_t i = 0; i < long_share; i++) insert_long_row();
+}
+
+/* One row, or what sampling said: of one insertion alone, and the one whose index it has. */
+static int64_t sample_long_row(void)
+{
+    int64_t slot, index;
+    double uniform = 0.5, priority;
+    void *into[] = {copied_row};
+    int64_t n = rx_replay_sample(long_rows, 1, &uniform, 0, 0, into, &slot, &index, &priority, NULL);
+    for (uint64_t i = 0; n == 1 && i < LONG; i++) assert(copied_row[i] == (uint64_t)index);
+    return n;
+}
+
+static int64_t sampled_amid_a_write;
+static void sample_amid_a_write(void) { sampled_amid_a_write = sample_long_row(); }
+
+static void long_rows_are_whole(uint64_t share)
+{
+    uint64_t head = up(rx_replay_header_bytes(1)), records = up(share * 16);
+    rx_replay_shape shape = {.bytes = head + records + share * LONG * 8, .streams = 1, .share = share, .records = head, .stride = 16,
+                             .n_fields = 1, .terminated = RX_NONE, .truncated = RX_NONE};
+    rx_replay_field field = {head + records, LONG * 8, LONG * 8, LONG * 8};
+    void *base = aligned_alloc(64, up(shape.bytes));
+    memset(base, 0, shape.bytes);
+    long_rows = rx_replay_open(base, &shape, &field, 1);
+    long_share = share;
+    inserted = 0;
+    given_row = new_long_row();
+    copied_row = new_long_row();
+    insert_one_lap();
+    uint64_t late, again, taken_over;
+    for (uint64_t round = 1; round <= 10; round++) {
+        set_trap(copied_row, insert_one_lap);      /* the row is overwritten while it is copied: copied again */
+        assert(sample_long_row() == 1);
+        rx_replay_counters(long_rows, &late, &again, &taken_over);
+        assert(again >= round);
+    }
+    for (int round = 0; share > 1 && round < 10; round++) {
+        const void *from[] = {given_row};      /* half of it is written when it is asked for: never given out */
+        for (uint64_t i = 0; i < LONG; i++) given_row[i] = inserted;
+        inserted++;
+        set_trap(given_row, sample_amid_a_write);
+        assert(rx_replay_insert(long_rows, 1, from, (uint64_t[]){LONG * 8}, NULL, NULL, 0, 1, NULL) == 1);
+        assert(sampled_amid_a_write == 1);
+    }
+    rx_replay_close(long_rows);
+    free(base);
+    munmap(given_row, LONG * 8);
+    munmap(copied_row, LONG * 8);
+}
+
+static void test_a_row_is_whole_though_it_changes_while_it_is_copied(void)
+{
+    struct sigaction on_fault = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_NODEFER}, before;
+    assert(!sigaction(SIGSEGV, &on_fault, &before));
+    long_rows_are_whole(2);
+    long_rows_are_whole(1);
+    assert(!sigaction(SIGSEGV, &before, NULL));
+}
+
 /* What was being written by a process that died is taken over. */
 static void test_a_dead_writer_blocks_nobody(void)
 {
@@ -278,5 +383,6 @@ int main(void)
     test_a_later_row_is_not_overwritten_by_an_earlier_one();
     test_a_dead_writer_blocks_nobody();
     test_threads_see_whole_rows();
+    test_a_row_is_whole_though_it_changes_while_it_is_copied();
     return 0;
 }

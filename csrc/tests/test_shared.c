@@ -253,6 +253,51 @@ static void test_a_worker_that_is_done_keeps_nobody_waiting_for_room(void)
     }
 }
 
+/* ---- callers who look around while they wait ------------------------------------------------------------------- */
+
+/* Takes so long that the worker in [state] looks around a few times. */
+static void dawdle_for(void **data, unsigned char *present, void *state)
+{
+    (void)data, (void)present;
+    int64_t patience = rx__clock() + PATIENCE_S * 1000000000ll;
+    while (rx__get(&((runner *)state)->looks) < 3) assert(rx__clock() < patience);
+}
+
+static void count_in_order(void **data, unsigned char *present, void *state)
+{
+    (void)data, (void)present;
+    uint64_t *heard = state;
+    assert(now().time == 100 + (int64_t)(*heard)++);
+}
+
+/* The producer is watched and waits for room, or for a reader who takes long and is done with all before it; or the
+ * reader is watched and done before the producer has sent much. */
+static void test_nothing_is_lost_while_a_worker_looks_around(void)
+{
+    for (uint64_t watched = 0; watched < 2; watched++)
+        for (uint32_t ring = 0; ring < 3; ring += 2) {
+            uint64_t heard = 0;
+            program *p = new_program();
+            int a = reactor_on(p, 0), b = reactor_on(p, 1), out = output(p, a, 64);
+            int slow = watched ? a : b;
+            uint64_t written = 0;
+            react(p, slow, OF(timer(p, slow, 5, 0)), NOTHING, NOTHING, dawdle_for, NULL);
+            react(p, a, OF(timer(p, a, 0, 1)), NOTHING, OF(out), write_much, &written);
+            react(p, b, OF(input(p, b, out, rx__tag(100, 0))), NOTHING, NOTHING, count_in_order, &heard);
+            p->workers = 2;
+            p->timeout = watched ? 60 : 160;
+            p->ring = ring;
+            p->watched = 1ull << watched;
+            p->longest_sleep_ns = 100000;
+            run *r = new_run(p);
+            p->reactions[0].state = &r->runners[watched];
+            go(r);
+            assert(written == (watched ? 61 : 161) && heard == (watched ? 0 : 61));
+            end_run(r);
+            free(p);
+        }
+}
+
 /* ---- failures ------------------------------------------------------------------------------------------------ */
 
 static void abort_at_ten(void **data, unsigned char *present, void *state)
@@ -376,6 +421,7 @@ int main(void)
     test_what_is_under_way_at_a_stop_ends_it_alike();
     test_what_shutdown_reactions_write_is_seen_at_the_same_tag();
     test_a_worker_that_is_done_keeps_nobody_waiting_for_room();
+    test_nothing_is_lost_while_a_worker_looks_around();
     test_an_abort_ends_all_workers();
     test_an_abort_ends_the_wait_for_the_start();
     test_a_physical_connection_delivers_all_in_order_when_they_arrive();

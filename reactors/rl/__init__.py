@@ -1,6 +1,7 @@
 """Reactors for reinforcement learning: environments, replay, and what is made of them.
 
-`import reactors` does not import this package, and this package imports torch only where tensors are asked for.
+`import reactors` does not import this package, and this package imports torch only where tensors are asked for,
+and Stable-Baselines3 only where `rl.sb3` is.
 """
 
 from importlib import import_module
@@ -20,6 +21,7 @@ from reactors.rl.transition import space_dtype, transition_dtype
 from reactors.rl.vector_env import VectorEnv
 
 if TYPE_CHECKING:
+    from reactors.rl import sb3 as sb3
     from reactors.rl.algorithms.a2c import A2C
     from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
     from reactors.rl.algorithms.appo import APPO
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
     from reactors.rl.policies import Policies
+    from reactors.rl.seeded import Seeded
     from reactors.rl.serving.server import Server, serve
     from reactors.rl.training.adaptation import Bounds
     from reactors.rl.training.train import Trained, train
@@ -61,6 +64,7 @@ __all__ = [
     "QLearning",
     "Replay",
     "ReplayBuffer",
+    "Seeded",
     "Server",
     "SimulationError",
     "SumTree",
@@ -92,6 +96,7 @@ _WITH_TORCH = {
     "algorithms.sac": ("SAC",),
     "algorithms.td3": ("TD3",),
     "policies": ("Policies",),
+    "seeded": ("Seeded",),
     "serving.server": ("Server", "serve"),
     "training.adaptation": ("Bounds",),
     "training.train": ("Trained", "train"),
@@ -101,7 +106,9 @@ _WITH_TORCH = {
 
 
 def __getattr__(name: str) -> Any:
-    """What imports torch, when somebody asks for it."""
+    """What imports torch, or Stable-Baselines3, when it is asked for."""
+    if name == "sb3":
+        return import_module(f"{__name__}.sb3")
     for module, names in _WITH_TORCH.items():
         if name in names:
             return getattr(import_module(f"{__name__}.{module}"), name)

@@ -18,6 +18,7 @@ import reactors as rx
 from reactors.debug import DebugPort
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.env import Env, checked_on_error
+from reactors.rl.owned import own
 from reactors.rl.simulation import seed_of
 from reactors.rl.spaces import memory, rows
 from reactors.rl.vector_simulation import VectorSimulation
@@ -39,7 +40,7 @@ class BatchedEnv(Env):
 
     Ports are those of `rl.Env` with `num_envs`, and mean the same whatever the vector environment's autoreset mode is,
     which it says in `metadata["autoreset_mode"]` (an error, if it does not: `autoreset_mode=` says it then). One
-    difference shines through NEXT_STEP: there an ended environment begins anew in the step after its end, which ignores
+    difference shows with NEXT_STEP: there an ended environment begins again in the step after its end, which ignores
     the action. `valid` is False for such a step, and True for all others; the end's `observation` is still the terminal
     one, and `transition` has a row for the step that is none: who reads `transition` has to read `valid`, too.
 
@@ -103,11 +104,12 @@ class BatchedEnv(Env):
     def _found(self) -> tuple[int, Space, Space]:
         """Number and spaces of the environments, of a vector environment that is made and closed."""
         try:
-            probe = self.make(seed=0) if self.wants_seed else self.make()
+            make = own(self.make)  # which may carry one that is used later
+            probe = make(seed=0) if self.wants_seed else make()
         except Exception as error:
             raise ParameterError(
                 f"{self.path}: its vector environment cannot be made here to find its spaces "
-                f"({type(error).__name__}: {error}); mend it, or give num_envs, observation_space and action_space"
+                f"({type(error).__name__}: {error}); fix it, or give num_envs, observation_space and action_space"
             ) from error
         try:
             return probe.num_envs, probe.single_observation_space, probe.single_action_space

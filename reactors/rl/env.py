@@ -14,7 +14,7 @@ import reactors as rx
 from reactors.debug import DebugPort
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.simulation import Simulation, seed_of
-from reactors.rl.sources import is_row, makers, spaces_of
+from reactors.rl.sources import checked_seeds, is_row, makers, spaces_of
 from reactors.rl.spaces import OBJECT, Memory, memory, rows
 from reactors.rl.transition import transition_dtype
 
@@ -56,10 +56,10 @@ class Env(rx.Reactor):
     of structured records (`rl.spaces`); others carry objects, with `num_envs` tuples of them.
 
     Environment i is seeded with a number derived from the reactor's own seed and i, at its first reset and never again;
-    `seed=s` makes that s + i, as in Gymnasium's vector environments, and a list gives one for each.
+    `seed=s` makes that s + i, as in Gymnasium's vector environments, and a list gives one for each, or None.
 
     The spaces are found by making one environment in the caller, unless both are given. `on_error="restart"` makes an
-    environment anew that raises or answers wrongly, truncates its episode where it stood before the action, and counts
+    environment again that raises or answers wrongly, truncates its episode where it stood before the action, and counts
     it in `restarts`; the `rl.Episode` is marked. The default is an `rl.SimulationError` with index and seed.
 
     >>> import gymnasium as gym, reactors as rx, reactors.rl as rl
@@ -101,7 +101,7 @@ class Env(rx.Reactor):
         env: Source | Sequence[Source],
         *,
         num_envs: int | None = None,
-        seed: int | Sequence[int] | None = None,
+        seed: int | Sequence[int | None] | None = None,
         observation_space: Space | None = None,
         action_space: Space | None = None,
         on_error: str = "raise",
@@ -109,7 +109,7 @@ class Env(rx.Reactor):
     ) -> None:
         self.makers = makers(env, num_envs, kwargs, self.path)
         self.num_envs = len(self.makers) if num_envs is not None or is_row(env) else None
-        self.env_seeds = _checked_seeds(seed, len(self.makers), self.path)
+        self.env_seeds = checked_seeds(seed, len(self.makers), self.path)
         self.on_error = checked_on_error(on_error, self.path)
         self.restarts = 0
         if observation_space is None or action_space is None:
@@ -159,7 +159,7 @@ class Env(rx.Reactor):
             self.makers,
             self.observation_space,
             self.action_space,
-            self.env_seeds or [seed_of(self.seed, i) for i in range(len(self.makers))],
+            [seed_of(self.seed, i) if given is None else given for i, given in enumerate(self.env_seeds)],
             on_error=self.on_error,
             path=self.path,
             thorough=isinstance(self.observation, DebugPort),
@@ -248,13 +248,3 @@ def _as_it_is(slot: Any) -> Any:
 
 def _with_axis(slot: Any) -> Any:
     return slot[None]
-
-
-def _checked_seeds(seed: Any, k: int, path: str) -> list[int] | None:
-    """One seed for each environment; None if they come from the reactor's own."""
-    if seed is None:
-        return None
-    seeds = [seed + i for i in range(k)] if isinstance(seed, int | np.integer) else list(seed)
-    if len(seeds) != k or not all(isinstance(each, int | np.integer) and each >= 0 for each in seeds):
-        raise ArgumentError(f"seed of {path} is {seed!r}; give a whole number, 0 or more, or {k} of them in a list")
-    return [int(each) for each in seeds]

@@ -21,7 +21,8 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers.utils import RunningMeanStd
 
 from reactors.errors import ReactorError
-from reactors.rl.saving import NAMES, rng_state, rng_with_state
+from reactors.rl.generators import rng_state, rng_with_state
+from reactors.rl.saving import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,5 +17,5 @@ class Episode(NamedTuple):
     total: float  # its return: the sum of its rewards, undiscounted
     length: int  # in steps
     seed: int | None  # what the environment was last seeded with
-    failed: bool = False  # the environment broke and was made anew
+    failed: bool = False  # the environment broke and was made again
     returns: tuple[float, ...] = ()  # of the possible agents, in order, whose sum is `total`; () with a single agent

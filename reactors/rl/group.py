@@ -16,6 +16,7 @@ from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector import AutoresetMode
 
 from reactors.rl.errors import SimulationError
+from reactors.rl.owned import own
 from reactors.rl.simulation import Simulation
 from reactors.rl.spaces import memory, reader, rows
 
@@ -55,7 +56,7 @@ class Group:
         """Make the environments."""
         n = len(self.makers)
         self.simulation = sim = Simulation(
-            self.makers,
+            [own(make) for make in self.makers],
             self.observation_space,
             self.action_space,
             [None] * n,
@@ -67,7 +68,6 @@ class Group:
         where = memory(self.observation_space)
         # The observations as they are now: a masked reset leaves most of them.
         sim.observations = rows(where, self.room if where.dtype is not None else n)
-        sim.calls = [self.not_reset] * n
         self.read = reader(self.observation_space)
         self.alone: tuple[Any, Any, Any] = np.zeros(n), np.zeros(n, bool), np.zeros(n, bool)
 
@@ -127,10 +127,6 @@ class Group:
         info, sim.infos = sim.infos.get(i, {}), before
         return self.seen(self.block, i), 0.0, False, False, info
 
-    def not_reset(self, _action: Any) -> NoReturn:
-        """In place of a step before the first reset."""
-        raise ResetNeeded("Cannot call env.step() before calling env.reset()")
-
     def refuse(self, _i: int, _action: Any) -> NoReturn:
         """In place of a step that must not be."""
         raise ResetNeeded(
@@ -178,8 +174,9 @@ class Group:
             if i in range(self.own.start, self.own.stop)
         ]
 
-    def compare(self, observation_space: Space, action_space: Space, alike: bool) -> list[tuple[bool, bool]]:
-        """Whether their spaces are these, or at least of the same form."""
+    def compare(self, alike: bool) -> list[tuple[bool, bool]]:
+        """Whether their spaces are those of the whole, or at least of the same form."""
+        observation_space, action_space = self.observation_space, self.action_space
         return [
             (
                 env.observation_space == observation_space
@@ -191,7 +188,7 @@ class Group:
         ]
 
     def restarted(self) -> int:
-        """How many environments were made anew."""
+        """How many environments were made again."""
         return int(self.simulation.restarts)
 
     def obey(self, order: tuple[Any, ...]) -> Any:

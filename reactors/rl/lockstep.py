@@ -11,6 +11,7 @@ for anybody, and which of them come first is not reproducible.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,11 +50,13 @@ class Answer(NamedTuple):
 class Rows(rx.Reactor):
     """A group of environments.
 
-    `actions` are those of all environments, as one block, or as a list where they have no common dtype. `order` is a
+    `actions` are those of all environments, as one block of the space's own dtype, or, as `listed`, one by one, of
+    whatever type the caller gave. `order` is a
     tuple: the name of a method of the group, and its arguments; what that returns, or raises, is the `reply`. An action
     in `one` is for one environment alone, which gives an `answer`.
     """
 
+    listed = rx.Input()
     order = rx.Input()
     rewards = rx.Output(shape="room", dtype=np.float64)
     ended = rx.Output(shape=(2, "room"), dtype=np.bool_)  # terminated, truncated
@@ -64,9 +67,12 @@ class Rows(rx.Reactor):
         self.group, self.room = group, group.room
         form = rows_form(group.observation_space, group.room)
         self.in_block = bool(form)
-        self.actions = rx.Input(**actions)
         self.observations = rx.Output(**form)
-        self.add_reaction(self.actions, self.step, effects=(self.observations, self.rewards, self.ended, self.infos))
+        answers = self.observations, self.rewards, self.ended, self.infos
+        if actions:
+            self.actions = rx.Input(**actions)
+            self.add_reaction(self.actions, self.step, effects=answers)
+        self.add_reaction(self.listed, self.step_listed, effects=answers)
         self.add_reaction(self.order, self.obey, effects=(self.observations, self.reply))
         if not asynchronous:
             return
@@ -81,10 +87,15 @@ class Rows(rx.Reactor):
         self.group.make()
 
     def step(self) -> None:
-        """Step them all."""
-        actions = self.actions.value[self.group.own]
-        if actions.__class__ is ndarray:
-            actions = actions.copy()  # environments may keep them, or write into them
+        """Step them all, with a block of actions."""
+        self.step_with(self.actions.value[self.group.own].copy())  # environments may keep them, or write into them
+
+    def step_listed(self) -> None:
+        """Step them all, with actions as they are."""
+        self.step_with([deepcopy(action) for action in self.listed.value[self.group.own]])
+
+    def step_with(self, actions: Any) -> None:
+        """Step each with its action."""
         observations: Any = self.observations.loan() if self.in_block else [None] * len(actions)
         rewards, ended = self.rewards.loan(), self.ended.loan()
         infos = self.group.step(actions, observations, rewards, ended)
@@ -104,7 +115,7 @@ class Rows(rx.Reactor):
 
     def step_one(self, i: int) -> None:
         """Step one of them."""
-        self.answer[i].set(Answer(*self.group.step_one(i, self.one[i].value)))
+        self.answer[i].set(Answer(*self.group.step_one(i, deepcopy(self.one[i].value))))
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
@@ -120,6 +131,7 @@ class Beat(rx.Reactor):
     such, `turn` is the caller's to schedule, and otherwise each call is the next microstep.
     """
 
+    listed = rx.Output()
     order = rx.Output()
     rewards = rx.Input(shape="room", dtype=np.float64, width="groups")
     ended = rx.Input(shape=(2, "room"), dtype=np.bool_, width="groups")
@@ -151,11 +163,14 @@ class Beat(rx.Reactor):
         self.whole: Any = rows(memory(observation_space), groups * room)
         self.batch = self.whole[:num_envs]
         self.turn: Any = rx.PhysicalAction() if asynchronous else rx.LogicalAction()
-        self.actions = rx.Output(**actions)
+        sent: tuple[Any, ...] = self.listed, self.order
+        if actions:
+            self.actions = rx.Output(**actions)
+            sent = self.actions, *sent
         self.observations = rx.Input(**rows_form(observation_space, room), width=groups)
         next_turn = () if asynchronous else self.turn
         self.add_reaction(rx.startup, self.begin, effects=next_turn)
-        self.add_reaction(self.turn, self.send, effects=(self.actions, self.order))
+        self.add_reaction(self.turn, self.send, effects=sent)
         self.add_reaction(self.infos, self.note)
         answers = self.observations, self.ended
         self.add_reaction(self.rewards, self.gather, uses=answers, effects=next_turn)
@@ -190,6 +205,8 @@ class Beat(rx.Reactor):
         self.told: Infos = []
         if self.next_order is not None:
             self.order.set(self.next_order)
+        elif self.next_actions.__class__ is list:
+            self.listed.set(self.next_actions)
         elif self.next_actions is not None:
             self.actions.set(self.next_actions)
         self.next_actions = self.next_order = None

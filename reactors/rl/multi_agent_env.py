@@ -19,6 +19,7 @@ from reactors.bank import Ports
 from reactors.errors import ArgumentError, ParameterError, WiringError
 from reactors.rl.env import checked_on_error
 from reactors.rl.errors import SimulationError
+from reactors.rl.owned import own
 from reactors.rl.parallel_simulation import ParallelSimulation
 from reactors.rl.simulation import seed_of
 from reactors.rl.spaces import Space, WrongValueError, memory, reader, writer
@@ -78,7 +79,7 @@ class MultiAgentEnv(rx.Reactor):
 
     At the start, only `observation` (and `info`) are set. All agents that are there have to act at the same tag. When
     nobody is left, `observation` is the first of the next episode. `seed`, derived from the reactor's own if it is left
-    out, goes to the first reset. `on_error="restart"` makes an environment that fails anew, and truncates all agents.
+    out, goes to the first reset. `on_error="restart"` makes an environment again that fails, and truncates all agents.
 
     >>> import reactors.rl as rl
     >>> env = rl.MultiAgentEnv("classic/rps_v2", max_cycles=3)
@@ -127,7 +128,7 @@ class MultiAgentEnv(rx.Reactor):
     def _probed(self) -> tuple[dict[Any, int], list[Space], list[Space]]:
         """Agents and their spaces, of one that is made and closed."""
         try:
-            env = self.make()
+            env = own(self.make)()  # which may carry one that is used later
         except Exception as error:
             raise ParameterError(
                 f"{self.path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error})"

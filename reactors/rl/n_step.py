@@ -18,7 +18,7 @@ from reactors_runtime._core import ffi, lib
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from reactors.rl.replay_buffer import Config
+    from reactors.rl.replay_config import Config
 
 LAST = ("next_obs", "terminated", "truncated")  # taken from the last step; all else is as it was at the first
 
@@ -38,15 +38,27 @@ class NStep:
             raise ArgumentError("n_step > 1 makes the field 'discount' itself: leave it out")
         return (*given, Field("discount", np.dtype(np.float32), ()))
 
+    @staticmethod
+    def forms(config: Config) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """Dtypes and shapes of what waits, as `state` gives it; nothing waits where rows are of one step."""
+        if config.n_step == 1:
+            return {}
+        waiting, row = config.num_envs * config.n_step, sum(field.stored for field in config.fields)
+        return {
+            "pending.rows": (np.dtype(np.uint8), (waiting * row,)),
+            "pending.returns": (np.dtype(np.float64), (waiting,)),
+            "pending.counts": (np.dtype(np.uint32), (config.num_envs,)),
+        }
+
     def __init__(self, config: Config) -> None:
         fields = config.fields
         names = [f.name for f in fields]
         self._dtype = np.dtype([(f.name, f"V{f.stored}") for f in fields])
         offsets = [self._dtype.fields[name][1] for name in names]  # type: ignore[index]  # it has fields
-        waiting = config.num_envs * config.n_step
-        self._pending = np.zeros(waiting, self._dtype)
-        self._returns = np.zeros(waiting)
-        self._counts = np.zeros(config.num_envs, np.uint32)
+        self._pending, self._returns, self._counts = (
+            np.zeros(shape, dtype) for dtype, shape in self.forms(config).values()
+        )
+        self._pending = self._pending.view(self._dtype)
         self._fold = ffi.new("rx_replay_fold *")
         self._fold.n_fields, self._fold.n, self._fold.streams = len(fields), config.n_step, config.num_envs
         for name in ("reward", "terminated", "truncated", "discount"):

@@ -19,6 +19,7 @@ from torch import nn
 from torch.optim.adam import adam
 
 from reactors.errors import ParameterError
+from reactors.rl.seeded import Seeded
 from reactors.rl.transfer import Download
 
 if TYPE_CHECKING:
@@ -66,10 +67,15 @@ def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: fl
     for i, (before, after) in enumerate(pairwise(sizes)):
         linear = nn.Linear(before, after)
         if gain is not None:
-            nn.init.orthogonal_(linear.weight, 2**0.5 if i < len(sizes) - 2 else gain)
-            nn.init.zeros_(linear.bias)
+            _orthogonal(linear, 2**0.5 if i < len(sizes) - 2 else gain)
         layers += [linear] if i == len(sizes) - 2 else [linear, activation()]
     return Chain(*layers)
+
+
+def _orthogonal(layer: nn.Linear | nn.Conv2d, gain: float) -> None:
+    bias: Any = layer.bias
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(bias)
 
 
 class _Convolutions(nn.Sequential):
@@ -82,6 +88,12 @@ class _Convolutions(nn.Sequential):
             frames, side = filters, (side - size) // stride + 1
         super().__init__(*layers, nn.Flatten(), nn.Linear(frames * side * side, features), nn.ReLU())
         self.features = features
+
+    def orthogonal(self) -> None:
+        """Begin with weights like those of `mlp` with a gain."""
+        for layer in self:
+            if isinstance(layer, nn.Linear | nn.Conv2d):
+                _orthogonal(layer, 2**0.5)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """Frames (n, frames, side, side) to features."""
@@ -175,8 +187,7 @@ def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
             )
     sample = torch.from_numpy(np.zeros((2, *(observation_space.shape or ())), observation_space.dtype))
     buffers = {path: buffer.clone() for path, buffer in made.named_buffers()}
-    with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        before = torch.get_rng_state()
+    with torch.no_grad(), Seeded(0) as seeded:
         try:
             given: Any = made(sample)
         except Exception as error:
@@ -184,8 +195,7 @@ def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
                 f"the torso {name} does not take observations of shape {tuple(sample.shape[1:])} and {sample.dtype}, "
                 f"in batches of shape (n, {', '.join(map(str, sample.shape[1:]))}): {error}"
             ) from error
-        drawn = not torch.equal(before, torch.get_rng_state())
-    if drawn:
+    if seeded.drawn is not None:
         layer, path = next(((each, at) for at, each in made.named_modules() if isinstance(each, RANDOM)), (made, ""))
         raise ParameterError(
             f"the torso {name} has a {_told(layer, path)}, which draws from the generator that all of torch shares, so "
@@ -293,18 +303,32 @@ class Adam:
 
 
 class RMSProp:
-    """RMSProp (Tieleman and Hinton, 2012) on one vector, as `torch.optim.RMSprop` reckons."""
+    """RMSProp (Tieleman and Hinton, 2012) on one vector, by default as `torch.optim.RMSprop` computes it.
 
-    def __init__(self, flat: Flat, learning_rate: float, smoothing: float, eps: float) -> None:
+    TensorFlow 1's has `eps_in_sqrt` and an `initial_scale` of 1.
+    """
+
+    def __init__(
+        self,
+        flat: Flat,
+        learning_rate: float,
+        smoothing: float,
+        eps: float,
+        *,
+        eps_in_sqrt: bool = False,
+        initial_scale: float = 0.0,
+    ) -> None:
         self.weights, self.learning_rate, self.smoothing, self.eps = flat.weights, learning_rate, smoothing, eps
-        self.squares = torch.zeros_like(self.weights.data)
+        self.eps_in_sqrt = eps_in_sqrt
+        self.squares = torch.full_like(self.weights.data, initial_scale)
 
     def step(self) -> None:
         """Descend along the gradient."""
         grad = self.weights.grad
         assert grad is not None
         self.squares.mul_(self.smoothing).addcmul_(grad, grad, value=1 - self.smoothing)
-        self.weights.data.addcdiv_(grad, self.squares.sqrt().add_(self.eps), value=-self.learning_rate)
+        root = self.squares.add(self.eps).sqrt_() if self.eps_in_sqrt else self.squares.sqrt().add_(self.eps)
+        self.weights.data.addcdiv_(grad, root, value=-self.learning_rate)
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """The mean of squares."""

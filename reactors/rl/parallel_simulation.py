@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
+from reactors.rl.owned import Claim, claim
 from reactors.rl.simulation import seed_of, told
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class ParallelSimulation:
         observations: what to act on next, by agent: of those that are there.
         infos: what the environment said beside them, by agent; only what is not empty.
         episode: the one that ended in the last step, if one did.
-        restarts: how often the environment was made anew.
+        restarts: how often the environment was made again.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class ParallelSimulation:
         self.episode: Episode | None = None
         self.restarts = self.steps = self._began = self._number = 0
         self._fresh = seed
+        self._claim: Claim | None = None
         self.env: Any = self._opened()
         self.possible: list[Any] = list(self.env.possible_agents)
         self._returns = dict.fromkeys(self.possible, 0.0)
@@ -119,7 +121,7 @@ class ParallelSimulation:
 
     def close(self) -> None:
         """Close the environment; a second time nothing happens."""
-        env, self.env = self.env, None
+        env, self.env, self._claim = self.env, None, None
         if env is not None:
             env.close()
 
@@ -127,11 +129,16 @@ class ParallelSimulation:
 
     def _opened(self) -> Any:
         try:
-            return self.make()
+            env = self.make()
         except Exception as error:
             raise SimulationError(
                 f"{self.path} (seed {self.seed}) cannot be made: {told(error)}", 0, self.seed
             ) from error
+        try:
+            self._claim = claim(env, f"that of {self.path}")
+        except ValueError as error:
+            raise SimulationError(f"the environment of {self.path} {error}", 0, self.seed) from None
+        return env
 
     def _begin_next(self) -> None:
         try:
@@ -164,6 +171,4 @@ class ParallelSimulation:
             fact = f"gave no answer for agent {error.args[0]!r} in {what}, or was given no action of it"
         else:
             fact = f"failed in {what}: {told(error)}"
-        return SimulationError(
-            f'{self.path} {at} {fact}; mend it, or have it made anew with on_error="restart"', 0, self.seed
-        )
+        return SimulationError(f'{self.path} {at} {fact}; fix it, or restart it with on_error="restart"', 0, self.seed)

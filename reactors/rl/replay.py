@@ -15,7 +15,8 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError, ReactorError
 from reactors.rl.batch import of_one_step, tensor_of
-from reactors.rl.replay_buffer import ReplayBuffer, _whole
+from reactors.rl.replay_buffer import ReplayBuffer
+from reactors.rl.replay_config import whole
 from reactors.rl.storage import Field, checked_fields
 from reactors_runtime._core import ffi
 
@@ -106,7 +107,7 @@ class Replay(rx.Reactor):
         **options: Any,
     ) -> None:
         given = checked_fields(fields)
-        self.actors, self.batch_size = _whole(actors, "actors"), _whole(batch_size, "batch_size")
+        self.actors, self.batch_size = whole(actors, "actors"), whole(batch_size, "batch_size")
         if row_streams is None:
             plain = {"n_step": 1, "frame_stack": None}
             along = [name for name in plain if options.get(name, plain[name]) != plain[name]]
@@ -131,7 +132,7 @@ class Replay(rx.Reactor):
                 "actors=, one for each channel of transitions, and rows= with row_streams=True if each sends the steps "
                 "of so many environments"
             )
-        per_actor = _whole(rows, "rows") if row_streams and rows is not None else 1
+        per_actor = whole(rows, "rows") if row_streams and rows is not None else 1
         self.buffer = ReplayBuffer(capacity, fields, num_envs=self.actors * per_actor, **options)
         dtype = fields if isinstance(fields, np.dtype) else _record(given)
         self.transitions = rx.Input(shape=() if rows is None else (rows,), dtype=dtype, width=self.actors)

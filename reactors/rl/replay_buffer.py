@@ -8,7 +8,6 @@ Learners" (2021); n-step returns are those of Sutton and Barto, section 7.1.
 
 from __future__ import annotations
 
-import math
 import threading
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -17,9 +16,11 @@ import numpy as np
 from reactors.errors import ArgumentError, ReactorError
 from reactors.rl import saving
 from reactors.rl.batch import Batch, of_one_step, tensor_of
+from reactors.rl.generators import rng_state
 from reactors.rl.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.n_step import NStep
-from reactors.rl.storage import Block, Field, Plan, checked_fields, opened, plan
+from reactors.rl.replay_config import Config, rate, whole
+from reactors.rl.storage import Block, Field, opened
 from reactors.rl.transition import transition_dtype
 from reactors_runtime._core import ffi, lib
 
@@ -34,42 +35,6 @@ NOTHING, REFUSED = -12, -100  # as api.inc has them
 INDICES, STREAMS, DOUBLES, FRAMES = map(ffi.typeof, ("int64_t[]", "int32_t[]", "double[]", "uint64_t[]"))
 BESIDES = (("int64_t *", "indices"), ("float *", "weights"))  # of a batch, beside the fields
 KEPT = 8  # sizes of batches whose memory is kept for the next time
-
-
-class Config(NamedTuple):
-    """What makes a buffer what it is, beside its memory."""
-
-    fields: tuple[Field, ...]
-    share: int
-    num_envs: int
-    prioritized: bool
-    alpha: float
-    beta: float
-    eps: float
-    stratified: bool
-    n_step: int
-    gamma: float
-    frame_stack: int
-    small: int
-    weights: str = "batch"
-
-    @property
-    def slots(self) -> int:
-        """Of all streams."""
-        return self.share * self.num_envs
-
-    @property
-    def minima(self) -> bool:
-        """Whether the tree of priorities keeps the least of them."""
-        return self.weights == "buffer"
-
-    def plan(self) -> Plan:
-        """Where everything lies."""
-        extra = 2 * self.frame_stack * (self.n_step + 1)
-        return plan(
-            self.fields, self.share, self.num_envs, tree=self.prioritized, minima=self.minima, stack=self.frame_stack,
-            extra=extra, small=self.small,
-        )  # fmt: skip
 
 
 class BufferStatistics(NamedTuple):
@@ -149,32 +114,11 @@ class ReplayBuffer:
         seed: int | np.random.Generator | np.random.SeedSequence | None = None,
         small: int = 512,
     ) -> None:
-        for name, number in (("capacity", capacity), ("num_envs", num_envs), ("n_step", n_step)):
-            _whole(number, name)
-        given = {"alpha": alpha, "beta": beta, "eps": eps, "stratified": stratified, "weights": weights}
-        if not prioritized and (idle := [name for name, value in given.items() if value is not None]):
-            raise ArgumentError(
-                f"{idle[0]}={given[idle[0]]!r} is given to a replay buffer that samples uniformly, where it would do "
-                f"nothing; say prioritized=True, or leave {idle[0]} out"
-            )
-        alpha, beta, eps = (usual if x is None else x for x, usual in ((alpha, 0.6), (beta, 0.4), (eps, 1e-6)))
-        alpha, beta, gamma = _rate(alpha, "alpha"), _rate(beta, "beta"), _rate(gamma, "gamma")
-        eps = _rate(eps, "eps", most=math.inf)
-        if weights not in {None, "batch", "buffer"}:
-            raise ArgumentError(
-                f'weights is {weights!r}; write "batch" or "buffer", whichever the greatest weight of is to be 1'
-            )
-        kept = checked_fields(fields)
-        if frame_stack is not None:
-            kept = _stacked(kept, _whole(frame_stack, "frame_stack"))
-        if n_step > 1:
-            kept = NStep.fields(kept)
-        share = -(-capacity // num_envs)
-        config = Config(
-            kept, share, num_envs, bool(prioritized), alpha, beta, eps, stratified is not False, n_step, gamma,
-            frame_stack or 1, small, weights or "batch",
+        config = Config.of(
+            capacity, fields, prioritized=prioritized, alpha=alpha, beta=beta, eps=eps, stratified=stratified,
+            weights=weights, num_envs=num_envs, n_step=n_step, gamma=gamma, frame_stack=frame_stack, small=small,
         )  # fmt: skip
-        block = Block.reserve(config.plan(), kept, config.slots)
+        block = Block.reserve(config.plan(), config.fields, config.slots)
         self._set_up(config, block, np.random.default_rng(seed), fresh=True)
 
     @classmethod
@@ -191,7 +135,7 @@ class ReplayBuffer:
         self.config, self.rng = config, rng
         self.beta = config.beta
         self._block, self._plan = block, config.plan()
-        self._core = opened(
+        self._core, self._shape = opened(
             block, self._plan, config.fields, config.num_envs, config.share, minima=config.minima, fresh=fresh
         )
         self._how = (2 if config.stratified else 1) if config.prioritized else 0
@@ -386,10 +330,10 @@ class ReplayBuffer:
         of its own. `beta` says how far the weights make up for the priorities. Raises `ReactorError` when there are no
         rows, or none has a priority.
         """
-        batch = self._batch(_whole(n, "n")) if copy else self._lent(n)
+        batch = self._batch(whole(n, "n")) if copy else self._lent(n)
         self.rng.random(out=batch._uniforms)
         into, uniforms, slots, indices, priorities, weights = batch._core
-        beta = _rate(self.beta if beta is None else beta, "beta")
+        beta = rate(self.beta if beta is None else beta, "beta")
         done = lib.rx_replay_sample(
             self._core, n, uniforms, self._how, beta, into, slots, indices, priorities, weights
         )  # fmt: skip
@@ -410,7 +354,7 @@ class ReplayBuffer:
         if self._of_one_step:
             record["discount"] = self.config.gamma
         done = lib.rx_replay_sample(
-            self._core, n, uniforms, self._how, _rate(self.beta, "beta"), into, slots, indices, priorities, weights
+            self._core, n, uniforms, self._how, rate(self.beta, "beta"), into, slots, indices, priorities, weights
         )  # fmt: skip
         if done != n:
             raise self._nothing(done)
@@ -427,7 +371,7 @@ class ReplayBuffer:
         pairs = self._desk().batches
         pair = pairs.get(n)
         if pair is None:
-            _whole(n, "n")
+            whole(n, "n")
             if len(pairs) >= KEPT:
                 del pairs[next(iter(pairs))]
             pair = pairs[n] = [self._batch(n) for _ in range(2)]
@@ -444,8 +388,8 @@ class ReplayBuffer:
         pairs, key = self._desk().batches, (n, length)
         pair = pairs.get(key)
         if pair is None:
-            _whole(n, "n")
-            _whole(length, "length")
+            whole(n, "n")
+            whole(length, "length")
             if len(pairs) >= KEPT:
                 del pairs[next(iter(pairs))]
             pair = pairs[key] = [self._batch(n, n, length) for _ in range(2)]
@@ -521,13 +465,13 @@ class ReplayBuffer:
         config = self.config
         block = Block.reserve(config.plan(), config.fields, config.slots)
         copy._set_up(config, block, self.rng, fresh=True)
-        saving.restore(copy, {**saving.arrays(self), "rng": saving.rng_state(self.rng)})
+        saving.restore(copy, {**saving.arrays(self), "rng": rng_state(self.rng)})
         copy.beta = self.beta
         return copy
 
     def state_dict(self) -> dict[str, Any]:
         """All that it is, in arrays of their own, and the state of `rng`; `load_state_dict` goes on bit for bit."""
-        return {name: array.copy() for name, array in saving.arrays(self).items()} | {"rng": saving.rng_state(self.rng)}
+        return {name: array.copy() for name, array in saving.arrays(self).items()} | {"rng": rng_state(self.rng)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Become what another buffer of the same fields and sizes was; `ArgumentError` if they are others."""
@@ -557,38 +501,11 @@ def _attached(
     return buffer
 
 
-def _whole(number: Any, name: str) -> int:
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-        raise ArgumentError(f"{name} is {number!r}; write a whole number, 1 or more")
-    return int(number)
-
-
-def _rate(number: Any, name: str, *, most: float = 1.0) -> float:
-    try:
-        if 0 <= number <= most and number < math.inf:
-            return float(number)
-    except (TypeError, ValueError):
-        pass
-    raise ArgumentError(f"{name} of a replay buffer is {number!r}; it lies between 0 and {most:g}")
-
-
 def _indices(given: Any) -> NDArray[np.int64]:
     indices = np.ascontiguousarray(given)
     if indices.dtype.kind not in "iu":
         raise ArgumentError(f"indices are whole numbers, as add and sample give them, not {indices.dtype}")
     return indices.astype(np.int64, copy=False).reshape(-1)
-
-
-def _stacked(fields: tuple[Field, ...], stack: int) -> tuple[Field, ...]:
-    by_name = {field.name: field for field in fields}
-    for name in ("obs", "next_obs"):
-        field = by_name.get(name)
-        if field is None or not field.shape or field.shape[0] != stack or field.shape != by_name["obs"].shape:
-            raise ArgumentError(
-                f"frame_stack={stack} takes fields 'obs' and 'next_obs' of the same shape with {stack} frames along "
-                f"the first axis, but {name!r} is {field or 'missing'}"
-            )
-    return tuple(f._replace(stacked=stack > 1) if f.name in {"obs", "next_obs"} else f for f in fields)
 
 
 def _stuck() -> ReactorError:

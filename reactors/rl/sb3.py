@@ -1,26 +1,27 @@
 """How do the algorithms of Stable-Baselines3 train on environments that are reactors?
 
-This module, and no other, imports Stable-Baselines3; `import reactors.rl.sb3` asks for it.
+This module, and no other, imports Stable-Baselines3; `rl.sb3` asks for it.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from stable_baselines3.common.env_util import is_wrapped
 from stable_baselines3.common.vec_env import VecEnv as Base
 from stable_baselines3.common.vec_env.patch_gym import _patch_env
 
+from reactors.rl.owned import is_a
 from reactors.rl.vector_env import VectorEnv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import gymnasium as gym
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
     from reactors.rl.group import Infos
@@ -33,7 +34,8 @@ class VecEnv(Base):
     """A `VecEnv` of Stable-Baselines3 over an `rl.VectorEnv`, which is its `envs`.
 
     Give it where `DummyVecEnv` or `SubprocVecEnv` would stand. `settings` are those of `rl.VectorEnv`, `workers` and
-    `on_error` among them. Results are those of `DummyVecEnv`, bit for bit. Raises what `rl.VectorEnv` raises.
+    `on_error` among them; `start_method` means nothing here. Results are those of `DummyVecEnv`,
+    bit for bit. Raises what `rl.VectorEnv` raises.
 
     >>> from stable_baselines3.common.env_util import make_vec_env
     >>> envs = make_vec_env("CartPole-v1", n_envs=2, seed=0, vec_env_cls=VecEnv, vec_env_kwargs={"workers": 1})
@@ -45,7 +47,8 @@ class VecEnv(Base):
     >>> envs.close()
     """
 
-    def __init__(self, env_fns: Sequence[Callable[[], Any]], **settings: Any) -> None:
+    def __init__(self, env_fns: Sequence[Callable[[], Any]], start_method: str | None = None, **settings: Any) -> None:
+        multiprocessing.get_context(start_method)  # refuses what is none
         makers = [partial(_patched, make) for make in env_fns]
         self.envs = _Apart(makers, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
         super().__init__(len(makers), self.envs.single_observation_space, self.envs.single_action_space)
@@ -72,7 +75,7 @@ class VecEnv(Base):
 
     def step_async(self, actions: Any) -> None:
         """Send out the actions; what other workers have begins at once."""
-        self.envs.step_async(np.asarray(actions))
+        self.envs.step_async(actions)
 
     def step_wait(self) -> VecEnvStepReturn:
         """What the step gave."""
@@ -80,7 +83,7 @@ class VecEnv(Base):
 
     def step(self, actions: Any) -> VecEnvStepReturn:
         """One step of all environments: observations, rewards, dones, and a dictionary of each."""
-        return self._answer(self.envs.step(np.asarray(actions)))
+        return self._answer(self.envs.step(actions))
 
     def _answer(self, stepped: Step) -> VecEnvStepReturn:
         obs, rewards, terminated, truncated, told = stepped
@@ -118,7 +121,7 @@ class VecEnv(Base):
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
     ) -> list[bool]:
         """Whether the environments are wrapped by a class."""
-        return self._each(indices, is_wrapped, wrapper_class)
+        return self._each(indices, _is_wrapped, wrapper_class)
 
     def get_images(self) -> Sequence[Any]:
         """A picture of every environment; None of each if their render mode gives none."""
@@ -130,13 +133,22 @@ class VecEnv(Base):
         return self.env_method("render")
 
     def _each(self, indices: VecEnvIndices, function: Callable[..., Any], *args: Any) -> list[Any]:
-        which = [int(i) for i in self._get_indices(indices)]
+        n, given = self.num_envs, list(self._get_indices(indices))
+        for i in given:
+            if not -n <= i < n:
+                raise IndexError(f"rl.sb3.VecEnv has {n} environments, numbered from 0, and none with index {i}")
+        which = [range(n)[i] for i in given]  # negative ones count from the end
         found = self.envs._each(which, function, args)
         return [found[i] for i in which]
 
 
 class _Apart(VectorEnv):
-    """Leaves the infos of the environments as they are."""
+    """Leaves the infos of the environments as they are; actions are one for each, never a batch of parts."""
+
+    @staticmethod
+    def _one_by_one(space: gym.Space[Any], actions: Any) -> list[Any]:
+        del space
+        return list(actions)
 
     def _infos(self, told: Infos) -> dict[str, Any]:
         return {TOLD: told}
@@ -144,6 +156,14 @@ class _Apart(VectorEnv):
 
 def _patched(make: Callable[[], Any]) -> Any:
     return _patch_env(make())
+
+
+def _is_wrapped(env: Any, kind: type) -> bool:
+    while isinstance(env, gym.Wrapper):
+        if is_a(env, kind):
+            return True
+        env = env.env
+    return False
 
 
 def _attribute(env: Any, name: str) -> Any:

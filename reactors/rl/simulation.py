@@ -19,6 +19,7 @@ from numpy import ndarray
 from reactors.rl._rows import walk
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
+from reactors.rl.owned import Claim, claim
 from reactors.rl.spaces import Space, WrongValueError, memory, reader, rows, writer
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Simulation:
     """k environments, made by k functions, with what to act on next in `observations`.
 
     `seeds` has one for each environment, for its first reset. With `on_error="restart"` an environment that raises or
-    answers wrongly in `step` or `reset` is made anew, with a new seed, and its episode truncated; with "raise" the
+    answers wrongly in `step` or `reset` is made again, with a new seed, and its episode truncated; with "raise" the
     error comes out. `path` is how errors name the whole, and `first` is the number they give to the first environment;
     `thorough` has all that goes in and out checked by its space. `at` is memory in which the place of the one that is
     being stepped or reset is noted, from 1, for others to read.
@@ -65,8 +66,8 @@ class Simulation:
         last: what environments observed at their last ends, by place, as they gave it: they may use it again.
         episodes: those that ended in the last step.
         calls: what is called to step each.
-        broken: what was wrong with environments that have to be made anew, by place.
-        restarts: how often an environment was made anew.
+        broken: what was wrong with environments that have to be made again, by place.
+        restarts: how often an environment was made again.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Simulation:
         seeds: Sequence[int | None],
         *,
         on_error: str = "raise",
-        remedy: str = 'mend it, or have it made anew with on_error="restart"',
+        remedy: str = 'fix it, or restart it with on_error="restart"',
         path: str = "the simulation",
         thorough: bool = False,
         first: int = 0,
@@ -108,6 +109,7 @@ class Simulation:
         self._numbers = [0] * k
         self._fresh = list(self.seeds)  # seeds for the next reset, where there is one
         self.envs: list[Any] = []
+        self._claims: list[Claim | None] = [None] * k
         try:
             for i in range(k):
                 self.envs.append(self._made(i))
@@ -185,7 +187,7 @@ class Simulation:
     def reset(
         self, i: int, *, seed: int | None = None, options: dict[str, Any] | None = None, into: Any = None
     ) -> None:
-        """Begin an episode of environment i, for which it is made anew if it is broken.
+        """Begin an episode of environment i, for which it is made again if it is broken.
 
         Its first observation is row i of `into`, or of `observations`.
         """
@@ -212,7 +214,7 @@ class Simulation:
             answer = self._reset(i, options)
             self._begin(i, answer, into)
         except Exception as error:
-            raise self._error(i, "reset", error, answer, ", just after it was made anew") from error
+            raise self._error(i, "reset", error, answer, ", just after it was restarted") from error
 
     def reset_all(self) -> None:
         """Begin an episode of every environment."""
@@ -223,6 +225,7 @@ class Simulation:
     def close(self) -> None:
         """Close all environments; a second time nothing happens."""
         envs, self.envs, self.calls = self.envs, [], []
+        self._claims = [None] * len(self._claims)
         for i, env in enumerate(envs):
             try:
                 env.close()
@@ -299,24 +302,30 @@ class Simulation:
             raise WrongValueError(f"{obs!r}, which its observation space {self.observation_space} does not contain")
 
     def _made(self, i: int) -> Any:
+        index, seed = self.first + i, self.seeds[i]
+        self._claims[i] = None
         try:
-            return self.makers[i]()
+            env = self.makers[i]()
         except Exception as error:
-            index, seed = self.first + i, self.seeds[i]
             fact = f"{self.path}: environment {index} (seed {seed}) cannot be made: {told(error)}"
             raise SimulationError(fact, index, seed) from error
+        try:
+            self._claims[i] = claim(env, f"environment {index} of {self.path}")
+        except ValueError as error:
+            raise SimulationError(f"{self.path}: environment {index} {error}", index, seed) from None
+        return env
 
     # ---- what breaks ----
 
     def _failed(self, i: int, what: str, error: Exception, answer: Any) -> None:
-        """Note that an environment has to be made anew; raise, unless that is wanted."""
+        """Note that an environment has to be made again; raise, unless that is wanted."""
         failed = self._error(i, what, error, answer)
         if not self.restarting or isinstance(error, ResetNeeded):
             raise failed from error
         self.broken[i] = str(failed)
 
     def rebuild(self, i: int) -> None:
-        """Make a broken environment anew, with a seed of its own, lest it break in the same place again."""
+        """Make a broken environment again, with a seed of its own, lest it break in the same place again."""
         with contextlib.suppress(Exception):  # it is broken
             self.envs[i].close()
         self.restarts += 1

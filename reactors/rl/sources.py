@@ -7,10 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.layout import checked_length
+from reactors.rl.owned import own
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -58,13 +60,28 @@ def maker(env: Source, kwargs: Mapping[str, Any], path: str) -> Maker:
     )
 
 
+def checked_seeds(seed: Any, k: int, path: str) -> list[int | None]:
+    """A seed for each of k environments: s + i for a number s, or the entries of a list, in which None is none."""
+    try:
+        seeds = [None] * k if seed is None else [int(seed) + i for i in range(k)] if _is_number(seed) else list(seed)
+    except TypeError:
+        seeds = []
+    if len(seeds) != k or not all(each is None or (_is_number(each) and each >= 0) for each in seeds):
+        raise ArgumentError(f"seed of {path} is {seed!r}; give a whole number, 0 or more, or {k} of them in a list")
+    return [None if each is None else int(each) for each in seeds]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | np.integer)
+
+
 def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
     """Observation and action space, read from one that is made and closed."""
     try:
-        env = getattr(make, "unrecorded", make)()  # of one that records, a look must leave nothing behind
+        env = own(getattr(make, "unrecorded", make))()  # of one that records, a look must leave nothing behind
     except Exception as error:
         raise ParameterError(
-            f"{path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error}); mend "
+            f"{path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error}); fix "
             "it, or give observation_space and action_space if it can be made on its worker alone"
         ) from error
     try:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from operator import index
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from gymnasium import spaces
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.transition import space_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Space: TypeAlias = spaces.Space[Any]
 Write: TypeAlias = Callable[[Any, int, Any], None]
@@ -159,6 +162,16 @@ def _tuple_writer(fields: list[tuple[str, Write]]) -> Write:
 def _brief(value: object) -> str:
     text = f"{value!r}, of type {type(value).__name__}"
     return text if len(text) < 200 else f"a {type(value).__name__}"
+
+
+def within(box: spaces.Box, actions: NDArray[Any]) -> NDArray[Any]:
+    """Actions as a box takes them: in its bounds and of its dtype, the nearest whole numbers where that has no others.
+
+    >>> within(spaces.Box(0, 3, (2,), np.int64), np.array([1.6, 9.0]))
+    array([2, 3])
+    """
+    found: NDArray[Any] = np.clip(actions, box.low, box.high)
+    return (np.rint(found) if np.issubdtype(box.dtype, np.integer) else found).astype(box.dtype, copy=False)
 
 
 def reader(space: Space) -> Read | None:

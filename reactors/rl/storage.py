@@ -90,6 +90,7 @@ class Plan(NamedTuple):
 
     bytes: int
     tree: int  # 0: there is none
+    priorities: int  # in the tree
     records: int
     stride: int  # of a record
     offsets: tuple[int, ...]  # of each field in slot 0
@@ -110,9 +111,10 @@ def plan(
     """Lay out `streams` times `share` rows; `extra` frames of a stream belong to rows that are still to come."""
     slots = share * streams
     at = _up(int(lib.rx_replay_header_bytes(streams)), LINE)
-    tree_at = 0
+    tree_at = priorities = 0
     if tree:
         tree_at, at = at, at + _up(int(lib.rx_sumtree_bytes(slots, FANOUT, 4, minima)), LINE)
+        priorities = tree_at + int(lib.rx_sumtree_priorities(slots, FANOUT, 4, minima))
     inside, end = {}, ROW_HEADER
     for i in sorted(range(len(fields)), key=lambda i: -_alignment(fields[i])):
         if fields[i].stored <= small:
@@ -137,7 +139,8 @@ def plan(
     frames = _up(at, LINE)
     size = _up(frames + frame_bytes * n_frames * streams, 4096)
     return Plan(
-        size, tree_at, records, stride, tuple(offsets), tuple(strides), frames, frame_bytes, n_frames, stack
+        size, tree_at, priorities, records, stride, tuple(offsets), tuple(strides), frames, frame_bytes, n_frames,
+        stack,
     )  # fmt: skip
 
 
@@ -194,7 +197,7 @@ class Block:
 
     @classmethod
     def at(cls, address: Address) -> Block:
-        """The block behind an address: the very same where it is open here already."""
+        """The block behind an address: the same object where it is open here already."""
         here = cls._open.get((address.device, address.inode))
         if here is not None and here.memory.descriptor >= 0:
             return here
@@ -223,23 +226,24 @@ def _gone(address: Address) -> ArgumentError:
 
 def opened(
     block: Block, plan: Plan, fields: tuple[Field, ...], streams: int, share: int, *, minima: bool, fresh: bool
-) -> Any:
-    """The core's view of a block."""
+) -> tuple[Any, Any]:
+    """The core's view of a block, and the shape that it has there."""
     names = [field.name for field in fields]
     shape = ffi.new("rx_replay_shape *")
     shape.bytes, shape.streams, shape.share = plan.bytes, streams, share
     shape.tree, shape.records, shape.stride = plan.tree, plan.records, plan.stride
-    shape.frames, shape.frame_bytes, shape.n_frames, shape.stack = plan[6:]
+    shape.frames, shape.frame_bytes, shape.n_frames, shape.stack = plan[7:]
     shape.n_fields = len(fields)
     for end in ("terminated", "truncated"):
         setattr(shape, end, names.index(end) if end in names else NO_FIELD)
     table = ffi.new("rx_replay_field[]", len(fields))
     for entry, field, offset, stride in zip(table, fields, plan.offsets, plan.strides, strict=True):
         entry.offset, entry.stride, entry.bytes, entry.sampled = offset, stride, field.stored, field.bytes
-    base = ffi.from_buffer(block.map)
-    if fresh and plan.tree and lib.rx_sumtree_init(base + plan.tree, streams * share, FANOUT, 4, minima):
+    base, tree = ffi.from_buffer(block.map), (streams * share, FANOUT, 4, minima)
+    if fresh and plan.tree and lib.rx_sumtree_init(base + plan.tree, *tree):
         raise ArgumentError(f"a tree of priorities has 1 to 2**32 slots, not {streams * share}")
-    core = lib.rx_replay_open(base, shape, table, fresh)
+    sound = not plan.tree or lib.rx_sumtree_check(base + plan.tree, plan.bytes - plan.tree, *tree) == 1
+    core = lib.rx_replay_open(base, shape, table, fresh) if sound else ffi.NULL
     if core == ffi.NULL:
         raise ArgumentError("this memory is no replay buffer of that shape: another version of reactors made it")
-    return ffi.gc(core, lib.rx_replay_close)
+    return ffi.gc(core, lib.rx_replay_close), shape

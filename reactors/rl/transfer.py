@@ -59,7 +59,7 @@ class Upload:
         current = CUDA.current_stream(self.device)
         current.wait_event(copied)
         for each in found.values():
-            each.record_stream(current)  # its memory is not used anew before that stream is done with it
+            each.record_stream(current)  # its memory is not used again before that stream is done with it
         return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
@@ -19,8 +20,9 @@ import reactors as rx
 from reactors.rl.errors import SimulationError
 from reactors.rl.group import Group
 from reactors.rl.lockstep import Beat, Form, Rows
-from reactors.rl.simulation import seed_of
-from reactors.rl.sources import makers
+from reactors.rl.owned import copied, own
+from reactors.rl.simulation import seed_of, told
+from reactors.rl.sources import checked_seeds, makers
 from reactors.rl.spaces import memory
 from reactors.rl.whereabouts import Whereabouts
 from reactors.stepwise import Stepwise
@@ -39,10 +41,10 @@ Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]
 class Lockstep(rx.Reactor):
     """The program behind a `VectorEnv`."""
 
-    def __init__(self, beat: Beat, rows: list[Rows], *, asynchronous: bool) -> None:
+    def __init__(self, beat: Beat, rows: list[Rows], *, in_blocks: bool, asynchronous: bool) -> None:
         self.beat, self.rows = beat, rows
-        rx.connect(beat.actions, [each.actions for each in rows], after=0, broadcast=True)
-        rx.connect(beat.order, [each.order for each in rows], after=0, broadcast=True)
+        for name in ("actions", "listed", "order") if in_blocks else ("listed", "order"):
+            rx.connect(getattr(beat, name), [getattr(each, name) for each in rows], after=0, broadcast=True)
         if asynchronous:
             rx.connect(beat.one, [each.one for each in rows])
             rx.connect([each.answer for each in rows], beat.answer, physical=True)
@@ -57,9 +59,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     automatic resets, seeding, `call`, `get_attr`, `set_attr`, `render`, and the halves of each call (`step_async`,
     `step_wait`). What differs is that consecutive environments share a worker, of which there are as many as cores if
     nothing else is said; worker 0 is this thread, which steps its share in `step_wait`; and that with
-    `on_error="restart"` an environment that raises in `step` is made anew and its episode truncated
+    `on_error="restart"` an environment that raises in `step` is made again and its episode truncated
     (`infos["restarted"]` says why, `restarts` how often). If a process dies in a step, or is still at it when the
-    timeout of `step_wait` is over, all environments are made anew, and all episodes truncated. `isolate` keeps
+    timeout of `step_wait` is over, all environments are made again, and all episodes truncated. `isolate` keeps
     environments out of this process. With `asynchronous=True` environments can also be stepped one by one, by `send`
     and `recv`.
 
@@ -68,13 +70,14 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     `max_concurrency` is another bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
     mean nothing here, and a `worker` function is refused.
 
-    `envs` is a list of functions, or an id, a spec or a function and `num_envs`; what else is named goes to the
-    function. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
+    `env_fns` is a list of functions, or an id, a spec or a function and `num_envs`; what else is named goes to the
+    function. Each environment gets its action as it was given: of a list its entry, of an array its row, whatever the
+    dtype. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
     environment raises or answers wrongly, with its index and seed and the exception as its cause, and `rx.WorkerDied`
     where its process dies.
 
     >>> from reactors import rl
-    >>> envs = rl.VectorEnv("CartPole-v1", 4, workers=1)
+    >>> envs = rl.VectorEnv("CartPole-v1", num_envs=4, workers=1)
     >>> obs, infos = envs.reset(seed=1)
     >>> obs.shape, infos
     ((4, 4), {})
@@ -86,45 +89,52 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        envs: str | EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
-        num_envs: int | None = None,
-        *,
-        workers: int | None = None,
-        copy: bool = True,
+        env_fns: str | EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
         shared_memory: bool = True,
+        copy: bool = True,
+        context: str | None = None,
+        daemon: bool = True,
+        worker: Any = None,
         observation_mode: str | tuple[gym.Space[Any], gym.Space[Any]] = "same",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        max_concurrency: int | None = None,
+        *,
+        num_envs: int | None = None,
+        workers: int | None = None,
         on_error: Literal["raise", "restart"] = "raise",
         oversubscribe: bool = False,
         isolate: bool = False,
         asynchronous: bool = False,
-        context: str | None = None,
-        daemon: bool = True,
-        worker: Any = None,
-        max_concurrency: int | None = None,
         **kwargs: Any,
     ) -> None:
-        del shared_memory, context, daemon  # of processes and pipes, which are none of ours
+        if not isinstance(shared_memory, bool | np.bool_):  # as gymnasium.make_vec's users give it
+            raise rx.ArgumentError(
+                f"rl.VectorEnv was given {shared_memory!r} for shared_memory, which is its second argument, as it is "
+                "that of AsyncVectorEnv; name the number of environments: num_envs=..."
+            )
+        del context, daemon  # of processes and pipes, which are none of ours
         if worker is not None:
             raise rx.ArgumentError(
                 "rl.VectorEnv was given worker=, a function for the processes of AsyncVectorEnv, of which it has none; "
                 "write what that does as a wrapper of the environments"
             )
-        self.env_fns = makers(envs, num_envs, kwargs, "rl.VectorEnv")
+        self.env_fns = makers(env_fns, num_envs, kwargs, "rl.VectorEnv")
         n = self.num_envs = len(self.env_fns)
         self.copy, self.observation_mode, self.autoreset_mode = copy, observation_mode, AutoresetMode(autoreset_mode)
         if on_error not in {"raise", "restart"}:
             raise rx.ArgumentError(f'on_error of rl.VectorEnv is {on_error!r}; write "raise" or "restart"')
+        if n > 1 or isolate:
+            self._check_belongings()
         self._find_spaces()
         self.workers = self._number_of_workers(workers, n, max_concurrency, oversubscribe=oversubscribe)
         self._form = _actions_form(self.action_space)
-        self._plain, self._actions_shape = self._form.get("dtype"), self.action_space.shape
+        self._block = (self._form["dtype"], self.action_space.shape) if self._form else None
         self._seeds: list[int | None] = [None] * n
         self._state = AsyncState.DEFAULT
         self._overdue = False
         self.asynchronous, self.isolate, self.on_error = asynchronous, isolate, on_error
         self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
-        self._lost = 0  # environments that were made anew with their process
+        self._lost = 0  # environments that were made again with their process
         self._death: Exception | None = None  # of a process, in a step that nobody has waited for yet
         self._start()
         self._check_spaces()
@@ -136,15 +146,34 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         cores = len(os.sched_getaffinity(0))
         if workers is None:
             workers = cores
-        for name, given in {"workers": workers, "max_concurrency": n if most is None else most}.items():
-            if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-                raise rx.ArgumentError(f"{name} of rl.VectorEnv is {given!r}; write a whole number, 1 or more")
+        if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+            raise rx.ArgumentError(f"workers of rl.VectorEnv is {workers!r}; write a whole number, 1 or more")
+        if most is not None and not isinstance(most, int | np.integer):  # in the words of AsyncVectorEnv
+            raise ValueError(f"`max_concurrency` must be an integer or None, got {most!r}")
+        if most is not None and most < 1:
+            raise ValueError(f"`max_concurrency` must be a positive or None, got {most!r}")
         return int(min(workers, n, 63 if oversubscribe else cores, most or n))
+
+    def _check_belongings(self) -> None:
+        """Whether each environment can have a copy of what its function carries, wherever it will be."""
+        seen: set[int] = set()
+        for i, make in enumerate(self.env_fns):
+            if id(make) in seen:
+                continue
+            seen.add(id(make))
+            try:
+                copied(make)
+            except Exception as error:
+                raise SimulationError(
+                    f"rl.VectorEnv: environment {i} cannot have a copy of what its function carries ({told(error)}), "
+                    "and environments share nothing; let the function make all of it at each call",
+                    i,
+                ) from error
 
     def _find_spaces(self) -> None:
         """From an environment that is made for this alone, and from all where they may differ."""
         n, mode = self.num_envs, self.observation_mode
-        probe = self.env_fns[0]()
+        probe = own(self.env_fns[0])()  # which may carry one that is used later
         self.metadata = {**probe.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = probe.render_mode
         self.single_action_space = probe.action_space
@@ -161,7 +190,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         elif mode == "different":
             spaces = []
             for make in self.env_fns:
-                env = make()
+                env = own(make)()
                 spaces.append(env.observation_space)
                 env.close()
             self.single_observation_space = spaces[0]
@@ -174,7 +203,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _check_spaces(self) -> None:
         alike = self.observation_mode == "same"
-        self._order("compare", self.single_observation_space, self.single_action_space, alike)
+        self._order("compare", alike)
         same = [pair for reply in self._replies() for pair in reply]
         for what, fits in zip(("observation", "action"), zip(*same, strict=True), strict=True):
             if not all(fits):
@@ -204,7 +233,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         where = {f"main.rows[{i}]": first + i for i in range(len(rows))}
         try:
             self._run = Stepwise(
-                Lockstep(beat, rows, asynchronous=self.asynchronous), workers=first + len(rows), placement=where
+                Lockstep(beat, rows, in_blocks=bool(self._form), asynchronous=self.asynchronous),
+                workers=first + len(rows),
+                placement=where,
             )
         except BaseException:
             self._gone()
@@ -251,6 +282,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             what = self._told(named or [rows.group for rows in self._rows])
             self._gone()
             raise rx.WorkerDied(f"the process of {what} died: {error}") from None
+        except rx.WorkerStartError:
+            self._gone()
+            raise
 
     def _gone(self) -> None:
         self.closed = True
@@ -342,9 +376,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """Send out a reset."""
         self._begin(AsyncState.WAITING_RESET, "reset_async")
         n = self.num_envs
-        seeds = [int(seed) + i for i in range(n)] if isinstance(seed, int | np.integer) else [*(seed or [None] * n)]
-        if len(seeds) != n:
-            raise ValueError(f"seed has {len(seeds)} entries; there are {n} environments, and each needs one")
+        seeds = checked_seeds(seed, n, "rl.VectorEnv")
         mask = None
         if options is not None and "reset_mask" in options:
             options = dict(options)
@@ -421,9 +453,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 raise ValueError(f"send to environment {i}, which has not answered yet; receive its answer first")
         if len(set(ids)) < len(ids):
             raise ValueError(f"send names an environment twice: {ids}")
-        given = list(iterate(batch_space(self.single_action_space, len(ids)), actions))
-        if len(given) != len(ids):
-            raise ValueError(f"{len(given)} actions for {len(ids)} environments; give one to each")
+        given = self._listed(batch_space(self.single_action_space, len(ids)), len(ids), actions)
         self._beat.next_ones = dict(zip(ids, given, strict=True))
         self._pending.update(ids)
         self._beat.wanted = 0
@@ -516,7 +546,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def restarts(self) -> int:
-        """How many environments were made anew so far, with `on_error="restart"`."""
+        """How many environments were made again so far, with `on_error="restart"`."""
         if self._run.over:
             return self._lost + sum(rows.group.restarts for rows in self._rows)
         self._begin(AsyncState.DEFAULT, "restarts")
@@ -537,21 +567,22 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     # ---- values ----
 
     def _checked(self, actions: Any) -> Any:
-        """The actions as they travel: a block where there can be one, else a list with one for each."""
-        if self._plain is None:
-            actions = list(iterate(self.action_space, actions))
-            if len(actions) != self.num_envs:
-                raise ValueError(f"{len(actions)} actions for {self.num_envs} environments; give one to each")
+        """The actions as they travel: a block of the space's own dtype, or else as they were given, one by one."""
+        if actions.__class__ is np.ndarray and (actions.dtype, actions.shape) == self._block:
             return actions
-        block = np.asarray(actions)
-        if block.shape != self._actions_shape:
-            raise ValueError(
-                f"actions of shape {block.shape} for {self.num_envs} environments; they have to be of shape "
-                f"{self._actions_shape}"
-            )
-        if block.dtype is not self._plain and not np.can_cast(block.dtype, self._plain, "same_kind"):
-            raise ValueError(f"actions of dtype {block.dtype}; they have to be {self._plain}, or of the same kind")
-        return block
+        return self._listed(self.action_space, self.num_envs, actions)
+
+    def _listed(self, space: gym.Space[Any], n: int, actions: Any) -> list[Any]:
+        given = self._one_by_one(space, actions)
+        if len(given) != n:
+            raise ValueError(f"{len(given)} actions for {n} environments; give one to each")
+        # Environments of this thread look at them later, when the caller may have changed them.
+        return [_native(action) for action in deepcopy(given)]
+
+    @staticmethod
+    def _one_by_one(space: gym.Space[Any], actions: Any) -> list[Any]:
+        """The actions of a batch."""
+        return list(iterate(space, actions))
 
     def _observations(self) -> Any:
         return self._batched(self._beat.batch)
@@ -585,6 +616,17 @@ def _actions_form(space: gym.Space[Any]) -> Form:
     if where.dtype is None or where.dtype.names is not None or isinstance(space, gym.spaces.Tuple):
         return {}
     return {"shape": where.shape, "dtype": where.dtype}
+
+
+def _native(action: Any) -> Any:
+    """An action whose arrays have the machine's byte order, as those have that came through a pipe."""
+    if isinstance(action, np.ndarray):
+        return action if action.dtype.isnative else action.astype(action.dtype.newbyteorder("="))
+    if action.__class__ is dict:
+        return {key: _native(part) for key, part in action.items()}
+    if action.__class__ in {list, tuple}:
+        return action.__class__(map(_native, action))
+    return action
 
 
 def _unpacked(space: gym.Space[Any], block: Any) -> Any:

@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from reactors.errors import ParameterError
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
+from reactors.rl.owned import Claim, claim
 from reactors.rl.simulation import seed_of, told
 from reactors.rl.spaces import Space, memory, reader, rows
 from reactors.rl.transition import write
@@ -52,7 +53,7 @@ class VectorSimulation:
     """A vector environment, made by `make`, whose spaces are those of a single one.
 
     With `telling`, `valid` is kept; with `counting`, `episodes` has those that ended in the last step. With
-    `restarting`, the whole is made anew when it raises or answers wrongly, and all episodes are truncated. `seed` goes
+    `restarting`, the whole is made again when it raises or answers wrongly, and all episodes are truncated. `seed` goes
     to the first reset, or to `make`. `path` is how errors name it.
 
     >>> import gymnasium as gym
@@ -107,6 +108,7 @@ class VectorSimulation:
         self._over: NDArray[np.bool_] | None = None  # those whose next step is none
         self._last: Any = None  # what was to act on, kept to be able to break off there
         self.env: Any = None
+        self._claim: Claim | None = None
         self._open()
 
     def _open(self) -> None:
@@ -114,6 +116,10 @@ class VectorSimulation:
             self.env = self.make(seed=self.seed) if self._seed_when_made else self.make()
         except Exception as error:
             raise self._error(f"cannot be made: {told(error)}", error) from error
+        try:
+            self._claim = claim(self.env, f"the vector environment of {self.path}")
+        except ValueError as error:
+            raise self._error(str(error)) from None
         self.mode = mode_of(self.env, self._given_mode, self.path)
         self.looking = self.telling or self.counting or self.restarting or self.mode is not AutoresetMode.NEXT_STEP
         if self.env.num_envs != self.num_envs:
@@ -173,7 +179,7 @@ class VectorSimulation:
 
     def close(self) -> None:
         """Close the environments; a second time nothing happens."""
-        env, self.env = self.env, None
+        env, self.env, self._claim = self.env, None, None
         if env is not None:
             env.close()
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from reactors_runtime import tables
 from reactors_runtime._core import ffi, lib
+from reactors_runtime.spelling import spell
 from reactors_runtime.values import SequenceStore, Stores
 from reactors_runtime.virtual_sleep import virtual_sleep
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.program import Program
 
 FOREVER = (1 << 63) - 1
 ABORTED: int = lib.RX_E_ABORTED
@@ -30,11 +35,16 @@ _LOOK = {lib.RX_INTERRUPTED, lib.RX_PAUSED}  # nothing is the matter: the caller
 
 
 class ReactionFailed(Exception):  # noqa: N818 - what happened, not what is wrong
-    """A reaction raised `exception`; which reaction (a number of the program) at which tag."""
+    """A reaction raised `exception`; which reaction (a number of the program) at which tag.
 
-    def __init__(self, reaction: int, tag: tuple[int, int], exception: BaseException) -> None:
+    `aftermath`: something else had ended the program, and this was one of the shutdown reactions.
+    """
+
+    def __init__(
+        self, reaction: int, tag: tuple[int, int], exception: BaseException, *, aftermath: bool = False
+    ) -> None:
         super().__init__(reaction, tag, exception)
-        self.reaction, self.tag, self.exception = reaction, tag, exception
+        self.reaction, self.tag, self.exception, self.aftermath = reaction, tag, exception, aftermath
         self.__cause__ = exception
 
 
@@ -44,6 +54,14 @@ class Runaway(Exception):  # noqa: N818
     def __init__(self, tag: tuple[int, int], reactions: list[int]) -> None:
         super().__init__(tag, reactions)
         self.tag, self.reactions = tag, reactions
+
+    def __str__(self) -> str:
+        time, microsteps = self.tag
+        return f"{microsteps:,} microsteps at {spell(time)}, and no end"
+
+
+class NotRecorded(Exception):  # noqa: N818
+    """The log of the run cannot be written, so it lacks something that happened."""
 
 
 class Engine:
@@ -81,7 +99,10 @@ class Engine:
         self.renewals: dict[int, list[Callable[[], None]]] = {}  # mode -> what to do when it is entered by reset
         self._record = -1  # the log
         self._looks: tuple[Any, int] = (None, 0)  # at deadlines: tag and reaction, how often before
-        self.failed = False
+        self._handled: Any = None  # tag and reaction of the last missed deadline
+        self._calls: list[Any] = []  # the bodies of all reactions, then what runs when their deadlines are missed
+        self.failed = False  # nothing but shutdown reactions runs any more
+        self.on_failure: Callable[[BaseException], None] | None = None  # is told of each as it happens
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
             native = image.program.reactions[number].native
@@ -116,6 +137,22 @@ class Engine:
     def physical_time(self) -> int:
         """Ns since the start."""
         return int(lib.rx_physical_time(self.core))
+
+    def start_time(self) -> int:
+        """When tag (0, 0) began, in ns since 1970."""
+        return start_time(self.image, self.memory)
+
+    def mark(self, name: bytes, value: float | None) -> None:
+        """Note something of the reaction that runs now in the timeline, if one is made."""
+        kept = self.image.options.trace
+        if kept:
+            at = self.part.marks
+            count = tables.view(self.memory, at, 1, np.dtype(np.uint64))
+            rows = tables.view(self.memory, at + 64, kept, tables.MARK)
+            since = time.monotonic_ns() - _started(self.memory)
+            valued = value is not None
+            rows[int(count[0]) % kept] = (self.tag(), since, self.running(), valued, value if valued else 0.0, name)
+            count[0] += 1
 
     def set_mode(self, mode: int) -> bool:
         """Enter a mode when this tag is over, as the reaction that runs now has declared; False if it has not."""
@@ -158,8 +195,26 @@ class Engine:
         if missed and self._record >= 0:
             which = self._looks[1].to_bytes(8, "little")
             tag = {"time": look[0][0], "microstep": look[0][1]}
-            lib.rx_log(self._record, lib.RX_LOG_CHECK, tag, look[1], ffi.from_buffer(which), len(which))
+            error = lib.rx_log(self._record, lib.RX_LOG_CHECK, tag, look[1], ffi.from_buffer(which), len(which))
+            if error:
+                bells(self.memory, self.image)["unrecorded"][self.worker] = error
+                raise NotRecorded(unrecorded(self.memory, self.image))
         return missed
+
+    def handle_missed(self) -> None:
+        """Run what is declared for when the deadline of the reaction being executed is missed, unless it ran before."""
+        self._calls[len(self.reactions) + self.current[0]]()
+
+    def _once(self, late: Callable[[], None]) -> Callable[[], None]:
+        """What runs when a deadline is missed: by the loop or by `handle_missed`, but once for each execution."""
+
+        def run() -> None:
+            execution = self.tag(), self.running()
+            if self._handled != execution:
+                self._handled = execution
+                late()
+
+        return run
 
     def set_deadline(self, ns: int) -> None:
         """Give the reaction being executed another one."""
@@ -182,12 +237,12 @@ class Engine:
             lib.rx_record_to(self.core, self._record)
         if self.image.options.virtual_sleep:
             with virtual_sleep(self.sleep):
-                self._run([*bodies, *late])
+                self._run(bodies, late)
         else:
-            self._run([*bodies, *late])
+            self._run(bodies, late)
 
-    def _run(self, calls: list[Any]) -> None:
-        for _ in self._steps(calls):
+    def _run(self, bodies: Sequence[Callable[[], None]], late: Sequence[Callable[[], None] | None]) -> None:
+        for _ in self._steps(bodies, late):
             pass
 
     def steps(self, bodies: Sequence[Callable[[], None]], late: Sequence[Callable[[], None] | None]) -> Generator[bool]:
@@ -196,13 +251,20 @@ class Engine:
         Yields True when a tag is over in which a reaction has asked for it by `pause`, and False now and then while
         there is nothing to run.
         """
-        return self._steps([*bodies, *late], watched=True)
+        return self._steps(bodies, late, watched=True)
 
     def pause(self) -> None:
         """Have `steps` yield when this tag is over."""
         lib.rx_pause(self.core)
 
-    def _steps(self, calls: list[Any], *, watched: bool = False) -> Generator[bool]:
+    def _steps(
+        self,
+        bodies: Sequence[Callable[[], None]],
+        late: Sequence[Callable[[], None] | None],
+        *,
+        watched: bool = False,
+    ) -> Generator[bool]:
+        self._calls = calls = [*bodies, *(each and self._once(each) for each in late)]
         failure: BaseException | None = None
         code, begun = 0, False
         while True:
@@ -212,14 +274,10 @@ class Engine:
                     code = lib.rx_start(self.core)
                     if watched:
                         lib.rx_watch(self.core)
-                if code < 0 and code not in _LOOK:
-                    if failure is None and code == lib.RX_NOT_RECORDED:
-                        failure = OSError(
-                            f"worker {self.worker}: the log {self.image.options.record} cannot be written"
-                        )
-                    if failure is None and code == lib.RX_NO_MEMORY:
-                        failure = MemoryError(f"worker {self.worker}: no memory for more pending events")
-                    self._fail(ABORTED)
+                if code in (lib.RX_NOT_RECORDED, lib.RX_NO_MEMORY):
+                    failure = self._failed(self._lacking(code), failure)
+                elif code < 0 and code not in _LOOK:
+                    self._abort(ABORTED)
                 code = self._loop(calls)
                 if code == lib.RX_DONE:
                     break
@@ -232,20 +290,32 @@ class Engine:
             except KeyboardInterrupt as error:
                 if isinstance(failure, KeyboardInterrupt):  # the second one: at once
                     raise
-                failure, code = failure or error, 0
-                self._fail(INTERRUPTED)
+                failure, code = self._failed(error, failure), 0
+            except Runaway as error:
+                failure, code = self._failed(error, failure), 0
             except BaseException as error:  # noqa: BLE001 - whatever a body raises
-                found = error if isinstance(error, Runaway) else ReactionFailed(self.running(), self.tag(), error)
-                if failure is None:
-                    failure = found
-                else:
-                    failure.add_note(f"then, while shutting down: {error!r}")
-                code = 0
-                self._fail(ABORTED)
+                found = ReactionFailed(self.running(), self.tag(), error, aftermath=self.failed)
+                failure, code = self._failed(found, failure), 0
             if watched and code in _LOOK:
                 yield code == lib.RX_PAUSED
         if failure is not None:
             raise failure
+
+    def _failed(self, error: BaseException, before: BaseException | None) -> BaseException:
+        """End the program because of `error`. The failure to raise: that one, or what has gone wrong before."""
+        self._abort(INTERRUPTED if isinstance(error, KeyboardInterrupt) else ABORTED)
+        if self.on_failure is not None:
+            self.on_failure(error)
+        if before is None:
+            return error
+        before.add_note(besides(self.image.program, error, aftermath=True))
+        return before
+
+    def _lacking(self, code: int) -> Exception:
+        """What the core has run out of."""
+        if code == lib.RX_NO_MEMORY:
+            return MemoryError(f"worker {self.worker}: no memory for more pending events")
+        return NotRecorded(unrecorded(self.memory, self.image))
 
     def _loop(self, calls: list[Any]) -> int:
         """Run what comes until something is the matter."""
@@ -269,7 +339,7 @@ class Engine:
             for renew in self.renewals.get(modes[i], ()):
                 renew()
 
-    def _fail(self, code: int) -> None:
+    def _abort(self, code: int) -> None:
         if not self.failed:
             self.failed = True
             lib.rx_abort(self.base, code)
@@ -285,11 +355,10 @@ class Engine:
             raise Runaway(self.tag(), self.runaway)
         import warnings
 
-        names = [self.image.program.reactions[r] for r in self.runaway]
-        paths = ", ".join(f"{self.image.program.reactors[r.reactor].path}.{r.name}" for r in names)
+        paths = ", ".join(map(self.image.program.name, self.runaway))
         time, microstep = self.tag()
         warnings.warn(
-            f"time stands still at {time} ns: {microstep:,} microsteps so far; the reactions that run: {paths}; "
+            f"time stands still at {spell(time)}: {microstep:,} microsteps so far; the reactions that run: {paths}; "
             "give one of the delays in this loop a positive value, or set a limit with max_microsteps=",
             RuntimeWarning,
             stacklevel=2,
@@ -313,12 +382,57 @@ class Engine:
         del self.base, self.doors, self.where, self.batch, self.current, self.now, self._deadlines
 
 
+def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:
+    """What ended a program gets this note of something else that went wrong."""
+    reaction, what = "", error
+    if isinstance(error, ReactionFailed):
+        what = error.exception
+        reaction = f"{program.name(error.reaction)} raised " if error.reaction >= 0 else ""
+    return f"{'then, while shutting down' if aftermath else 'besides'}: {reaction}{type(what).__name__}: {what}"
+
+
 # ---- seen from outside ----
 
 
 def abort(memory: Memory, image: Image, code: int = ABORTED) -> None:  # noqa: ARG001 - the arena says how many workers
     """End every wait of every worker; each then runs its shutdown reactions."""
     lib.rx_abort(ffi.from_buffer("uint8_t[]", memory.map), code)
+
+
+def aborted(memory: Memory) -> bool:
+    """Whether something has ended the program before its time."""
+    return bool(ffi.cast("rx_image *", ffi.from_buffer("uint8_t[]", memory.map)).abort)
+
+
+def start_time(image: Image, memory: Memory) -> int:
+    """When tag (0, 0) began, in ns since 1970; virtual time begins with that year."""
+    return 0 if image.options.virtual_time else image.options.epoch + _started(memory)
+
+
+def _started(memory: Memory) -> int:
+    """The same by the monotonic clock."""
+    return int(ffi.cast("rx_image *", ffi.from_buffer("uint8_t[]", memory.map)).start_ns)
+
+
+def bells(memory: Memory, image: Image) -> Any:
+    """The workers' doorbells and totals, one row each."""
+    return tables.view(memory, image.at["bells"], image.workers, tables.BELL)
+
+
+def unrecorded(memory: Memory, image: Image) -> str:
+    """Why something that happened is missing in the log; empty if nothing is."""
+    error = int(bells(memory, image)["unrecorded"].max())
+    return cut_short(str(image.options.record), error) if error else ""
+
+
+def cut_short(log: str, error: int) -> str:
+    """What to say of a log that cannot be written, because of this errno."""
+    return f"the log {log!r} ends before the run does, for it cannot be written ({os.strerror(error)})"
+
+
+def begun(memory: Memory) -> bool:
+    """Whether all workers have come to the start, so that reactions run."""
+    return bool(ffi.cast("rx_image *", ffi.from_buffer("uint8_t[]", memory.map)).started)
 
 
 def engine_current(memory: Memory, image: Image, worker: int) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
 from reactors_runtime.servers import ending
+from reactors_runtime.spelling import spell_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +39,7 @@ class RemoteError(Exception):
     """Stands for an exception of a worker that cannot be unpickled here."""
 
 
-def died(image: Image, memory: Memory, worker: int, pid: int, status: int, crash: str) -> WorkerDied:
+def died(image: Image, memory: Memory, worker: int, pid: int | None, status: int, crash: str) -> WorkerDied:
     """A worker ended with an exit status or, negative, by a signal; `crash` is what faulthandler wrote."""
     error = WorkerDied(f"{who(image, worker, pid)} {ending(status)} {where(image, memory, worker)}; {_remedy(status)}")
     frames = [*takewhile(lambda line: _HERE not in line, (line for line in crash.splitlines() if "  File " in line))]
@@ -47,15 +48,15 @@ def died(image: Image, memory: Memory, worker: int, pid: int, status: int, crash
     return error
 
 
-def not_forked(worker: int, why: str) -> WorkerNotStarted:
-    """The system refused another process."""
+def not_started(what: str, why: str) -> WorkerNotStarted:
+    """The system refused another process, or thread."""
     return WorkerNotStarted(
-        f"worker {worker} could not be started: {why}; use fewer workers, "
+        f"{what} could not be started: {why}; use fewer workers, "
         "or allow more processes or memory (ulimit -u, the limits of the container)"
     )
 
 
-def revived(image: Image, worker: int, pid: int, failure: Failure) -> BaseException:
+def revived(image: Image, worker: int, pid: int | None, failure: Failure) -> BaseException:
     """A worker's exception, with what it was raised by as its cause."""
     exception: object = None
     if failure.exception is not None:
@@ -75,17 +76,16 @@ def revived(image: Image, worker: int, pid: int, failure: Failure) -> BaseExcept
     else:
         assert failure.reaction is not None
         assert failure.tag is not None
-        error = engine.ReactionFailed(failure.reaction, failure.tag, exception)
-        for note in failure.notes:
-            error.add_note(note)
+        error = engine.ReactionFailed(failure.reaction, failure.tag, exception, aftermath=failure.aftermath)
     error.__cause__ = exception
     return error
 
 
-def who(image: Image, worker: int, pid: int) -> str:
-    """A worker, by its number, its process and its reactors."""
+def who(image: Image, worker: int, pid: int | None = None) -> str:
+    """A worker, by its number, its process if it has one of its own, and its reactors."""
     reactors = [r for r, at in zip(image.program.reactors, image.placement, strict=True) if at == worker]
-    return f"worker {worker} (pid {pid}; runs {', '.join(ranges(reactors)) or 'no reactor'})"
+    process = "" if pid is None else f"pid {pid}; "
+    return f"worker {worker} ({process}runs {', '.join(ranges(reactors)) or 'no reactor'})"
 
 
 def where(image: Image, memory: Memory, worker: int) -> str:
@@ -93,9 +93,7 @@ def where(image: Image, memory: Memory, worker: int) -> str:
     current = engine.engine_current(memory, image, worker)
     if current < 0:
         return "outside of any reaction"
-    reaction = image.program.reactions[current]
-    time, microstep = engine.engine_tag(memory, image, worker)
-    return f"in {image.program.reactors[reaction.reactor].path}.{reaction.name} at tag ({time}, {microstep})"
+    return f"in {image.program.name(current)} at tag {spell_tag(*engine.engine_tag(memory, image, worker))}"
 
 
 def ranges(reactors: Iterable[Reactor], most: int = 4) -> list[str]:

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 Offset = tuple[int, int]
 
 FOREVER = 2**63 - 1
+MOST_CELLS = 1 << lib.RX_CELL_BITS  # of one worker, which has at most one for each element and each reaction
 NONE = 0xFFFFFFFF
 STOP = NONE - 1
+LONGEST_SLEEP_NS = 50_000_000  # that a worker sleeps on end, whatever it waits for
 _STARTUP, _SHUTDOWN, _DEAD = 0, 1, 2  # every worker's first cells; nothing ever appears in the third
 _RECORD = 512  # bytes of the slot of an object on its way to another process, header included
 
@@ -58,11 +60,17 @@ class Options:
     processes: bool = False  # workers share no Python objects
     max_microsteps: int = 0
     trace: int = 0  # spans to keep for each worker, a power of two
+    epoch: int = 0  # what the monotonic clock lacks of the time since 1970, in ns
     virtual_time: bool = False  # the clock stands still while anybody works
     virtual_sleep: bool = False  # then: time.sleep in a reaction makes it later for its worker
     record: str | None = None  # the file to which what comes from outside is appended
     replay: Replay | None = None
     injections: Sequence[tuple[int, int, bytes]] = ()  # then: (ns, physical action, pickled value or nothing), by time
+
+    @property
+    def waits(self) -> bool:
+        """Whether no tag begins before its physical time."""
+        return not self.fast and not self.virtual_time and self.replay is None
 
     @property
     def plain(self) -> bool:
@@ -107,6 +115,7 @@ class Worker:
         default_factory=list
     )  # time, where the value lies, it, action
     offsets: dict[str, int] = field(default_factory=dict)
+    marks: int = 0  # where what its reactions note in the timeline lies: a count, then rows
 
 
 class Image:
@@ -132,6 +141,7 @@ class Image:
         self._share_out()
         self._find_sources()
         self._open_doors()
+        self._tap_the_unread()
         self._plan_values()
         self._plan_delays()
         self._lay_out()
@@ -222,8 +232,8 @@ class Image:
         return door
 
     def _open_doors(self) -> None:
-        for element, e in enumerate(self.program.elements):  # an action is there even if only outsiders schedule it
-            if e.kind == Kind.PHYSICAL_ACTION:
+        for element, e in enumerate(self.program.elements):  # they happen even if no reaction names them
+            if e.kind in (Kind.PHYSICAL_ACTION, Kind.TIMER):
                 self._door(self.placement[e.reactor], element)
         for worker, part in enumerate(self.parts):
             rows = self._rows[worker]
@@ -263,6 +273,22 @@ class Image:
             rows["lists"] = lists
             rows["words"] = word + 1
             rows["fans_of"] = fans
+
+    def _tap_the_unread(self) -> None:
+        """Let what travels with a delay to where no reaction reads it be an event all the same: it is yet to come.
+
+        All that it does is to put off the end, so the last arrival of each source is enough, on the source's worker.
+        """
+        elements = self.program.elements
+        latest: dict[tuple[int, bool], tuple[Offset, bool, int]] = {}
+        read = {e for reaction in self.program.reactions for e in (*reaction.triggers, *reaction.uses)}
+        for element, e in enumerate(elements):
+            if e.kind == Kind.PORT and e.source in self.sources and (e.offset > (0, 0) or e.physical):
+                key, arrival = (e.source, e.physical), (e.offset, element in read, element)
+                latest[key] = max(latest.get(key, arrival), arrival)
+        for (source, _), (_, is_read, element) in latest.items():
+            if not is_read:
+                self._cell(self.sources[source].worker, element)
 
     # ---- where values lie ----
 
@@ -452,7 +478,11 @@ class Image:
         at["stats"] = self._take(tables.STATS.itemsize * len(part.reactions))
         at["now"] = self._take(tables.TAG.itemsize)
         at["current"] = self._take(8)
-        events = [(time, part.actions[e], value) for time, e, value in self.options.injections if e in part.actions]
+        events = [
+            (time, part.actions[e], value)
+            for time, e, value in self.options.injections
+            if e in part.actions and time < FOREVER
+        ]
         at["injections"] = self._take(tables.INJECTION.itemsize * len(events))
         part.injections = [(time, self._take(len(value)), value, action) for time, action, value in events]
         replay = self.options.replay
@@ -467,6 +497,7 @@ class Image:
         at["replayed"] = self._take(tables.REPLAYED.itemsize * len(rows["replayed"]))
         at["late"] = self._take(tables.REPLAYED.itemsize * len(rows["late"]))
         at["trace"] = self._take(64 + self.options.trace * tables.SPAN.itemsize) if self.options.trace else 0
+        part.marks = self._take(64 + self.options.trace * tables.MARK.itemsize) if self.options.trace else 0
         self._inbox = 1024
         has_inbox = any(self.program.elements[e].kind == Kind.PHYSICAL_ACTION for e in part.actions)
         at["inbox"] = self._take(lib.rx_inbox_bytes(self._inbox)) if has_inbox else 0
@@ -513,7 +544,8 @@ class Image:
         image.traced = bool(options.trace)
         image.virtual_time, image.changes = options.virtual_time, 1
         image.replaying = options.replay is not None
-        image.spin_ns, image.max_microsteps = options.spin, options.max_microsteps
+        image.spin_ns, image.longest_sleep_ns = options.spin, LONGEST_SLEEP_NS
+        image.max_microsteps = options.max_microsteps
         image.timeout.time = FOREVER if options.timeout is None else options.timeout
         if options.replay is not None:
             image.timeout.time, image.timeout.microstep = options.replay.stop

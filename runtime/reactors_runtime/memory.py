@@ -8,7 +8,9 @@ the descriptor, through a socket, maps the same bytes.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import resource
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,11 +21,12 @@ if TYPE_CHECKING:
 
 Share = tuple[str, int]  # who needs it, bytes
 
+ROOM = 1 << 36  # bytes of address space for values that outgrow their places; memory only for those that do
 _MODEST = 1 << 25  # bytes that may be asked for without looking first: looking takes a millisecond
 
 
 class OutOfMemory(MemoryError):  # noqa: N818 - as MemoryError
-    """The machine has less memory than a program asks for; says how much the largest shares are."""
+    """There is less memory than a program asks for, or it may use less; says which limit that is."""
 
 
 class Memory:
@@ -50,25 +53,39 @@ class Memory:
         self.map: Any = ffi.buffer(ffi.gc(base, lambda at: lib.rx_unmap(at, limit)), limit)
 
     @classmethod
-    def reserve(cls, size: int, *, limit: int | None = None, shares: Iterable[Share] = ()) -> Self:
-        """A new region, or `OutOfMemory`, which names the largest of `shares`."""
+    def reserve(cls, size: int, *, room: int = 0, shares: Iterable[Share] = ()) -> Self:
+        """A new region, or `OutOfMemory`, which names the largest of `shares` where they are the reason.
+
+        `room` bytes of address space follow it, or less: what the limits of this process leave for it.
+        """
         free = available() if size > _MODEST else _MODEST
         if size > free:  # asking for it would wake the kernel's OOM killer before it fails
             raise OutOfMemory(_shortage(size, free, shares))
-        limit = max(size, limit or 0)
         descriptor = os.memfd_create("reactors", os.MFD_CLOEXEC)
         try:
-            os.ftruncate(descriptor, limit)
             os.posix_fallocate(descriptor, 0, size)
-            return cls(descriptor, size, limit)
+            room = min(room, _addresses_left() // 4)  # in the workers, too, there is to be some left for others
+            while True:
+                try:
+                    os.ftruncate(descriptor, size + room)
+                    return cls(descriptor, size, size + room)
+                except OSError:
+                    if not room:
+                        raise
+                    room //= 2
         except (OSError, ValueError, OverflowError) as error:
             os.close(descriptor)
-            raise OutOfMemory(_shortage(size, available(), shares)) from error
+            raise OutOfMemory(_limit(error, size) or _shortage(size, available(), shares)) from error
 
     @classmethod
     def attach(cls, descriptor: int, size: int) -> Self:
         """The region behind a descriptor that came from another process; the descriptor is ours from now on."""
-        return cls(descriptor, size, os.fstat(descriptor).st_size)
+        limit = os.fstat(descriptor).st_size
+        try:
+            return cls(descriptor, size, limit)
+        except OSError as error:
+            os.close(descriptor)
+            raise OutOfMemory(_limit(error, limit) or str(error)) from error
 
     def close(self) -> None:
         """Give the memory back; once the last view of it is gone, if there are any."""
@@ -89,6 +106,30 @@ def available() -> int:
     facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     free = sum(int(facts.get(name, "0").split()[0]) for name in ("MemAvailable", "SwapFree")) * 1024
     return min([free, *_group_limits()])
+
+
+def _addresses_left() -> int:
+    """How many more bytes of address space this process may have."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return 1 << 62
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return max(0, most - pages * resource.getpagesize())
+
+
+def _limit(error: Exception, size: int) -> str | None:
+    """Which limit of this process stood in the way of so many bytes, if it was one."""
+    number = error.errno if isinstance(error, OSError) else None
+    needs = f"the program needs {in_units(size)} of shared memory"
+    if number == errno.EFBIG:
+        most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        return f"{needs}, but no file may have more than {in_units(most)} here; raise that limit (ulimit -f)"
+    if number == errno.ENOMEM and _addresses_left() < size:
+        return (
+            f"{needs}, but {in_units(_addresses_left())} of address space are left to process {os.getpid()}; "
+            "raise that limit (ulimit -v)"
+        )
+    return None
 
 
 def _group_limits() -> Iterable[int]:

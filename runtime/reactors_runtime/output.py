@@ -22,7 +22,11 @@ class Output:
     def __init__(self) -> None:
         self._pipes: dict[int, tuple[TextIO, codecs.IncrementalDecoder]] = {}
         self._ours: list[int] = []  # descriptors for the workers that we have opened
-        self.descriptors = [self._opened(sys.stdout), self._opened(sys.stderr)]
+        try:
+            self.descriptors = [self._opened(sys.stdout), self._opened(sys.stderr)]
+        except OSError:
+            self._close()
+            raise
 
     def _opened(self, stream: TextIO | None) -> int:
         if stream is None or stream.closed:  # no terminal, as for a service
@@ -71,5 +75,8 @@ class Output:
         try:
             self.forward()
         finally:
-            for descriptor in (*self._pipes, *self._ours):
-                os.close(descriptor)
+            self._close()
+
+    def _close(self) -> None:
+        for descriptor in (*self._pipes, *self._ours):
+            os.close(descriptor)

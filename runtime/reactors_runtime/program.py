@@ -127,3 +127,8 @@ class Program:
     reactions: list[Reaction]  # in the static order: by inferred deadline, level, order of elaboration
     multiports: list[list[int]]  # the elements of each multiport in channel order
     modes: list[Mode] = field(default_factory=list)  # outer ones first, those of one reactor side by side
+
+    def name(self, reaction: int) -> str:
+        """A reaction's path: "main.learner.train"."""
+        what = self.reactions[reaction]
+        return f"{self.reactors[what.reactor].path}.{what.name}"

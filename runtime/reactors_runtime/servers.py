@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -78,29 +79,32 @@ class Server:
         self.unfit: str | None = None  # a module that made it unfit to be forked
         self.proven = False  # it has answered once
         self.awaited = False  # its answer
-        self.wire, theirs = pair()
-        self._log = os.memfd_create("reactors", os.MFD_CLOEXEC)
-        try:
-            self._process = subprocess.Popen(
-                [
-                    *(key.interpreter, *subprocess._args_from_interpreter_flags()),  # type: ignore[attr-defined]
-                    *("-c", _BOOT, str(theirs.fileno()), str(os.getpid()), *key.path),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                pass_fds=[theirs.fileno()],
-                env=dict(key.environment),
-            )
-            self._end = os.pidfd_open(self._process.pid)
-        except BaseException as error:
-            self.wire.close()
-            os.close(self._log)
-            if isinstance(error, OSError):
+        with contextlib.ExitStack() as failed, contextlib.ExitStack() as started:
+            self.wire, theirs = pair()
+            started.callback(theirs.close)
+            failed.callback(self.wire.close)
+            self._log = os.memfd_create("reactors", os.MFD_CLOEXEC)
+            failed.callback(os.close, self._log)
+            try:
+                self._process = subprocess.Popen(
+                    [
+                        *(key.interpreter, *subprocess._args_from_interpreter_flags()),  # type: ignore[attr-defined]
+                        *("-c", _BOOT, str(theirs.fileno()), str(os.getpid()), *key.path),
+                    ],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._log,
+                    stderr=self._log,
+                    pass_fds=[theirs.fileno()],
+                    env=dict(key.environment),
+                )
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    raise
                 raise ServerDied(f"{key.interpreter}, which workers are to run in, does not start: {error}") from error
-            raise
-        finally:
-            theirs.close()
+            failed.callback(self._process.wait)
+            failed.callback(self._process.kill)
+            self._end = os.pidfd_open(self._process.pid)
+            failed.pop_all()
 
     @property
     def pid(self) -> int:

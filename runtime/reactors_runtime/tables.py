@@ -53,6 +53,9 @@ TABLES = _dtype("rx_tables")
 SPAN = _dtype("rx_span")
 BELL = _dtype("rx_bell")
 
+# What reactions note in the timeline themselves: the core knows nothing of it.
+MARK = np.dtype([("tag", TAG), ("at", "i8"), ("reaction", "u4"), ("valued", "u4"), ("value", "f8"), ("name", "S56")])
+
 
 def view(memory: Memory, offset: int, count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """`count` items at an offset of the arena, in place."""

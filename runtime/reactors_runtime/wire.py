@@ -7,6 +7,7 @@ program: unpickling what arrives is as safe as the program is.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import pickle
@@ -61,11 +62,19 @@ class Wire:
             os.close(descriptor)
 
     def receive(self) -> tuple[Message, list[int]]:
-        """The next message and its descriptors, now the receiver's. Blocks; EOFError: the other end is closed."""
+        """The next message and its descriptors, now the receiver's.
+
+        Blocks. EOFError: the other end is closed. OSError (EMFILE): no descriptor was free for one of the message's,
+        and it is lost.
+        """
         try:
-            payload, descriptors, *_ = socket.recv_fds(self._socket, _LARGE + 1, 253, socket.MSG_CMSG_CLOEXEC)
+            payload, descriptors, flags, _ = socket.recv_fds(self._socket, _LARGE + 1, 253, socket.MSG_CMSG_CLOEXEC)
         except ConnectionError:
-            payload, descriptors = b"", []
+            payload, descriptors, flags = b"", [], 0
+        if flags & socket.MSG_CTRUNC:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         if not payload:
             raise EOFError("the other end is closed")
         if payload[:1] == _SPILT:

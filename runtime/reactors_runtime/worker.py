@@ -18,7 +18,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
-from reactors_runtime import imports, numeric_threads
+from reactors_runtime import imports, numeric_threads, terminal
 from reactors_runtime.memory import Memory
 from reactors_runtime.wire import Wire, mapped
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors_runtime.engine import Engine
+    from reactors_runtime.inheritance import Inheritance
 
 
 class Part(Protocol):
@@ -48,6 +49,7 @@ class Setting:
     path: list[str]  # sys.path
     arguments: list[str]  # sys.argv
     directory: str
+    inheritance: Inheritance
     encoding: str  # of standard output
     errors: str  # what to do with characters that it does not have
 
@@ -61,18 +63,18 @@ class Failure:
     tag: tuple[int, int] | None
     exception: bytes | None  # pickled, if that can be done
     text: str  # the traceback
-    notes: list[str]  # what the engine adds
+    aftermath: bool  # in a shutdown reaction, after something else had ended the program
 
     @classmethod
     def of(cls, when: str, error: BaseException) -> Failure:
         """Make it fit for the journey; of the traceback, the runtime's own frames are left out."""
         reaction = tag = None
-        notes = getattr(error, "__notes__", [])
+        aftermath = False
         if when == "run":
             from reactors_runtime.engine import ReactionFailed
 
             if isinstance(error, ReactionFailed):
-                reaction, tag, error = error.reaction, error.tag, error.exception
+                reaction, tag, aftermath, error = error.reaction, error.tag, error.aftermath, error.exception
         frames = error.__traceback__
         while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(_HERE):
             frames = frames.tb_next
@@ -83,7 +85,7 @@ class Failure:
             exception = cloudpickle.dumps(error, protocol=5)
         except Exception:  # noqa: BLE001 - the text has to do
             exception = None
-        return cls(when, reaction, tag, exception, text, notes)
+        return cls(when, reaction, tag, exception, text, aftermath)
 
 
 loading = False  # whether this process is a worker that is yet to get its part of the program
@@ -92,7 +94,7 @@ _HERE = os.path.dirname(__file__)  # noqa: PTH120 - compared with the names in c
 
 
 def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> NoReturn:
-    """Be worker `number`. The descriptors: image, part, arena, standard output, standard error."""
+    """Be worker `number`. The descriptors: image, part, arena, standard output and error, and input if there is one."""
     try:
         # The pages of a memfd outlive us in the caller's hands: it reads there where a crash was.
         with open(os.memfd_create("reactors", os.MFD_CLOEXEC), "wb", buffering=0) as crash:  # noqa: PTH123
@@ -119,7 +121,9 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
 
         with mapped(image_at) as pickled:
             image = pickle.loads(pickled)
-        engine = Engine(image, number, Memory.attach(arena_at, image.size))
+        memory = Memory.attach(arena_at, image.size)
+        terminal.debug_here(memory, number)
+        engine = Engine(image, number, memory)
         with mapped(part_at) as pickled:
             part: Part = pickle.loads(pickled)
         loading = False
@@ -127,10 +131,18 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
         gc.freeze()  # all of this lives to the end; the server had collection off, so loading it was fast
         gc.enable()
         when = "run"
+        reported: list[BaseException] = []
+
+        def report(error: BaseException) -> None:
+            reported.append(error)
+            wire.send("failed", number, Failure.of("run", error))
+
+        engine.on_failure = report  # at once: the worker may not survive its shutdown reactions
         try:
             engine.run(bodies, late)
         except BaseException as error:  # noqa: BLE001 - the attributes go home all the same
-            wire.send("failed", number, Failure.of(when, error))
+            if error not in reported:
+                report(error)
         when = "end"
         with open(os.memfd_create("reactors", os.MFD_CLOEXEC), "wb") as file:  # noqa: PTH123
             part.detach(engine, file)
@@ -141,12 +153,13 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
             wire.send("failed", number, Failure.of(when, error))
 
 
-def _settle(setting: Setting, standard_output: int, standard_error: int) -> None:
+def _settle(setting: Setting, standard_output: int, standard_error: int, *standard_input: int) -> None:
     """Make this process a place like the caller's."""
     for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
         finalizer.atexit = False  # what it would finalize is the server's
     os.environ.clear()
     os.environ.update(setting.environment)
+    setting.inheritance.accept()
     numeric_threads.settle_worker()
     os.chdir(setting.directory)
     sys.path[:] = setting.path
@@ -159,5 +172,9 @@ def _settle(setting: Setting, standard_output: int, standard_error: int) -> None
         )
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    for source in standard_input:
+        os.dup2(source, 0)
+        os.close(source)
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115 - it stays open to the end
     if "numpy.random" in sys.modules:  # otherwise all forks of one server would draw the same numbers
         sys.modules["numpy.random"].seed()

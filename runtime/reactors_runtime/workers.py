@@ -19,12 +19,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reactors_runtime import engine, faults, servers
+from reactors_runtime import engine, faults, servers, terminal
 from reactors_runtime.faults import WorkerDied, WorkerNotStarted
+from reactors_runtime.inheritance import Inheritance
 from reactors_runtime.interrupts import Interrupts
 from reactors_runtime.output import Output
 from reactors_runtime.program import Element, NativeFunction
 from reactors_runtime.servers import close_server, idle_server, warm_up
+from reactors_runtime.stuck import Stopping
 from reactors_runtime.wire import mapped, spill
 from reactors_runtime.worker import Setting
 
@@ -40,7 +42,6 @@ __all__ = ["Report", "WorkerDied", "WorkerNotStarted", "close_server", "idle_ser
 
 _GRACE = 5.0  # seconds that a worker has to end when its work is done
 _SURVIVAL = 30.0  # seconds that the others have for their shutdown reactions when a worker has died
-_NOTICE = 1.0  # seconds after which the user is told for whom a stopped program waits
 
 
 @dataclass(slots=True)
@@ -48,9 +49,10 @@ class Report:
     """What became of a worker."""
 
     worker: int
-    pid: int = 0
+    pid: int | None = None  # once it has started
     attributes: mmap.mmap | None = None  # what its part wrote down in the end
     error: BaseException | None = None
+    aftermath: bool = False  # the program had come to its end before: this error is not why
     place: int = 0  # among the errors of a run, in the order in which they happened
 
 
@@ -67,10 +69,12 @@ def run(
     """Run a process for each of the workers that have a part, to the end of the program, and return a report of each.
 
     `modules` are imported before the workers are forked, where that is possible. `environment` is set on top of the
-    caller's. `on_wait` is called ten times a second. `reports` is filled as they come. What goes wrong is in them;
-    after Ctrl-C, all of them hold KeyboardInterrupt. `first_error` picks the one to raise.
+    caller's. `on_wait` is called ten times a second. `reports` is filled as they come. What goes wrong is in them, and
+    ends the program also where the caller runs a worker of it; after Ctrl-C, all of them hold KeyboardInterrupt.
+    `first_error` picks the one to raise.
     """
-    with Interrupts() as interrupts, Output() as output:
+    error: Exception
+    with Interrupts() as interrupts, Output() as output, terminal.kept():
         try:
             modules = [*modules]
             servers.warm_up(modules, environment)  # it gets ready while we pickle
@@ -79,10 +83,12 @@ def run(
                 return _Run(image, memory, server, interrupts, output, on_wait, reports).through(
                     plan, parts, environment
                 )
-        except servers.ServerDied as error:  # while it started
-            return [Report(worker, error=WorkerNotStarted(str(error))) for worker in parts]
-        except WorkerDied as error:  # all of them, with the server
-            return [Report(worker, error=error) for worker in parts]
+        except servers.ServerDied as died:  # while it started
+            error = WorkerNotStarted(str(died))
+        except WorkerDied as died:  # all of them, with the server
+            error = died
+        engine.abort(memory, image)
+        return [Report(worker, error=error) for worker in parts]
 
 
 def _pickled(image: Image) -> bytes:
@@ -129,7 +135,7 @@ class _Run:
         self.modules: dict[str, None] = {}  # what workers imported, in order
         self.errors = 0
         self.stopping = False
-        self.notice_at = math.inf
+        self.notice = Stopping(image, memory, "Ctrl-C kills it")
         self.poll = select.poll()
         for source in (server.fileno(), server.wire.fileno(), interrupts.fileno(), *output.sources()):
             self.poll.register(source, select.POLLIN)
@@ -160,15 +166,21 @@ class _Run:
 
     def start(self, plan: bytes, parts: Mapping[int, bytes], environment: Mapping[str, str] | None) -> None:
         setting = Setting(
-            servers.environment(environment), servers.search_path(), sys.argv, str(Path.cwd()), *self.output.encoding
+            servers.environment(environment),
+            servers.search_path(),
+            sys.argv,
+            str(Path.cwd()),
+            Inheritance.now(),
+            *self.output.encoding,
         )
         image = spill([plan])
+        shown = [*self.output.descriptors] if (typed := terminal.ours()) is None else [*self.output.descriptors, typed]
         try:
             for worker, pickled in parts.items():
                 self.reports[worker] = Report(worker)
                 part = spill([pickled])
                 try:
-                    descriptors = [image, part, self.memory.descriptor, *self.output.descriptors]
+                    descriptors = [image, part, self.memory.descriptor, *shown]
                     self.server.wire.send("fork", worker, setting, descriptors=descriptors)
                 except ConnectionError:
                     raise self.abandoned() from None
@@ -197,8 +209,8 @@ class _Run:
         overdue = [worker for worker, due in self.alive.items() if due < now]
         if overdue:
             self.kill(overdue)
-        if now > self.notice_at:
-            self.notice()
+        unfinished = {w: self.reports[w].pid for w in self.alive if self.reports[w].attributes is None}
+        self.notice.look(unfinished)
         if self.on_wait:
             self.on_wait()
 
@@ -214,20 +226,22 @@ class _Run:
             self.forking = False
         elif word == "unforked":
             self.forking = False
-            self.went_wrong(report, WorkerNotStarted(faults.not_forked(worker, *rest)))
+            self.went_wrong(report, WorkerNotStarted(faults.not_started(f"worker {worker}", *rest)))
         elif word == "started":
             (report.pid,) = rest
             (self.crashes[worker],) = descriptors
         elif word == "failed":
-            self.went_wrong(report, faults.revived(self.image, worker, report.pid, *rest))
+            (failure,) = rest
+            aftermath = engine.aborted(self.memory) if failure.when == "end" else failure.aftermath
+            self.went_wrong(report, faults.revived(self.image, worker, report.pid, failure), aftermath=aftermath)
         elif word == "done":
             self.modules.update(dict.fromkeys(*rest))
             report.attributes = mapped(*descriptors)
             self.alive[worker] = time.monotonic() + _GRACE
         elif word == "exited":
             del self.alive[worker]
-            if report.attributes is None and report.error is None:
-                self.went_wrong(report, self.death(report, *rest))
+            if report.attributes is None:
+                self.went_wrong(report, self.death(report, *rest), aftermath=engine.aborted(self.memory))
                 # What the others wait for may be in a state that only the dead one could have left.
                 due = time.monotonic() + _SURVIVAL
                 self.alive = {other: min(due, earlier) for other, earlier in self.alive.items()}
@@ -239,17 +253,19 @@ class _Run:
         text = crash.decode(errors="replace").strip()
         return faults.died(self.image, self.memory, report.worker, report.pid, status, text)
 
-    def went_wrong(self, report: Report, error: BaseException) -> None:
+    def went_wrong(self, report: Report, error: BaseException, *, aftermath: bool = False) -> None:
         """The first error of a worker counts; the others are asked to come to an end."""
         if report.error is None:
             self.errors += 1
-            report.error, report.place = error, self.errors
+            report.error, report.aftermath, report.place = error, aftermath, self.errors
+        else:
+            report.error.add_note(engine.besides(self.image.program, error, aftermath=True))
         self.stop(engine.ABORTED)
 
     def stop(self, code: int) -> None:
         if not self.stopping:
             self.stopping = True
-            self.notice_at = time.monotonic() + _NOTICE
+            self.notice.begin()
             engine.abort(self.memory, self.image, code)
 
     def interrupted(self, count: int) -> None:
@@ -263,15 +279,6 @@ class _Run:
             self.server.wire.send("kill", workers)
         for worker in workers:
             self.alive[worker] = time.monotonic() + _GRACE
-
-    def notice(self) -> None:
-        """Tell the user, once, why nothing seems to happen."""
-        self.notice_at = math.inf
-        for report in self.reports.values():
-            if report.worker in self.alive and report.attributes is None and sys.stderr is not None:
-                name = faults.who(self.image, report.worker, report.pid)
-                place = faults.where(self.image, self.memory, report.worker)
-                print(f"stopping; waiting for {name}, {place}; Ctrl-C kills it", file=sys.stderr)
 
     def abandoned(self) -> WorkerDied:
         self.alive.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import reactors as rx
 
@@ -53,10 +53,10 @@ class Pair(rx.Reactor):
         self.actor = Actor(deed)
 
 
-def run(main: rx.Reactor, **options: Any) -> rx.Result:
-    """On two worker processes, the actor on the second."""
+def run(main: rx.Reactor, *, backend: Literal["thread", "process"] = "process", **options: Any) -> rx.Result:
+    """On two workers, the actor on the second."""
     placement = {"main": 0, "main.bystander": 0, "main.actor": 1}
-    return rx.run(main, workers=2, backend="process", placement=placement, **options)
+    return rx.run(main, workers=2, backend=backend, placement=placement, **options)
 
 
 def stop(actor: Actor) -> None:

@@ -35,7 +35,7 @@ def test_a_worker_that_dies_is_reported_with_its_reactors_and_where_it_was(
     """Row 31."""
     with pytest.raises(rx.WorkerDied) as caught:
         run(Pair(deed))
-    assert caught.match(rf"worker 1 \(pid \d+; runs main\.actor\) {how} in main\.actor\.act at tag \(2000000, 0\); ")
+    assert caught.match(rf"worker 1 \(pid \d+; runs main\.actor\) {how} in main\.actor\.act at tag 2 ms; ")
     assert caught.match(remedy)
 
 

@@ -3,6 +3,8 @@
 import contextlib
 import io
 import os
+import resource
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -58,6 +60,58 @@ def test_the_search_path_applies_also_to_what_reactions_import(monkeypatch: pyte
 def test_arguments_apply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["program", "--option"])
     assert seen(lambda: sys.argv) == ["program", "--option"]
+
+
+def test_a_mask_of_permissions_applies() -> None:
+    def mask() -> int:
+        now = os.umask(0)
+        os.umask(now)
+        return now
+
+    before = mask()
+    try:
+        for wanted in (0o22, 0o2, 0o77, 0):
+            os.umask(wanted)
+            assert seen(mask) == wanted
+            assert mask() == wanted
+    finally:
+        os.umask(before)
+
+
+def test_limits_of_resources_apply() -> None:
+    def limit() -> tuple[int, int]:
+        return resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    soft, hard = limit()
+    try:
+        for less in (1, 2, 0):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft - less, hard))
+            assert seen(limit) == (soft - less, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def of_the_thread() -> tuple[int, set[int], set[signal.Signals | int]]:
+    return os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_what_is_the_own_of_the_thread_that_runs_the_program_applies() -> None:
+    """Its niceness, its processors, and the signals that it blocks."""
+    found: list[Any] = []
+
+    def work() -> None:
+        os.setpriority(os.PRIO_PROCESS, 0, 3)
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+        found.extend((of_the_thread(), seen(of_the_thread)))
+
+    here = seen(of_the_thread)
+    assert here == of_the_thread()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found[0] == found[1] != here
+    assert seen(of_the_thread) == here
 
 
 class Counting(rx.Reactor):
@@ -265,12 +319,14 @@ def test_a_fork_of_the_caller_has_a_server_of_its_own() -> None:
     run(Pair(stop))
 
 
-def test_what_a_run_calls_while_it_waits_may_fail() -> None:
+@pytest.mark.parametrize("backend", ["thread", "process"])
+def test_what_a_run_calls_while_it_waits_may_fail(backend: Literal["thread", "process"]) -> None:
     def fail(*_: Any) -> None:
         raise LookupError("from progress")
 
+    main = Pair(lambda actor: None)
     with pytest.raises(LookupError, match="from progress"):
-        run(Pair(lambda actor: None), progress=fail)
+        run(main, progress=fail, backend=backend)
 
 
 def test_a_program_can_be_run_from_a_string_without_a_main_guard() -> None:

@@ -531,3 +531,26 @@ def test_a_function_with_a_cache_travels_without_what_is_in_it() -> None:
     """)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[6777, 6777] 5", done.stderr
+
+
+class Changing(rx.Reactor):
+    """Ends with values that are equal to those it began with, and are other ones."""
+
+    def __init__(self) -> None:
+        self.one, self.yes, self.zero, self.three = 1, True, 0.0, 3
+        self.inside, self.text = [1, 0.0], "a"
+
+    @rx.reaction(rx.startup)
+    def change(self) -> None:
+        self.one, self.yes, self.zero, self.three = True, 1, -0.0, 3.0
+        self.inside, self.text = [True, -0.0], str(b"a", "ascii")
+
+
+@pytest.mark.parametrize(("backend", "workers"), [("inline", 1), ("thread", 2), ("process", 1), ("process", 2)])
+def test_attributes_come_back_that_are_equal_to_what_they_were_and_are_not_the_same(backend: Any, workers: int) -> None:
+    main: Any = rx.Reactor()
+    main.a, main.b = Changing(), Changing()
+    rx.run(main, backend=backend, workers=workers, placement={"main.b": workers - 1})
+    for each in (main.a, main.b):
+        assert repr((each.one, each.yes, each.zero, each.three)) == "(True, 1, -0.0, 3.0)"
+        assert repr(each.inside) == "[True, -0.0]"

@@ -286,7 +286,10 @@ MUTATIONS: dict[str, tuple[str, str]] = {
         "self.owner.wanted = Transition(self, by_reset)",
         "self.owner.wanted = Transition(self, by_reset)\n        self.owner.current = self",
     ),
-    "state is kept": ("state.renew(reactor)", "pass"),
+    "state is kept": (
+        "mode.active and mode.renewed:\n                        state.renew(reactor)",
+        "mode.active and mode.renewed:\n                        pass",
+    ),
     "state is renewed by history": (
         "if mode is not None and mode.active and mode.renewed:",
         "if mode is not None and mode.active and self.tag >= START:",

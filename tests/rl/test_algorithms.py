@@ -15,6 +15,7 @@ import torch
 
 from reactors import rl
 from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.algorithms.continuous import Bounds, Critics
 from reactors.rl.networks import alone
 
 if TYPE_CHECKING:
@@ -169,6 +170,144 @@ def test_policies_act_as_their_networks_say(name: str) -> None:
         np.testing.assert_allclose(log_prob.detach().numpy(), remembered["log_prob"], atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [rl.DQN, rl.QLearning])
+def test_exploration_falls_from_everything_to_its_final_share(kind: Any) -> None:
+    algorithm = kind(exploration_fraction=0.5, exploration_final=0.2, total_steps=1000)
+    seen = gym.spaces.Box(-1, 1, (1,)) if kind is rl.DQN else gym.spaces.Discrete(1)
+    policy = algorithm.policy(seen, gym.spaces.Discrete(4, start=3))
+    policy.load(np.arange(policy.size, dtype=np.float32))  # the last action is the best
+    obs = np.zeros((20_000, *seen.shape), np.float32 if kind is rl.DQN else np.int64)  # type: ignore[misc]
+    assert (policy.greedy(obs) == 6).all()
+    for steps, share in ((0, 1.0), (250, 0.6), (500, 0.2), (900, 0.2)):
+        actions, _ = policy.act(obs, np.random.default_rng(0), steps)
+        others = np.bincount(actions - 3, minlength=4)[:3] / len(obs)
+        np.testing.assert_allclose(others, share / 4, atol=0.015)
+
+
+@pytest.mark.parametrize("dueling", [False, True])
+def test_a_greedy_action_is_that_of_the_greatest_value(dueling: bool) -> None:
+    seen, actions, kind = gym.spaces.Box(-1, 1, (3,)), gym.spaces.Discrete(4, start=2), rl.DQN(dueling=dueling)
+    policy, learning = kind.policy(seen, actions), kind.learning(seen, actions, 0)
+    policy.load(learning.weights())
+    obs = np.random.default_rng(0).normal(size=(100, 3)).astype(np.float32)
+    best = learning.net(torch.from_numpy(obs)).argmax(1).numpy() + 2
+    assert len({*best.tolist()}) > 1
+    np.testing.assert_array_equal(policy.greedy(obs), best)
+
+
+def test_actions_are_drawn_as_often_as_they_are_probable() -> None:
+    seen, choices = gym.spaces.Box(-1, 1, (2,)), gym.spaces.Discrete(3, start=5)
+    policy = rl.PPO().policy(seen, choices)
+    learning: Any = rl.PPO().learning(seen, choices, 0)
+    with torch.no_grad():
+        learning.net.actor[-1].bias.copy_(torch.tensor([0.5, 0.2, 0.3]).log())
+    policy.load(learning.weights())
+    actions, remembered = policy.act(np.zeros((20_000, 2), np.float32), np.random.default_rng(0), 0)
+    for action, probability in zip((5, 6, 7), (0.5, 0.2, 0.3), strict=True):
+        assert np.mean(actions == action) == pytest.approx(probability, abs=0.015)
+        np.testing.assert_allclose(np.exp(remembered["log_prob"][actions == action]), probability, rtol=1e-5)
+
+
+def test_continuous_actions_are_drawn_with_the_spread_that_was_learned() -> None:
+    seen, actions = gym.spaces.Box(-1, 1, (2,)), gym.spaces.Box(-9, 9, (2,))
+    policy, learning = rl.PPO().policy(seen, actions), rl.PPO().learning(seen, actions, 0)
+    with torch.no_grad():
+        learning.net.log_std.copy_(torch.tensor([0.1, 2.0]).log())
+    policy.load(learning.weights())
+    drawn, _ = policy.act(np.zeros((20_000, 2), np.float32), np.random.default_rng(0), 0)
+    assert drawn.std(0) == pytest.approx([0.1, 2.0], rel=0.03)
+
+
+WIDE = gym.spaces.Box(np.array([-2, 1], np.float32), np.array([6, 5], np.float32))  # around 2 and 3; halves 4 and 2
+ZEROS = gym.spaces.Box(-1, 1, (2,))
+
+
+@pytest.mark.parametrize("kind", [rl.DDPG, rl.TD3])
+def test_exploration_is_noise_of_the_spread_that_is_said_around_the_actors_action(kind: Any) -> None:
+    policy = kind(noise=0.1, learning_starts=8).policy(ZEROS, WIDE)
+    policy.load(np.zeros(policy.size, np.float32))
+    drawn, _ = policy.act(np.zeros((20_000, 2), np.float32), np.random.default_rng(0), 8)
+    assert drawn.mean(0) == pytest.approx([2, 3], abs=0.02)
+    assert drawn.std(0) == pytest.approx([0.1 * 4, 0.1 * 2], rel=0.03)
+    assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.03
+
+
+def test_actions_of_sac_are_squashed_draws_of_the_spread_that_was_learned() -> None:
+    kind = rl.SAC(learning_starts=8)
+    policy = kind.policy(ZEROS, WIDE)
+    learning: Any = kind.learning(ZEROS, WIDE, 0)
+    with torch.no_grad():
+        learning.actor[-1].bias.copy_(torch.tensor([0.5, -0.5, math.log(0.1), math.log(0.4)]))
+        learning.actor[-1].weight.zero_()
+    policy.load(learning.weights())
+    drawn, _ = policy.act(np.zeros((20_000, 2), np.float32), np.random.default_rng(0), 8)
+    inner = np.arctanh((drawn - [2, 3]) / [4, 2])
+    assert inner.mean(0) == pytest.approx([0.5, -0.5], abs=0.01)
+    assert inner.std(0) == pytest.approx([0.1, 0.4], rel=0.03)
+    assert abs(np.corrcoef(inner.T)[0, 1]) < 0.03
+
+
+TAKEN: list[Any] = []
+
+
+class Blind(gym.Env[Any, Any]):
+    """Nothing is ever seen, and all actions are kept."""
+
+    observation_space, action_space = ZEROS, WIDE
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed, options=options)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        TAKEN.append(action.copy())
+        return np.zeros(2, np.float32), 0.0, False, False, {}
+
+
+STILL: dict[str, Any] = {"num_envs": 4, "horizon": 256, "hidden": (8,), "learning_rate": 1e-12}
+SELDOM: dict[str, Any] = {**STILL, "learning_starts": 1024, "batch_size": 4, "updates_per_step": 1e-3}
+
+
+def taken(algorithm: Any, inference: Any) -> Any:
+    """All actions of a run whose weights do not move, in order."""
+    TAKEN.clear()
+    rl.train(algorithm, Blind, total_steps=4096, seed=3, actors=1, workers=1, inference=inference)
+    assert len(TAKEN) == 4096
+    return np.array(TAKEN)
+
+
+@pytest.mark.parametrize("inference", ["actors", "central"])
+@pytest.mark.parametrize(
+    "algorithm", [rl.DDPG(**SELDOM, noise=0.05), rl.TD3(**SELDOM, noise=0.05), rl.SAC(**SELDOM)], ids=lambda a: a.name
+)
+def test_training_explores_as_far_as_the_policy_says(algorithm: Any, inference: Any) -> None:
+    inner = (taken(algorithm, inference)[1024:] - [2, 3]) / [4, 2]  # after the random actions
+    with torch.no_grad():
+        outputs = algorithm.learning(ZEROS, WIDE, 3).actor(torch.zeros(1, 2))[0].numpy()
+    spread: Any = [0.05, 0.05]
+    if algorithm.name == "SAC":
+        inner, spread = np.arctanh(inner), np.exp(outputs[2:])
+    assert inner.mean(0) == pytest.approx(outputs[:2], abs=0.06)
+    assert inner.std(0) == pytest.approx(spread, rel=0.06)
+
+
+@pytest.mark.parametrize("inference", ["actors", "central"])
+@pytest.mark.parametrize("kind", [rl.A2C, rl.PPO, rl.IMPALA, rl.APPO])
+def test_training_draws_actions_with_a_deviation_of_one_at_first(kind: Any, inference: Any) -> None:
+    found = taken(kind(**STILL), inference)[:, 0]  # of which the bounds are far enough from 0
+    np.testing.assert_allclose(np.quantile(found, [0.16, 0.5, 0.84]), [-1, 0, 1], atol=0.1)
+
+
+def test_critics_begin_as_linear_layers_do() -> None:
+    torch.manual_seed(0)
+    critics = Critics(2, 100, (400,))
+    for kernel, bias, bound in zip(critics.kernels, critics.biases, (0.1, 0.05), strict=True):
+        assert bound * 0.98 < float(kernel.detach().abs().max()) <= bound
+        assert float(kernel.detach().std()) == pytest.approx(bound / math.sqrt(3), rel=0.06)  # evenly distributed
+        assert float(bias.detach().abs().max()) <= bound
+    assert float(critics.biases[0].detach().abs().max()) > 0.098
+
+
 def test_continuous_actions_are_clipped_to_bounds_and_remembered_as_drawn() -> None:
     narrow = gym.spaces.Box(-0.01, 0.01, (1,))
     algorithm, seen = rl.PPO(), gym.spaces.Box(-1, 1, (2,))
@@ -199,6 +338,28 @@ def test_spaces_and_torsos_that_cannot_be_are_refused(algorithm: Any, env: str, 
 def test_unbounded_actions_are_refused_where_they_are_squashed() -> None:
     with pytest.raises(ParameterError, match="actions with bounds"):
         rl.SAC().check(gym.spaces.Box(-1, 1, (2,)), gym.spaces.Box(-np.inf, np.inf, (1,)))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "kinds"),
+    [(rl.SAC(), "a Box with one axis"), (rl.PPO(), "a Discrete or of a Box with one axis")],
+    ids=["SAC", "PPO"],
+)
+@pytest.mark.parametrize("shape", [(), (2, 2)], ids=str)
+def test_actions_that_are_no_vector_are_refused_with_what_to_do(algorithm: Any, kinds: str, shape: Any) -> None:
+    actions = gym.spaces.Box(-1, 1, shape)
+    with pytest.raises(ParameterError) as caught:
+        algorithm.check(ZEROS, actions)
+    assert str(caught.value) == (
+        f"{algorithm.name} takes actions of {kinds}, and the environment's are {actions}; flatten them with "
+        "gymnasium.wrappers.TransformAction"
+    )
+
+
+def test_discrete_actions_of_several_parts_are_refused() -> None:
+    with pytest.raises(ParameterError) as caught:
+        rl.DQN().check(ZEROS, gym.spaces.MultiDiscrete([2, 3]))
+    assert str(caught.value) == "DQN takes actions of a Discrete, and the environment's are MultiDiscrete([2 3])"
 
 
 class Wide(torch.nn.Module):
@@ -299,3 +460,70 @@ def test_learning_rates_fall_to_nothing_over_the_run_or_stay(algorithm: Any, ann
     assert left == sorted(left, reverse=True)
     assert len({*left}) == (len(left) if anneal else 1)
     assert left[-1] < 0.1 if anneal else left[-1] == 1
+
+
+@pytest.mark.parametrize("mode", ["sync", "pipelined"])
+@pytest.mark.parametrize(
+    ("ratio", "starts", "steps"), [(0.3, 100, 1600), (0.3, 100, 1000), (1.03, 0, 640), (0.01, 40, 960)]
+)
+def test_a_learning_rate_ends_with_the_last_update(mode: Any, ratio: float, starts: int, steps: int) -> None:
+    """Where the ratio asks for no whole number of updates a round, the last of them are never made."""
+    algorithm = rl.DQN(
+        num_envs=4, horizon=8, hidden=(8,), batch_size=8, learning_starts=starts, updates_per_step=ratio, anneal=True
+    )
+    done = rl.train(algorithm, "CartPole-v1", total_steps=steps, mode=mode)
+    rates = [row["charts/learning_rate"] for row in done.journal if "charts/learning_rate" in row]
+    updates = len(rates) * algorithm.updates
+    assert updates > 0
+    left = 1 - np.arange(algorithm.updates, updates + 1, algorithm.updates) / updates + 1 / updates
+    np.testing.assert_allclose(rates, algorithm.learning_rate * left, rtol=1e-9)
+
+
+class Boxes(gym.Env[Any, Any]):
+    """Actions of any dtype, with a part of them that can only be one number."""
+
+    observation_space = gym.spaces.Box(-1, 1, (2,))
+
+    def __init__(self, dtype: Any = np.float32) -> None:
+        self.action_space = gym.spaces.Box(np.array([0, 3], dtype), np.array([4, 3], dtype), dtype=dtype)
+        self.seen: list[Any] = []
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed, options=options)
+        return self.observation_space.sample() * 0, {}
+
+    def step(self, action: Any) -> Any:
+        assert self.action_space.contains(action), (action, action.dtype)
+        return self.np_random.uniform(-1, 1, 2).astype(np.float32), float(action[0]), False, False, {}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int8, np.uint8])
+@pytest.mark.parametrize("kind", [rl.SAC, rl.TD3, rl.DDPG, rl.PPO])
+def test_actions_of_any_dtype_are_learned(kind: Any, dtype: Any) -> None:
+    given = SMALL if kind is rl.PPO else REPLAY
+    done = rl.train(kind(**given), Boxes, env_kwargs={"dtype": dtype}, total_steps=64, seed=1)
+    assert np.isfinite(done.weights).all()
+    assert done.journal[-1].keys() & {"losses/qf_loss", "losses/value_loss"}
+    action = done(np.zeros(2, np.float32))
+    assert action.dtype == dtype
+    assert action[1] == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
+def test_the_cube_of_actions_is_the_box_and_back(dtype: Any) -> None:
+    box = Boxes(dtype).action_space
+    bounds = Bounds(box)
+    cube = np.array([[-1, 0.7], [1, -0.2], [0.5, 0]], np.float32)
+    taken = bounds.outwards(cube)
+    assert taken.tolist() == [[0, 3], [4, 3], [3, 3]]
+    found = bounds.inwards(torch.from_numpy(taken))
+    assert found.dtype == torch.float32
+    assert found.tolist() == [[-1, 0], [1, 0], [0.5, 0]]
+
+
+@pytest.mark.parametrize(("kind", "given"), [(rl.PPO, {"batch_size": 1}), (rl.A2C, {"horizon": 1, "num_envs": 1})])
+def test_a_minibatch_of_one_is_learned_from_with_normalised_advantages(kind: Any, given: dict[str, Any]) -> None:
+    algorithm = kind(**{**SMALL, "normalise": True, **given})
+    done = rl.train(algorithm, "CartPole-v1", total_steps=16, actors=1)
+    assert np.isfinite(done.weights).all()
+    assert not np.array_equal(done.weights, algorithm.learning(*done.spaces, 0).weights())

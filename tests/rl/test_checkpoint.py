@@ -1,11 +1,13 @@
-"""Stopped at a checkpoint and gone on with, a run is the one that was never stopped; what is damaged is refused."""
+"""Stopped at a checkpoint and resumed, a run is the one that was never stopped; what is damaged is refused."""
 
 from __future__ import annotations
 
+import copy
 import errno
 import gc
 import json
 import os
+import random
 import shutil
 import signal
 from typing import TYPE_CHECKING, Any
@@ -18,16 +20,17 @@ import safetensors.numpy
 import reactors as rx
 from reactors import rl
 from reactors.errors import ReactionError
-from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError
+from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError, SimulationError
+from reactors.rl.sealed import sealed
 from reactors.rl.training import tensors
-from reactors.rl.training.checkpoint_files import latest, load
+from reactors.rl.training.checkpoint_files import going_on, latest, load
 from reactors.rl.training.digest import CLOCK
 from reactors.rl.training.journal_file import JournalFile, read
 from reactors.rl.training.run_folder import RunFolder
 from reactors.rl.training.state import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ROUNDS, STEPS = 20, 64
@@ -240,6 +243,86 @@ def test_a_damaged_checkpoint_is_refused(copied: Path, file: str, harm: str) -> 
         train(DQN, resume=last, total_steps=10**4)
 
 
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of which every byte can be tried."""
+    out = tmp_path_factory.mktemp("tiny") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "draw", lambda *_: None)
+        patch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+        rl.train(TINY, "CartPole-v1", total_steps=2, out=out, seed=3)
+    return out
+
+
+TINY = rl.A2C(num_envs=1, horizon=2, hidden=(1,))
+
+
+def harmed(content: bytes, seed: int = 0) -> Iterator[bytes]:
+    """Every byte with a bit that is another, the file cut off at many places, and longer."""
+    for at in range(len(content)):
+        yield content[:at] + bytes([content[at] ^ 1 << (at + seed) % 8]) + content[at + 1 :]
+    for at in range(0, len(content), 97):
+        yield content[:at]
+    yield from (content + more for more in (b"\0", b" ", b"}", content))
+
+
+@pytest.mark.parametrize("file", ["meta.json", "state.safetensors", "weights.safetensors"])
+def test_no_byte_of_a_checkpoint_changes_without_notice(tiny: Path, file: str, tmp_path: Path) -> None:
+    last = latest(tiny / "checkpoints")
+    assert last is not None
+    shutil.copytree(last, tmp_path / last.name)
+    path = tmp_path / last.name / file
+    for content in harmed(path.read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(CheckpointError, match=last.name):
+            load(path.parent)
+
+
+WRONG: tuple[Any, ...] = (
+    None, True, -1, 1.5, 1 << 70, "", "x", [], [1], {}, {"x": 1}, {"$x": 1}, {"$array": "x"}, {"$tuple": 3},
+    {"$generator": {"bit_generator": "seed"}}, {"$tensor": "learners[0].latest", "dtype": "load"}, {"$float": "nan"},
+)  # fmt: skip
+
+
+def places(tree: Any) -> list[tuple[Any, Any]]:
+    """All that is in a tree, as (what holds it, its key)."""
+    parts = list(tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ())
+    return [(tree, key) for key, _ in parts] + [place for _, part in parts for place in places(part)]
+
+
+@pytest.mark.parametrize("name", ["PPO", "DQN", "IMPALA"])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_checkpoint_of_another_structure_is_refused_by_name(name: str, seed: int, tmp_path: Path) -> None:
+    """Whatever passes has to run as well as any."""
+    algorithm, out = {**ALGORITHMS, **OTHERS}[name], tmp_path / "run"
+    a_round = algorithm.num_envs * algorithm.horizon
+    options: dict[str, Any] = {"env": "CartPole-v1", "backend": "inline"}
+    train(algorithm, out=out, total_steps=5 * a_round, **options)
+    path = latest(out / "checkpoints")
+    assert path is not None
+    whole, refused = json.loads((path / "meta.json").read_text()), 0
+    dice = random.Random(seed)
+    for _ in range(60):
+        meta = copy.deepcopy(whole)
+        held, key = dice.choice(places(meta))
+        if held is meta and key in {"crc32", "format"}:
+            continue
+        if dice.random() < 0.3:
+            del held[key]
+        else:
+            held[key] = dice.choice(WRONG)
+        (path / "meta.json").write_bytes(sealed(json.dumps({**meta, "crc32": "00000000"}).encode()))
+        found = None
+        try:
+            train(algorithm, resume=path, out=tmp_path / "again", total_steps=7 * a_round, **options)
+        except (CheckpointError, ReactionError) as error:
+            found, refused = error.__cause__ if isinstance(error, ReactionError) else error, refused + 1
+        if not isinstance(found, SimulationError | NotFiniteError):  # which name the environment
+            assert found is None or (isinstance(found, CheckpointError) and str(path) in str(found)), (key, held)
+        shutil.rmtree(tmp_path / "again", ignore_errors=True)
+    assert refused > 20
+
+
 @pytest.mark.parametrize(
     ("other", "fact"),
     [
@@ -257,20 +340,23 @@ def test_a_foreign_checkpoint_is_refused(whole: Any, other: dict[str, Any], fact
         train(options.pop("algorithm"), **options)
 
 
+def rewritten(path: Path, change: Callable[[Any], object]) -> None:
+    """Change what is in meta.json, with the right checksum."""
+    meta = json.loads((path / "meta.json").read_text())
+    change(meta)
+    (path / "meta.json").write_bytes(sealed(json.dumps({**meta, "crc32": "00000000"}).encode()))
+
+
 def test_a_checkpoint_of_another_version_is_refused(copied: Path) -> None:
     path = copied / "checkpoints" / f"{12 * STEPS:012d}"
-    meta = json.loads((path / "meta.json").read_text())
-    meta["versions"]["reactors"] = "0.0.1"
-    (path / "meta.json").write_text(json.dumps(meta))
+    rewritten(path, lambda meta: meta["versions"].update(reactors="0.0.1"))
     with pytest.raises(CheckpointError, match=r"written by reactors 0\.0\.1, and this is"):
         train(DQN, resume=path)
 
 
 def test_a_checkpoint_of_other_reactors_is_refused(copied: Path) -> None:
     path = copied / "checkpoints" / f"{12 * STEPS:012d}"
-    meta = json.loads((path / "meta.json").read_text())
-    meta["program"]["graph"] = "0"
-    (path / "meta.json").write_text(json.dumps(meta))
+    rewritten(path, lambda meta: meta["program"].update(graph="0"))
     with pytest.raises(CheckpointError, match="the reactors, ports and reactions are others"):
         train(DQN, resume=path)
 
@@ -318,20 +404,20 @@ def test_a_full_disk_is_told_first_whatever_else_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the journal can, nor the result."""
-    add, rows = JournalFile._begin, []
+    widen, times = JournalFile._widen, []
 
     def full(path: Any, *_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     def some(self: Any, given: Any) -> None:
-        rows.append(given)
-        if len(rows) > 1:
+        times.append(given)
+        if len(times) > 1:
             monkeypatch.setattr("reactors.rl.training.run_folder.write_json", full)
             full(self.path)
-        add(self, given)
-        self._writer.writerow = full
+        widen(self, given)
 
-    monkeypatch.setattr(JournalFile, "_begin", some)
+    monkeypatch.setattr(JournalFile, "_widen", some)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ReactionError) as caught:
         train(PPO, out=tmp_path / "run", checkpoint_every=1, backend="inline")
     assert isinstance(caught.value.__cause__, RunFolderError)
@@ -361,13 +447,14 @@ class Cracked(gym.Wrapper[Any, Any, Any, Any]):
         return (np.full_like(obs, np.nan) if self.what == "reset" and self.steps else obs), infos
 
 
-def cracked(what: str, at: int = 100) -> gym.Env[Any, Any]:
-    return Cracked(gym.make("CartPole-v1"), at, what)
+def cracked(what: str, at: int = 100, limit: int = 500) -> gym.Env[Any, Any]:
+    return Cracked(gym.make("CartPole-v1", max_episode_steps=limit), at, what)
 
 
-def test_an_episode_that_begins_with_no_number_is_named() -> None:
+@pytest.mark.parametrize("limit", [500, 3], ids=["terminated", "truncated"])
+def test_an_episode_that_begins_with_no_number_is_named(limit: int) -> None:
     with pytest.raises(ReactionError) as caught:
-        train(PPO, env=cracked, env_kwargs={"what": "reset"})
+        train(PPO, env=cracked, env_kwargs={"what": "reset", "limit": limit})
     assert isinstance(caught.value.__cause__, NotFiniteError)
     assert "reset() of environment" in str(caught.value.__cause__)
 
@@ -426,3 +513,15 @@ def test_the_files_are_safetensors_for_others(whole: Any) -> None:
     assert any(name.startswith("learners[0].learning.net.") for name in found)
     weights = safetensors.numpy.load_file(whole("DQN", "sync").out / "weights.safetensors")["weights"]
     assert np.array_equal(weights, whole("DQN", "sync").weights)
+
+
+def test_what_a_checkpoint_cannot_be_resumed_for_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(CheckpointError) as caught,
+        going_on(tmp_path / "000000000016", "the state of learner"),
+    ):
+        raise KeyError("moments")
+    assert str(caught.value) == (
+        f"the checkpoint {tmp_path / '000000000016'} cannot be resumed: the state of learner cannot have been written "
+        "by this program (KeyError: 'moments'); there is no other one beside it"
+    )

@@ -262,7 +262,7 @@ def test_an_error_in_step_names_environment_and_seed() -> None:
     error = fault(rl.Env([Line, lambda: Line(step=5)], seed=40))
     assert (error.index, error.seed) == (1, 41)
     assert str(error).startswith(
-        "main.env: environment 1 (seed 41, episode 1, step 2) raised in step: OSError: fell; mend it, or have it made"
+        "main.env: environment 1 (seed 41, episode 1, step 2) raised in step: OSError: fell; fix it, or restart it with"
     )
     assert isinstance(error.__cause__, OSError)
     assert error.__cause__.__traceback__ is not None
@@ -281,7 +281,7 @@ def test_an_environment_that_cannot_be_made_on_its_worker_is_named() -> None:
 
 def test_an_environment_that_cannot_be_made_here_is_told_at_once() -> None:
     with pytest.raises(
-        rx.ReactorError, match=r"cannot be made here to find its spaces \(OSError: no licence\); mend it, or give"
+        rx.ReactorError, match=r"cannot be made here to find its spaces \(OSError: no licence\); fix it, or give"
     ):
         rl.Env(lambda: Line(make="no licence"))
 
@@ -345,7 +345,7 @@ def test_actions_of_the_wrong_shape_are_refused_where_they_are_set() -> None:
         watched(rl.Env(lambda: Echo(space), num_envs=2), 1, lambda n: ("a",) * 3, ("observation",))
 
 
-# ---- making anew ----
+# ---- restarting ----
 
 
 def test_a_broken_environment_is_made_anew_and_its_episode_truncated() -> None:
@@ -374,7 +374,7 @@ def test_wrong_answers_and_resets_that_fail_are_survived_too() -> None:
 
 def test_one_that_breaks_again_at_once_ends_the_program() -> None:
     env = rl.Env(Line, reset=1, seed=5, on_error="restart")
-    assert "raised in reset, just after it was made anew: OSError: no reset" in str(fault(env))
+    assert "raised in reset, just after it was restarted: OSError: no reset" in str(fault(env))
 
 
 # ---- what can be given ----
@@ -424,12 +424,25 @@ def test_a_program_is_the_same_on_any_number_of_workers() -> None:
     assert_deterministic(program, outcome=outcome, workers=(2,), fast=True, timeout="60 us")
 
 
+class Door(Line):
+    closed: list[int] = []  # noqa: RUF012
+
+    def close(self) -> None:
+        self.closed.append(1)
+
+
 def test_environments_are_closed() -> None:
+    Door.closed.clear()
+    watched(rl.Env(Door, num_envs=3, seed=1), 2, lambda n: np.ones(3, int))
+    assert len(Door.closed) == 4  # one was asked for its spaces
+
+
+def test_a_look_at_the_spaces_leaves_what_a_local_class_carries_as_it_is() -> None:
     closed: list[int] = []
 
-    class Door(Line):
+    class Local(Line):
         def close(self) -> None:
             closed.append(1)
 
-    watched(rl.Env(Door, num_envs=3, seed=1), 2, lambda n: np.ones(3, int))
-    assert len(closed) == 4  # one was asked for its spaces
+    watched(rl.Env(Local, num_envs=3, seed=1), 2, lambda n: np.ones(3, int))
+    assert len(closed) == 3

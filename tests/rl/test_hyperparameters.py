@@ -5,18 +5,23 @@ from __future__ import annotations
 import ast
 import gc
 import inspect
+import math
 import textwrap
+import types
 import typing
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 
 from reactors import rl
 from reactors.cli import main
 from reactors.errors import ArgumentError, ReactionError
+from reactors.rl.algorithms.hyperparameters import Bounds, _hints
 from reactors.rl.errors import RunFolderError
 from reactors.rl.training.settings import algorithms, with_settings
 
@@ -61,6 +66,7 @@ def test_every_hyperparameter_has_a_type_and_values_that_it_refuses(name: str) -
         ("SAC", {"temperature": 0}, "write a number above 0 or None"),
         ("DQN", {"exploration_final": -0.1}, "write a number from 0 to 1"),
         ("DQN", {"beta": 1.1}, "write a number from 0 to 1"),
+        ("DQN", {"alpha": 1.5}, "alpha of DQN is 1.5; write a number from 0 to 1"),
         ("IMPALA", {"replay_slots": -1}, "write a whole number, 0 or more"),
         ("QLearning", {"learning_rate": 2.0}, "write a number above 0, up to 1"),
     ],
@@ -117,6 +123,57 @@ def test_a_subclass_with_other_defaults_keeps_the_bounds() -> None:
 def test_a_run_that_is_over_before_anything_is_learned_is_refused() -> None:
     with pytest.raises(ArgumentError, match="learning_starts of DQN is 1000, but the run has 768 steps"):
         rl.train(rl.DQN(), "CartPole-v1", total_steps=1000)
+
+
+def ends(hint: Any) -> list[Any]:
+    """The least and the greatest that a hyperparameter may reasonably be; nothing, if it has no bounds."""
+    if typing.get_origin(hint) in {types.UnionType, typing.Union}:
+        return next((found for part in typing.get_args(hint) if (found := ends(part))), [])
+    kind, *marks = typing.get_args(hint) or (hint,)
+    bounds = next((mark for mark in marks if isinstance(mark, Bounds)), None)
+    if bounds is None:
+        return [False, True] if kind is bool else []
+    if kind is int:
+        return [int(bounds.least)] * 2
+    most = 1.0 if math.isinf(bounds.most) else bounds.most
+    return [bounds.least + 0.01 * bounds.above, most - 0.01 * bounds.below]
+
+
+@pytest.mark.parametrize("end", [0, 1])
+@pytest.mark.parametrize("name", algorithms())
+def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> None:
+    kind: Any = algorithms()[name]
+    hints = _hints(kind)
+    given = {field.name: found[end] for field in fields(kind) if (found := ends(hints[field.name]))}
+    given |= {"capacity": 32} if "capacity" in given else {}
+    given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
+    env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")
+    done = rl.train(kind(**given), env, total_steps=32)
+    assert np.isfinite(done.weights).all()
+
+
+def test_a_small_ratio_of_updates_is_some() -> None:
+    assert rl.DQN(updates_per_step=1e-12).updates == 1
+
+
+def test_n_steps_that_a_run_does_not_make_are_refused() -> None:
+    algorithm = rl.DQN(num_envs=2, horizon=4, n_step=20, learning_starts=0, batch_size=4, hidden=(4,))
+    assert rl.train(algorithm, "CartPole-v1", total_steps=80).steps == 80
+    with pytest.raises(ArgumentError, match="n_step of DQN is 20, but the run has 32 steps"):
+        rl.train(algorithm, "CartPole-v1", total_steps=32)
+
+
+@pytest.mark.parametrize("starts", [0, 8, 100, 511, 512])
+@pytest.mark.parametrize("ratio", [0.25, 1.0])
+def test_the_learning_rate_of_dqn_falls_to_0_over_the_updates_that_there_are(starts: int, ratio: float) -> None:
+    algorithm = rl.DQN(
+        num_envs=2, horizon=4, learning_starts=starts, batch_size=4, hidden=(4,), updates_per_step=ratio, n_step=2
+    )
+    done = rl.train(algorithm, "CartPole-v1", total_steps=515, actors=1)
+    rates = [row["charts/learning_rate"] for row in done.journal if "charts/learning_rate" in row]
+    updates = round(ratio * 8 * len(rates))
+    assert rates[-1] == pytest.approx(algorithm.learning_rate / updates)
+    assert rates == sorted(rates, reverse=True)
 
 
 @pytest.mark.parametrize(("asked", "made"), [(1, 64), (64, 64), (150, 128)])
@@ -197,7 +254,35 @@ def brittle() -> gym.Env[Any, Any]:
 
 def test_an_environment_that_raises_is_made_anew_if_that_is_wanted() -> None:
     algorithm = rl.PPO(num_envs=2, horizon=16, epochs=1)
-    with pytest.raises(ReactionError, match=r'broken; mend it, or have it made anew with on_error="restart"'):
+    with pytest.raises(ReactionError, match=r'broken; fix it, or restart it with on_error="restart"'):
         rl.train(algorithm, brittle, total_steps=64)
     done = rl.train(algorithm, brittle, total_steps=64, on_error="restart")
     assert done.steps == 64
+
+
+@pytest.mark.parametrize(
+    ("what", "default", "usual", "told"),
+    [
+        ("dtype", torch.float64, torch.float32, "torch's default dtype is torch.float64, and networks of "),
+        ("device", "meta", None, "torch's default device is meta, and networks of "),
+    ],
+)
+def test_other_defaults_of_torch_are_refused_where_there_are_networks(
+    what: str, default: Any, usual: Any, told: str, tmp_path: Path
+) -> None:
+    small = rl.A2C(num_envs=2, horizon=4, hidden=(8,))
+    kept = rl.train(small, "CartPole-v1", total_steps=8).save(tmp_path / "kept")
+    choose = getattr(torch, f"set_default_{what}")
+    choose(default)
+    try:
+        for use in (
+            lambda: rl.train(small, "CartPole-v1", total_steps=8),
+            lambda: rl.serve(small, env="CartPole-v1"),
+            lambda: rl.load(kept),
+        ):
+            with pytest.raises(ArgumentError, match=told):
+                use()
+        table = rl.QLearning(num_envs=2, horizon=4)  # which has none
+        assert rl.train(table, "FrozenLake-v1", total_steps=8).steps == 8
+    finally:
+        choose(usual)

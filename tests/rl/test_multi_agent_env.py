@@ -218,7 +218,7 @@ def test_a_broken_environment_is_made_anew_and_all_agents_truncated() -> None:
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
-        ({"breaks": 2}, r"main\.env \(seed 7, episode 0, step 2\) failed in step: OSError: no more fuel; mend it"),
+        ({"breaks": 2}, r"main\.env \(seed 7, episode 0, step 2\) failed in step: OSError: no more fuel; fix it"),
         ({"lost": True}, r"main\.env \(seed 7, episode 0, step 1\) gave no answer for agent 'scout' in step"),
     ],
 )

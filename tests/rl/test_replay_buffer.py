@@ -3,6 +3,7 @@
 import copy
 import pickle
 import weakref
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -12,6 +13,8 @@ import torch
 import reactors as rx
 from reactors import rl
 from reactors.rl import storage
+from reactors.rl.replay import batch_dtype
+from reactors.rl.training.experience import memory_of
 
 FIELDS = {"obs": ((3,), "f4"), "action": ((), "i8"), "reward": ((), "f4"), "done": ((), "?")}
 
@@ -126,6 +129,51 @@ def test_draws_follow_the_priorities_and_weights_make_up_for_them(*, stratified:
     chances = 8 * p[batch.x] / p.sum()
     np.testing.assert_allclose(batch.weights, chances**-0.7 / (chances**-0.7).max(), rtol=1e-4)
     assert (buffer.sample(10, beta=0).weights == 1).all()
+
+
+ROW = {"obs": ((3,), "f4"), "reward": ((), "f4"), "next_obs": ((3,), "f4"), "terminated": "?", "truncated": "?"}
+
+
+@pytest.mark.parametrize("n_step", [1, 3])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"prioritized": True, "beta": 0.7}, {"prioritized": True, "beta": 0.7, "weights": "buffer"}],
+    ids=str,
+)
+def test_what_is_sampled_into_a_record_is_what_a_batch_has(options: dict[str, Any], n_step: int) -> None:
+    rng = np.random.default_rng(0)
+    steps = {"obs": rng.random((40, 3)), "next_obs": rng.random((40, 3)), "reward": rng.random(40)}
+    found = []
+    for _ in range(2):
+        buffer = rl.ReplayBuffer(50, ROW, n_step=n_step, gamma=0.5, seed=3, **options)
+        indices = buffer.add(**steps, terminated=np.arange(40) % 7 == 6, truncated=np.arange(40) % 11 == 10)
+        if options:
+            buffer.update_priorities(indices, np.arange(len(indices)) % 5 + 1)
+        found.append(buffer)
+    record = np.zeros((), batch_dtype(found[0].config.fields, 16))
+    for _ in range(2):
+        record["weights"], record["discount"] = 7, 7  # of an earlier batch in the same memory
+        batch = found[0].sample(16)
+        found[1].sample_into(record, 16)
+        assert set(record.dtype.names or ()) == {*batch}
+        for name, column in batch.items():
+            np.testing.assert_array_equal(record[name], column, err_msg=name)
+        assert (len({*record["weights"].tolist()}) > 3) == bool(options)
+
+
+def test_the_memory_of_an_algorithm_draws_and_weighs_as_its_hyperparameters_say() -> None:
+    algorithm = rl.DQN(prioritized=True, alpha=0.5, beta=0.25, n_step=3, gamma=0.5, num_envs=1, capacity=20)
+    buffer = memory_of(algorithm, gym.spaces.Box(-1, 1, (1,)), gym.spaces.Discrete(2))
+    step = {"obs": [0.0], "next_obs": [0.0], "action": 0, "reward": 1.0, "terminated": False, "truncated": False}
+    rows = np.concatenate([buffer.add(**{name: [each] for name, each in step.items()}) for _ in range(6)])
+    errors = np.array([1.0, 4.0, 9.0, 16.0])
+    buffer.update_priorities(rows, errors)
+    np.testing.assert_allclose(buffer.priorities(rows), np.sqrt(errors), rtol=1e-5)
+    batch = buffer.sample(100)
+    assert set(batch.indices) == set(rows)
+    np.testing.assert_allclose(batch.weights, np.sqrt(errors)[batch.indices] ** -0.25, rtol=1e-5)
+    assert set(batch.reward) == {1 + 0.5 + 0.25}
+    assert set(batch.discount) == {0.125}
 
 
 def test_weights_of_the_buffer_are_relative_to_the_least_priority_of_all() -> None:

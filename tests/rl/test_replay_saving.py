@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
+import os
 import pickle
 import subprocess
 import sys
+import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +18,13 @@ from safetensors import safe_open
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.generators import rng_state, rng_with_state
+from reactors.rl.sealed import sealed
+from reactors.rl.training.tensors import KINDS
 from tests.rl.test_replay_episodes import FIELDS, STACKED, Frames, episodes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 OPTIONS = [
@@ -94,12 +102,201 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
         "is no safetensors file": b"PK\x03\x04 something else",
         "no JSON": (50).to_bytes(8, "little") + b"x" * 60,
         "no replay buffer": (2).to_bytes(8, "little") + b"{}",
-        "has the format": whole.replace(b"ReplayBuffer 1", b"ReplayBuffer 7"),
+        "has the format": whole.replace(b"ReplayBuffer 2", b"ReplayBuffer 7"),
     }
     for words, data in damage.items():
         path.write_bytes(data)
         with pytest.raises(rx.ArgumentError, match=words):
             rl.ReplayBuffer.load(path)
+
+
+def tiny(options: dict[str, Any]) -> rl.ReplayBuffer:
+    """A buffer whose file is short, with a row that waits for its next step where rows have several."""
+    buffer = rl.ReplayBuffer(
+        4, {"obs": ((2,), "f4"), "reward": "f4", "terminated": "?", "truncated": "?"}, seed=5, **options
+    )
+    for i in range(7):
+        buffer.add(obs=np.full((1, 2), i), reward=[i], terminated=[i == 3], truncated=[False])
+    return buffer
+
+
+def test_every_byte_of_a_file_counts(tmp_path: Path) -> None:
+    path = tmp_path / "buffer"
+    options = {"prioritized": True, "n_step": 2, "gamma": 0.5}
+    tiny(options).save(path)
+    whole = path.read_bytes()
+    with path.open("r+b", buffering=0) as file:
+        for at in range(len(whole)):
+            os.pwrite(file.fileno(), bytes([whole[at] ^ 1 << at % 8]), at)
+            with pytest.raises(rx.ArgumentError):
+                rl.ReplayBuffer.load(path)
+            os.pwrite(file.fileno(), whole[at : at + 1], at)
+    for other in (*(whole[:at] for at in range(0, len(whole), 19)), whole + b"\0", whole + whole):
+        path.write_bytes(other)
+        with pytest.raises(rx.ArgumentError):
+            rl.ReplayBuffer.load(path)
+    path.write_bytes(whole)
+    assert len(rl.ReplayBuffer.load(path)) == len(tiny(options))
+
+
+class Forged:
+    """A file whose checksums are right, whatever it says."""
+
+    def __init__(self, whole: bytes) -> None:
+        size = int.from_bytes(whole[:8], "little")
+        self.entries = json.loads(whole[8 : 8 + size])
+        self.metadata = self.entries["__metadata__"]
+        self.data = bytearray(whole[8 + size :])
+
+    def array(self, name: str) -> Any:
+        """A view of the numbers of a tensor."""
+        entry = self.entries[name]
+        begin, end = entry["data_offsets"]
+        return np.frombuffer(memoryview(self.data)[begin:end], KINDS[entry["dtype"]]).reshape(entry["shape"])
+
+    def say(self, word: str, **changes: Any) -> None:
+        """Change what a word of the metadata says."""
+        self.metadata[word] = json.dumps({**json.loads(self.metadata[word]), **changes})
+
+    def bytes(self) -> bytes:
+        """The whole file."""
+        tensors = {name: entry["data_offsets"] for name, entry in self.entries.items() if name != "__metadata__"}
+        self.say("sums", **{name: f"{zlib.crc32(self.data[a:b]):08x}" for name, (a, b) in tensors.items()})
+        self.metadata["crc32"] = "00000000"
+        text = json.dumps(self.entries).encode()
+        return sealed(len(text).to_bytes(8, "little") + text) + self.data
+
+
+def forgeries(forged: Forged) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Tensors with values that no buffer has: which one the refusal names, and how to change it."""
+    for value in (0, 1 << 32, 0x7F800000, 0x7FC00000, 0x80000000, 2**64 - 1):
+        yield "core.greatest", partial(forged.array("core.greatest").__setitem__, 0, value)
+    for column, value in ((0, 2**63), (0, 2**40), (1, 8), (1, 2**64 - 1), (2, 2**63)):
+        yield "core.streams", partial(forged.array("core.streams").__setitem__, (0, column), value)
+    for value in (1 << 63, 100 << 24, 5 << 24, 1, 2**64 - 1):
+        yield "core.words", partial(forged.array("core.words").__setitem__, 3, value)
+    for value in (np.nan, np.inf, -1.0):
+        yield "core.priorities", partial(forged.array("core.priorities").__setitem__, 1, value)
+    for value in (2, 255):
+        yield "terminated", partial(forged.array("terminated").view(np.uint8).__setitem__, 1, value)
+    for value in (2, 2**32 - 1):
+        yield "pending.counts", partial(forged.array("pending.counts").__setitem__, 0, value)
+
+
+def test_values_that_lead_out_of_the_memory_are_refused_whatever_the_checksums(tmp_path: Path) -> None:
+    path = tmp_path / "buffer"
+    buffer = tiny({"prioritized": True, "n_step": 2})
+    buffer.save(path)
+    whole = path.read_bytes()
+    rows, count = buffer.state_dict(), len(list(forgeries(Forged(whole))))
+    for i in range(count):
+        forged = Forged(whole)
+        name, change = list(forgeries(forged))[i]
+        change()
+        path.write_bytes(forged.bytes())
+        with pytest.raises(rx.ArgumentError, match=name):
+            rl.ReplayBuffer.load(path)
+        with pytest.raises(rx.ArgumentError, match=name):
+            buffer.load_state_dict({**rows, name: forged.array(name)})
+        for kept, array in buffer.state_dict().items():
+            assert np.array_equal(array, rows[kept]), "what is refused changes nothing"
+    path.write_bytes(Forged(whole).bytes())
+    assert rl.ReplayBuffer.load(path).sample(3).indices.tolist() == buffer.sample(3).indices.tolist()
+
+
+def test_frames_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "buffer"
+    buffer = made({"frame_stack": 4, "num_envs": 2})
+    drive(buffer, 0, 50)
+    buffer.save(path)
+    whole = path.read_bytes()
+    for value in (0, 2, 2**40, 2**64 - 1, 2**64 - 3):
+        forged = Forged(whole)
+        forged.array("core.last_frame.next_obs")[4] = value
+        path.write_bytes(forged.bytes())
+        with pytest.raises(rx.ArgumentError, match="last_frame"):
+            rl.ReplayBuffer.load(path)
+
+
+LIES: list[dict[str, Any]] = [
+    {"share": 2**40}, {"share": 0}, {"share": -4}, {"share": 2.0}, {"share": "4"}, {"num_envs": 2}, {"num_envs": 2**62},
+    {"num_envs": True}, {"n_step": 3}, {"n_step": 2**40}, {"frame_stack": 4}, {"gamma": 2}, {"alpha": "x"},
+    {"weights": 3}, {"small": -1}, {"prioritized": False}, {"prioritized": "no"},
+    {"fields": []}, {"fields": [["obs", "O", [2], False]]}, {"fields": [["obs", "<f4", [-2], False]]}, {"unknown": 1},
+    {"fields": [["obs", "<f4", [2**40], False]]}, {"fields": [["core.head", "<f4", [], False]]}, {"fields": 7},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES, ids=str)
+def test_a_file_that_says_to_be_another_buffer_than_it_is_is_refused(lie: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "buffer"
+    tiny({"prioritized": True, "n_step": 2}).save(path)
+    forged = Forged(path.read_bytes())
+    forged.say("config", **lie)
+    path.write_bytes(forged.bytes())
+    with pytest.raises(rx.ArgumentError):
+        rl.ReplayBuffer.load(path)
+
+
+GENERATORS = [np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64]
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_any_generator_of_numpy_goes_on_from_a_file(kind: Any, tmp_path: Path) -> None:
+    buffer = rl.ReplayBuffer(4, {"x": "i8"}, seed=np.random.Generator(kind(3)))
+    buffer.add(x=[1, 2, 3])
+    buffer.sample(5)
+    buffer.save(tmp_path / "buffer")
+    again = rl.ReplayBuffer.load(tmp_path / "buffer")
+    assert again.sample(9).indices.tolist() == buffer.sample(9).indices.tolist()
+
+
+def test_a_generator_that_would_read_beyond_its_numbers_is_refused() -> None:
+    for kind, name, values in ((np.random.MT19937, "pos", (-1, 625, 2**20)), (np.random.Philox, "buffer_pos", (-5, 5))):
+        for value in values:
+            state = rng_state(np.random.Generator(kind(1)))
+            (state["state"] if name in state["state"] else state)[name] = value
+            with pytest.raises(rx.ArgumentError, match="a state of random numbers is none"):
+                rng_with_state(state)
+    for name in ("seed", "Generator", "shuffle"):
+        with pytest.raises(rx.ArgumentError, match="a state of random numbers is none"):
+            rng_with_state({"bit_generator": name, "state": {}})
+
+
+@pytest.mark.parametrize("options", [{}, {"prioritized": True, "n_step": 2, "weights": "buffer"}], ids=str)
+def test_a_forged_file_is_refused_or_gives_a_buffer_that_works(options: dict[str, Any], tmp_path: Path) -> None:
+    path, dice, accepted = tmp_path / "buffer", np.random.default_rng(7), 0
+    tiny(options).save(path)
+    whole = path.read_bytes()
+    for _ in range(150):
+        forged = Forged(whole)
+        for _ in range(dice.integers(1, 4)):
+            at = int(dice.integers(len(forged.data)))
+            forged.data[at] = dice.choice([0, 1, 0x7F, 0x80, 0xFF, int(dice.integers(256))])
+        path.write_bytes(forged.bytes())
+        try:
+            buffer = rl.ReplayBuffer.load(path)
+        except rx.ArgumentError:
+            continue
+        accepted += 1
+        for i in range(5):
+            buffer.add(obs=np.full((1, 2), i), reward=[i], terminated=[i == 3], truncated=[False])
+        assert buffer.sample(8).indices.max() < buffer.state_dict()["core.streams"][0, 0]
+        buffer.sample_sequences(2, 1)
+    assert accepted > 20
+
+
+def test_a_row_that_was_being_written_is_gone_in_what_is_restored() -> None:
+    buffer = tiny({"prioritized": True})
+    state = buffer.state_dict()
+    state["core.words"][0] |= 1234 << 1 | 1  # its writer has died
+    state["core.words"][1] += 2  # so has one who was changing a priority
+    buffer.load_state_dict(state)
+    assert 4 not in buffer.sample(200).indices
+    assert set(buffer.sample(200).indices) == {3, 5, 6}
+    buffer.update_priorities(np.array([5]), [0.5])
+    np.testing.assert_allclose(buffer.priorities([4, 5]), [0, 0.5**0.6], rtol=1e-4)
+    buffer.add(obs=np.zeros((4, 2)), reward=np.zeros(4), terminated=np.zeros(4, bool), truncated=np.zeros(4, bool))
 
 
 def test_a_state_of_another_buffer_is_refused() -> None:

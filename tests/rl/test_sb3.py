@@ -1,5 +1,7 @@
 """Stable-Baselines3 trains on rl.sb3.VecEnv as it does on its own DummyVecEnv."""
 
+import subprocess
+import sys
 from functools import partial
 from typing import Any
 
@@ -180,3 +182,12 @@ def test_what_is_learned_is_the_same_bit_for_bit(algorithm: Any, workers: int) -
 
 def test_the_environments_of_these_tests_are_ones() -> None:
     check_env(Told(), warn=False)
+
+
+def test_it_is_found_without_an_import_of_its_own_and_imported_when_it_is_asked_for() -> None:
+    script = (
+        "import sys; from reactors import rl; before = 'stable_baselines3' in sys.modules; "
+        "print(before, rl.sb3.VecEnv.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "VecEnv"]

@@ -153,6 +153,32 @@ def test_frames_have_natures_torso_by_default_and_vectors_none() -> None:
     assert Inference(plain.actor).in_numpy
 
 
+@pytest.mark.parametrize("kind", [rl.PPO, rl.A2C, rl.IMPALA, rl.APPO])
+@pytest.mark.parametrize("space", [SEEN, gym.spaces.Box(0, 255, (2, 36, 36), np.uint8)], ids=["vectors", "frames"])
+def test_all_layers_of_policy_gradients_begin_orthogonal(kind: Any, space: gym.Space[Any]) -> None:
+    net = kind(value_scale=4.0).network(space, gym.spaces.Discrete(3))
+    lengths = {net.actor[-1]: 0.01, net.critic[-1]: 1 / net.scale}
+    layers = [each for each in net.modules() if isinstance(each, nn.Linear | nn.Conv2d)]
+    assert len(layers) == 6
+    for layer in layers:
+        weight = layer.weight.detach().flatten(1)
+        products = weight @ weight.T if len(weight) <= weight.shape[1] else weight.T @ weight
+        length = lengths.get(layer, 2**0.5)
+        torch.testing.assert_close(products, torch.eye(len(products)) * length**2, atol=1e-5, rtol=1e-4)
+        assert layer.bias is not None
+        assert not layer.bias.any()
+
+
+def test_a_torso_of_a_function_begins_as_it_was_made() -> None:
+    class Halves(Columns):
+        def __init__(self, space: gym.Space[Any]) -> None:
+            super().__init__(space)
+            nn.init.constant_(self.layer.weight, 0.5)
+
+    net: Any = rl.PPO(torso=Halves).network(Spot.observation_space, Spot.action_space)
+    assert (net.torso.layer.weight == 0.5).all()
+
+
 def chain(*layers: nn.Module, features: Any = 4) -> Any:
     """A function of the space that makes these layers."""
 

@@ -19,10 +19,12 @@ from click.testing import CliRunner, Result
 import reactors as rx
 from reactors import rl
 from reactors.cli import main
+from reactors.rl.errors import RunFolderError
 from reactors.rl.training.curves import curve
 from reactors.rl.training.journal_file import JournalFile, Tail, read
 from reactors.rl.training.live import Lines, LiveTable
-from reactors.rl.training.settings import algorithms
+from reactors.rl.training.run_folder import RunFolder, write_json
+from reactors.rl.training.settings import algorithm_named, algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +183,10 @@ def test_ctrl_c_saves_and_the_run_goes_on() -> None:
 
 OWN = """
 from dataclasses import dataclass
+from pathlib import Path
 from reactors import rl
+
+Path("imported").touch()
 
 @dataclass(frozen=True, kw_only=True)
 class Careful(rl.PPO):
@@ -191,20 +196,100 @@ rl.train(Careful(), "CartPole-v1")  # nobody who wants the class wants this
 """
 
 
-def test_an_algorithm_of_ones_own_is_found_again_in_its_file(tmp_path: Path) -> None:
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file that says when it is imported."""
     file = tmp_path / "own.py"
     file.write_text(OWN)
-    done = reactors("train", f"{file}:Careful", "--env", "CartPole-v1", *SMALL, "--out", "out", "--workers", 2)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield file
+    forget(file)
+
+
+def forget(file: Path) -> None:
+    """As in another process, which has not imported it."""
+    sys.modules.pop(file.stem, None)
+    Path("imported").unlink(missing_ok=True)
+
+
+def test_an_algorithm_of_ones_own_is_imported_where_it_is_named(own: Path) -> None:
+    named = f"{own}:Careful"
+    done = reactors("train", named, "--env", "CartPole-v1", *SMALL, "--out", "out", "--workers", 2)
     assert done.exit_code == 0, done.output
-    assert rl.load("out").algorithm.clip == 0.05  # type: ignore[attr-defined]
-    assert reactors("eval", "out", "--episodes", 2).exit_code == 0
-    again = reactors("train", "--resume", "out", "--total-steps", 1280)
+    assert Path("imported").exists()
+    assert rl.load("out").algorithm.clip == 0.05  # type: ignore[attr-defined]  # it is imported already
+    forget(own)
+    assert reactors("eval", "out", "--episodes", 2, "--algorithm", named).exit_code == 0
+    forget(own)
+    again = reactors("train", named, "--resume", "out", "--total-steps", 1280)
     assert again.exit_code == 0, again.output
+    kind: Any = algorithm_named(named)
+    forget(own)
+    assert rl.load("out", algorithm=kind).algorithm == kind(
+        num_envs=4, horizon=16, epochs=1, hidden=(8,), total_steps=1280
+    )
     assert "own.py has no algorithm 'Carefull' (did you mean 'Careful'?)" in reactors(
-        "train", f"{file}:Carefull", "--env", "CartPole-v1"
+        "train", f"{own}:Carefull", "--env", "CartPole-v1"
     ).output.replace("\n", " ")
-    file.unlink()
-    assert "there is no file" in reactors("eval", "out").output
+    own.unlink()
+    forget(own)
+    assert "there is no file" in reactors("eval", "out", "--algorithm", named).output
+
+
+@pytest.mark.parametrize("what", ["algorithm_file", "algorithm", "env"])
+def test_what_a_folder_names_is_not_imported(what: str, own: Path) -> None:
+    assert reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "out").exit_code == 0
+    config = RunFolder("out").config
+    write_json(
+        Path("out/config.json"),
+        {**config, what: {"env": "own:Own-v0", "algorithm": f"{own}:Careful"}.get(what, str(own))},
+    )
+    for command in (["eval", "out"], ["play", "out", "--video", "v"], ["train", "--resume", "out"], ["compare", "out"]):
+        told = reactors(*command, *(["--total-steps", 1280] if "--resume" in command else []))
+        assert (told.exit_code == 0) == (command[0] == "compare"), told.output
+        assert not Path("imported").exists()
+    for use in (rl.load, rl.serve):
+        with pytest.raises(rx.ReactorError, match=r"rl\.load\(folder, |there is no environment 'own:Own-v0'"):
+            use("out")
+    assert not Path("imported").exists()
+
+
+GIVE_IT = (
+    "give the algorithm as it was given to rl.train: rl.load(folder, algorithm=...), or as FILE:CLASS on the command "
+    "line"
+)
+
+
+def test_what_is_to_be_given_again_is_told_with_the_folder(own: Path) -> None:
+    def told(**changes: Any) -> str:
+        write_json(Path("out/config.json"), {**config, **changes})
+        with pytest.raises(RunFolderError) as caught:
+            rl.load("out")
+        return str(caught.value)
+
+    assert reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "out").exit_code == 0
+    config = RunFolder("out").config
+    assert told(algorithm="Careful", algorithm_file=str(own)) == (
+        f"out: its algorithm cannot be made: Careful is in {own}, which is not imported, and reading a folder imports "
+        f"nothing; {GIVE_IT}"
+    )
+    torso = told(hyperparameters={**config["hyperparameters"], "torso": "own:torso"})
+    assert torso.startswith("out: its policy cannot be made: there is no torso 'own:torso'; there are nips, ")
+    assert torso.endswith(GIVE_IT)
+
+
+@pytest.mark.parametrize("file", ["config.json", "weights.safetensors"])
+def test_no_byte_of_a_run_changes_without_notice(file: str) -> None:
+    algorithm = rl.A2C(num_envs=1, horizon=2, hidden=(1,))
+    path = rl.train(algorithm, "CartPole-v1", total_steps=2).save("out") / file
+    content = path.read_bytes()
+    harmed = [content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :] for at in range(len(content))]
+    for each in [*harmed, *(content[:at] for at in range(0, len(content), 97)), content + b" ", content + content]:
+        path.write_bytes(each)
+        with pytest.raises(RunFolderError, match=file):
+            RunFolder("out").weights if file != "config.json" else RunFolder("out").config
+    path.write_bytes(content)
+    assert rl.load("out").evaluate(1) > 0
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -339,11 +424,11 @@ def test_a_tail_sees_every_row_once(tmp_path: Path) -> None:
     path = tmp_path / "journal.csv"
     tail, rows = Tail(path), []
     assert tail.new() == []
-    file = JournalFile(path, [])
+    file = JournalFile(path)
     found = []
     for i in range(6):
         rows.append({"global_step": i, **({"late": 0.5} if i > 2 else {})})
-        file.add(rows)
+        file.add(rows[-1])
         if i % 2:
             found += tail.new()
     with path.open("a") as half:

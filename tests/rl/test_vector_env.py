@@ -5,6 +5,7 @@ import gc
 import itertools
 import multiprocessing
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from gymnasium.wrappers.vector import NormalizeObservation, RecordEpisodeStatist
 
 import reactors as rx
 from reactors import rl
+from reactors_runtime import workers
 
 
 class Word(gym.Space[str]):
@@ -235,7 +237,10 @@ def test_seeds(seed: Any) -> None:
 
 
 def test_seeds_have_to_be_as_many_as_environments() -> None:
-    with both(lines()) as (ours, _), pytest.raises(ValueError, match="2 entries"):
+    with (
+        both(lines()) as (ours, _),
+        pytest.raises(rx.ArgumentError, match=r"seed of rl.VectorEnv is \[1, 2\]; .* or 5 of them in a list"),
+    ):
         ours.reset(seed=[1, 2])
 
 
@@ -275,6 +280,18 @@ def test_observations_are_copies_or_are_not() -> None:
         assert np.shares_memory(first, second) is not copied
         first[:] = 0  # writable all the same
         envs.close()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_a_step_gave_stays_as_it_was(workers: int) -> None:
+    envs = rl.VectorEnv(lines(), workers=workers, oversubscribe=True)
+    envs.reset(seed=0)
+    given = [envs.step([0] * 5)[:4] for _ in range(4)]
+    assert [rewards.tolist() for _, rewards, _, _ in given] == [[1] * 5, [2] * 5, [0, 3, 3, 3, 3], [1, 0, 4, 4, 4]]
+    assert [obs[:, 0].tolist() for obs, *_ in given] == [[1] * 5, [2] * 5, [0, 3, 3, 3, 3], [1, 0, 4, 4, 4]]
+    assert [truncated.nonzero()[0].tolist() for *_, truncated in given] == [[], [0], [1], [3]]
+    assert [terminated.nonzero()[0].tolist() for _, _, terminated, _ in given] == [[], [0], [], [3]]
+    envs.close()
 
 
 def test_terminal_observations_survive_environments_that_reuse_their_buffer() -> None:
@@ -349,7 +366,7 @@ def test_methods_and_attributes(workers: int) -> None:
 
 
 def test_an_id_and_a_number_make_environments_too() -> None:
-    envs = rl.VectorEnv("CartPole-v1", 3, workers=1, max_episode_steps=2, autoreset_mode="Disabled")
+    envs = rl.VectorEnv("CartPole-v1", num_envs=3, workers=1, max_episode_steps=2, autoreset_mode="Disabled")
     envs.reset(seed=0)
     envs.step([0, 0, 0])
     assert envs.step([1, 1, 1])[3].all()
@@ -361,8 +378,7 @@ def test_an_id_and_a_number_make_environments_too() -> None:
     [
         {"workers": 0},
         {"workers": 1.5},
-        {"max_concurrency": 0},
-        {"max_concurrency": "2"},
+        {"shared_memory": 4},
         {"worker": print},
         {"on_error": "hide"},
     ],
@@ -372,21 +388,26 @@ def test_wrong_arguments_are_refused(wrong: dict[str, Any]) -> None:
         rl.VectorEnv(lines(), **wrong)
 
 
+@pytest.mark.parametrize("most", [0, -1, "2", 1.5])
+def test_a_wrong_bound_of_concurrency_is_refused_as_async_vector_env_does(most: Any) -> None:
+    for cls in (gym.vector.AsyncVectorEnv, rl.VectorEnv):
+        with pytest.raises(ValueError, match="max_concurrency"):
+            cls(lines(), max_concurrency=most)
+
+
 def test_max_concurrency_bounds_the_workers() -> None:
     envs = rl.VectorEnv(lines(), workers=3, max_concurrency=1)
     assert envs.workers == 1
     envs.close()
 
 
-@pytest.mark.parametrize(
-    ("actions", "what"), [(np.zeros(4, int), "shape"), (np.zeros((5, 1), int), "shape"), (np.zeros(5), "dtype")]
-)
-def test_wrong_actions_are_refused_and_nothing_is_pending(actions: Any, what: str) -> None:
+@pytest.mark.parametrize("actions", [np.zeros(4, int), [0] * 6, []])
+def test_too_few_or_too_many_actions_are_refused_and_nothing_is_pending(actions: Any) -> None:
     with both(lines(), workers=2) as (ours, theirs):
         assert equal(ours.reset(seed=0), theirs.reset(seed=0))
-        with pytest.raises(ValueError, match=what):
+        with pytest.raises(ValueError, match=f"{len(actions)} actions for 5 environments"):
             ours.step(actions)
-        with pytest.raises(ValueError, match=what):
+        with pytest.raises(ValueError, match=f"{len(actions)} actions for 5 environments"):
             ours.step_async(actions)
         assert equal(ours.step([0] * 5), theirs.step([0] * 5))
 
@@ -403,6 +424,28 @@ def test_halves_of_calls_are_the_same_as_calls() -> None:
             assert equal(ours.step_wait(timeout=60), theirs.step(actions))
         ours.call_async("add", 1)
         assert ours.call_wait() == theirs.call("add", 1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_environments_are_stepped_at_their_own_pace(workers: int) -> None:
+    envs = rl.VectorEnv(lines(), workers=workers, asynchronous=True, oversubscribe=True)
+    envs.reset(seed=0)
+    at = dict.fromkeys((1, 3), 0)
+    for _ in range(6):
+        envs.send([0, 0], [3, 1])
+        with pytest.raises(ValueError, match="which has not answered yet"):
+            envs.send([0], [1])
+        came = []
+        for _ in at:
+            obs, rewards, _, _, infos = envs.recv(1, timeout=20)
+            [who] = infos["env_id"]
+            at[who] = (at[who] + 1) % (LENGTHS[who] + 1)  # a step after the end begins again
+            assert (obs[0][0], rewards.tolist()) == (at[who], [at[who]])
+            came.append(int(who))
+        assert sorted(came) == [1, 3]
+    with pytest.raises(NoAsyncCallError):
+        envs.recv()
+    envs.close()
 
 
 def test_calls_out_of_order_are_refused() -> None:
@@ -479,12 +522,15 @@ def test_infos_have_their_keys_in_the_order_of_async_vector_env(mode: str) -> No
 # ---- what goes wrong ----
 
 
-def test_an_environment_that_cannot_be_made() -> None:
-    calls = itertools.count()
+def test_an_environment_that_cannot_be_made(tmp_path: Path) -> None:
+    licence = tmp_path / "licence"
+    licence.touch()
 
     def make() -> Line:
-        if next(calls):  # the first is made for the spaces alone
-            raise OSError("no licence")
+        try:
+            licence.unlink()  # the first is made for the spaces alone
+        except OSError as error:
+            raise OSError("no licence") from error
         return Line()
 
     with pytest.raises(rl.SimulationError, match=r"environment 0 \(seed None\) cannot be made: OSError: no licence"):
@@ -509,6 +555,14 @@ def test_an_environment_that_raises_in_reset(workers: int) -> None:
     with pytest.raises(ClosedEnvironmentError):
         envs.reset()
     envs.close()
+
+
+def test_an_error_names_the_seed_of_the_last_reset_that_had_one() -> None:
+    envs = rl.VectorEnv([partial(Line, 9), partial(Line, wrong=("dies", 1))], workers=2, isolate=True)
+    envs.reset(seed=6)
+    envs.reset()
+    with pytest.raises(rx.WorkerDied, match=r"environment 1 \(seed 7\)"):
+        envs.step([0, 0])
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -573,6 +627,14 @@ class Hanging(gym.Env[Any, Any]):
 class Still(Hanging):
     def step(self, action: Any) -> Any:
         return np.zeros(1, np.float32), 0.0, False, False, {}
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_processes_that_do_not_start(isolate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers.close_server()
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(rx.WorkerStartError, match="/bin/false"):
+        rl.VectorEnv([Line] * 4, workers=2, isolate=isolate, oversubscribe=True)
 
 
 def test_a_process_that_hangs_is_named_and_killed() -> None:
@@ -714,7 +776,7 @@ def test_a_script_needs_no_guard(tmp_path: Any) -> None:
 def test_more_workers_than_cores_have_to_be_asked_for() -> None:
     cores = len(os.sched_getaffinity(0))
     for oversubscribe, expected in ((False, cores), (True, cores + 1)):
-        envs = rl.VectorEnv("CartPole-v1", cores + 1, workers=cores + 1, oversubscribe=oversubscribe)
+        envs = rl.VectorEnv("CartPole-v1", num_envs=cores + 1, workers=cores + 1, oversubscribe=oversubscribe)
         assert envs.workers == expected
         envs.close()
 
@@ -764,6 +826,6 @@ def test_rewards_of_any_number_type(reward: Any) -> None:
 
 
 def test_a_step_before_the_first_reset_is_refused() -> None:
-    envs = rl.VectorEnv("CartPole-v1", 2, workers=1)
+    envs = rl.VectorEnv("CartPole-v1", num_envs=2, workers=1)
     with pytest.raises(rl.SimulationError, match="ResetNeeded"):
         envs.step([0, 1])

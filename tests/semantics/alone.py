@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
@@ -17,7 +18,9 @@ def trace_alone(program: Callable[[], Any], *, ways: Sequence[Any] = WAYS, **opt
     for way in ways:
         main = program()
         paths = [reactor.path for reactor in rx.Graph(main).reactors]
-        result = way.run(main, paths, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rx.ReactorWarning)
+            result = way.run(main, paths, **options)
         logs = {path: log for path, log in logs_of(main, paths).items() if log}
         found.append((logs, result.digest))
         assert found[-1] == found[0], f"{way} differs from {ways[0]}"

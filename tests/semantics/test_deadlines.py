@@ -101,6 +101,80 @@ def test_lateness_is_kept_until_there_is_time_to_catch_up() -> None:
     }
 
 
+def test_check_deadline_runs_what_is_for_that_if_it_is_asked_to() -> None:
+    """Deadlines 4: within the reaction, which goes on afterwards; what it sets counts as set by the reaction."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            out = rx.Output(int)
+
+            def __init__(self) -> None:
+                self.inner = Inner()
+                rx.connect(self.inner.out, self.out)
+                self.add_reaction(self.inner.out, self.see)
+
+            def see(self) -> None:
+                note(self, self.inner.out.value)
+
+        class Inner(rx.Reactor):
+            out = rx.Output(int)
+
+            @rx.reaction(rx.startup, effects=out)
+            def work(self) -> None:
+                note(self, self.check_deadline(handle=True))
+                time.sleep(11e-9)
+                note(self, self.check_deadline())
+                note(self, self.check_deadline(handle=True))
+
+            @work.deadline(10)
+            def late(self) -> None:
+                note(self, "late")
+                self.out.set(5)
+
+            @rx.reaction(rx.startup)
+            def without(self) -> None:
+                note(self, self.start_time, self.check_deadline(handle=True))
+
+        return Main()
+
+    assert trace(program, clock=sleepy, ways=TOGETHER) == {
+        "main": [(0, 0, 5)],
+        "main.inner": [(0, 0, each) for each in (False, True, "late", True)] + [(0, 0, 0, False)],
+    }
+
+
+def test_what_is_for_a_missed_deadline_runs_once_in_each_execution() -> None:
+    """Deadlines 4: whether the runtime or the reaction calls it, and however often it asks for that itself."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            tick = rx.Timer(0, 100)
+
+            @rx.reaction(tick)
+            def begins_in_time(self) -> None:
+                time.sleep(11e-9)
+                note(self, "work", self.check_deadline(handle=True), self.check_deadline(handle=True))
+
+            @begins_in_time.deadline(10)
+            def late(self) -> None:
+                note(self, "late", self.check_deadline(handle=True))
+
+            @rx.reaction(tick)
+            def begins_late(self) -> None:
+                note(self, "never")
+
+            @begins_late.deadline(0)
+            def too_late(self) -> None:
+                note(self, "too late", self.check_deadline(handle=True))
+
+        return Main()
+
+    once = [("late", True), ("work", True, True), ("too late", True)]
+    assert trace(program, clock=sleepy, ways=TOGETHER, timeout=100) == {
+        "main": [(at, 0, *each) for at in (0, 100) for each in once]
+    }
+
+
 def test_check_deadline_looks_again_while_the_reaction_runs() -> None:
     """Deadlines 4: true beyond t + D, never where there is no deadline."""
 

@@ -7,7 +7,7 @@ import pytest
 
 import reactors as real
 from tests.semantics.alone import trace_alone
-from tests.ways import TOGETHER, Way, note, trace
+from tests.ways import TOGETHER, WAYS, Way, note, trace
 
 Program = Callable[[Any], Any]
 
@@ -319,6 +319,70 @@ def test_an_event_beyond_the_end_keeps_a_program_from_starving() -> None:
     assert trace(program, timeout=7) == {"main": [(7, 0, "end")]}
 
 
+@pytest.mark.parametrize("virtual", [False, True])
+@pytest.mark.parametrize("timeout", [None, 1 << 62])
+def test_what_is_due_at_the_end_of_time_never_happens_and_keeps_nothing_alive(
+    timeout: int | None, virtual: bool
+) -> None:
+    """The end 7: 2^63 - 1 ns, at which additions stop, is never: no such timer, event or message is pending."""
+    never = (1 << 63) - 1
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            far, once = rx.Timer(never), rx.Timer(0, never)
+            spaced, again = rx.LogicalAction(min_spacing=never), rx.LogicalAction(min_delay=1 << 61)
+            if virtual:
+                bell = rx.PhysicalAction()
+
+            def __init__(self) -> None:
+                self.echo = Echo()
+                self.add_reaction((self.far, self.bell) if virtual else self.far, self.see)
+                self.add_reaction((self.once, self.again), self.begin, effects=(self.echo.value, self.again))
+                self.add_reaction(self.once, self.ask, effects=self.spaced)
+                self.add_reaction(self.spaced, self.see)
+
+            def begin(self) -> None:
+                note(self, "begin")
+                self.echo.value.set(1)
+                self.again.schedule()
+                self.again.schedule(delay=never)
+
+            def ask(self) -> None:
+                self.spaced.schedule()
+                self.spaced.schedule()
+
+            def see(self) -> None:
+                note(self, "see")
+
+        class Echo(rx.Reactor):
+            value, out, back, soon = rx.Input(int), rx.Output(int), rx.Input(int), rx.Input(int)
+
+            def __init__(self) -> None:
+                rx.connect(self.out, self.back, after=never)
+                rx.connect(self.out, self.soon, after=(1 << 63) - 2)
+
+            @rx.reaction(value, effects=out)
+            def send(self) -> None:
+                self.out.set(self.value.value)
+
+            @rx.reaction(back, soon)
+            def see(self) -> None:
+                note(self, self.back.value, self.soon.value)
+
+        return Main()
+
+    def clock(rx: Any, main: Any) -> Any:
+        made = rx.VirtualClock()
+        made.at(never, main.bell)
+        return made
+
+    ways = [way for way in WAYS if way.fast]  # the others would take years
+    seen = trace(program, timeout=timeout, keepalive=False, clock=clock if virtual else None, ways=ways)
+    begins = [(k << 61, 0, "begin") for k in range(3 if timeout else 4)]
+    assert seen["main"] == sorted([*begins, (0, 1, "see")])
+    assert seen.get("main.echo", []) == ([] if timeout else [((1 << 63) - 2, 0, None, 1)])
+
+
 def test_a_program_starves_before_its_timeout() -> None:
     """The end 7: a microstep after its last tag, also where that has a microstep.
 
@@ -553,6 +617,53 @@ def test_startup_and_shutdown_share_the_only_tag_of_a_timeout_of_zero() -> None:
         return Main()
 
     assert trace(program, timeout=0) == {"main.source": [(0, 0, "both")], "main.sink": [(0, 0, 1, None)]}
+
+
+@pytest.mark.parametrize("fails", ["before", "first", "third", "last"])
+@pytest.mark.parametrize("way", TOGETHER, ids=str)
+def test_shutdown_reactions_run_once_though_a_reaction_fails_at_the_stop_tag(way: Way, fails: str) -> None:
+    """The end 9: those that have run do not run again, be it they that failed; those that have not run still do."""
+
+    class Ending(real.Reactor):
+        tick = real.Timer(0, 1)
+
+        def __init__(self, name: str) -> None:
+            self.name, self.ends = name, 0
+
+        @real.reaction(tick, real.shutdown)  # often enough before to be run with others, and not alone
+        def step(self) -> None:
+            if self.tag.time < 50:
+                return
+            self.ends += 1
+            if self.name == fails:
+                raise ValueError(fails)
+
+        @real.reaction(real.shutdown)
+        def end(self) -> None:
+            note(self, "end")
+
+    class Main(real.Reactor):
+        last = real.Timer(50)
+
+        def __init__(self) -> None:
+            self.all = [Ending(name) for name in ("first", "second", "third", "fourth", "last")]
+
+        @real.reaction(last)
+        def fail(self) -> None:
+            if fails == "before":
+                raise ValueError(fails)
+
+        @real.reaction(real.shutdown)
+        def end(self) -> None:
+            note(self, "end")
+
+    main = Main()
+    paths = ["main", *(f"main.all[{k}]" for k in range(5))]
+    with pytest.raises(real.ReactionError, match=rf"at 50 ns raised ValueError: {fails}"):
+        way.run(main, paths, timeout=50)
+    assert main.log == [(50, 0, "end")]  # type: ignore[attr-defined]
+    assert [each.ends for each in main.all] == [1] * 5
+    assert [each.log for each in main.all] == [[(50, 0, "end")]] * 5  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("way", TOGETHER, ids=str)

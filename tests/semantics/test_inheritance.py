@@ -4,6 +4,7 @@ Where a class has several bases, the reference is left out: it knows the order o
 that of the reactions (bases from left to right).
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import reactors as real
@@ -73,11 +74,237 @@ def test_reactions_of_bases_come_first_along_the_whole_chain() -> None:
     }
 
 
+def test_reactions_that_a_base_declares_by_call_come_before_those_of_its_subclasses() -> None:
+    """Classes 5: whatever way they are declared in, and whenever the subclass calls the `__init__` of its base."""
+
+    def program(rx: Any) -> Any:
+        class Base(rx.Reactor):
+            tick = rx.Timer(1)
+
+            def __init__(self) -> None:
+                self.add_reaction(self.tick, self.by_call)
+                self.add_more()
+
+            @rx.reaction(tick)
+            def decorated(self) -> None:
+                note(self, "base, decorated")
+
+            def by_call(self) -> None:
+                note(self, "base, by call")
+
+            def add_more(self) -> None:
+                for k in range(2):
+                    self.add_reaction(self.tick, lambda k=k: note(self, f"base, by call of a method, {k}"))
+
+        class Between(Base):
+            @rx.reaction(Base.tick)
+            def of_a_class_without_init(self) -> None:
+                note(self, "between, decorated")
+
+        class Child(Between):
+            def __init__(self) -> None:
+                self.add_reaction(self.tick, lambda: note(self, "child, by call"))
+                super().__init__()
+                self.other = Base()  # is in no way part of this
+
+            @rx.reaction(Base.tick)
+            def decorated_too(self) -> None:
+                note(self, "child, decorated")
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.child = child = Child()
+                child.add_reaction(child.tick, lambda: note(child, "by call from outside"))
+
+        return Main()
+
+    base = ["base, decorated", "base, by call", *(f"base, by call of a method, {k}" for k in range(2))]
+    child = ["between, decorated", "child, decorated", "child, by call", "by call from outside"]
+    assert trace(program) == {
+        "main.child": [(1, 0, told) for told in base + child],
+        "main.child.other": [(1, 0, told) for told in base],
+    }
+
+
+def test_reactions_that_a_base_declares_by_call_come_first_however_it_is_written() -> None:
+    """Classes 5: in `__new__`, in an `__init__` that keeps `self` elsewhere, or after that of a dataclass."""
+
+    def program() -> Any:
+        rx = real
+
+        def add(reactor: Any, told: str) -> None:
+            reactor.add_reaction(rx.startup, lambda: note(reactor, told))
+
+        class InNew(rx.Reactor):
+            def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+                self = super().__new__(cls, *args, **kwargs)
+                add(self, "base")
+                return self
+
+        class OfArguments(rx.Reactor):
+            def __init__(*args: Any) -> None:
+                add(args[0], "base")
+
+        class Renaming(rx.Reactor):
+            def __init__(self) -> None:
+                it, self = self, None  # noqa: PLW0642
+                add(it, "base")
+
+        @dataclass(eq=False)
+        class Data(rx.Reactor):
+            n: int = 0
+
+            def __post_init__(self) -> None:
+                add(self, "base")
+
+        def derived(base: Any) -> Any:
+            class Derived(base):  # type: ignore[misc]
+                def __init__(self) -> None:
+                    add(self, "derived")
+                    super().__init__()
+
+            return Derived()
+
+        @dataclass(eq=False)
+        class DerivedData(Data):
+            m: int = 0
+
+            def __post_init__(self) -> None:
+                add(self, "derived")
+                super().__post_init__()
+
+        class Whole(rx.Reactor):
+            def __init__(self) -> None:
+                self.all = [derived(InNew), derived(OfArguments), derived(Renaming), DerivedData()]
+
+        return Whole()
+
+    assert trace_alone(program) == {f"main.all[{k}]": [(0, 0, "base"), (0, 0, "derived")] for k in range(4)}
+
+
+def test_a_reaction_that_overrides_one_of_a_base_has_its_place() -> None:
+    """Classes 5: it may call the one it overrides, and has its deadline unless it declares one."""
+
+    def program(rx: Any) -> Any:
+        class Base(rx.Reactor):
+            tick, act, out = rx.Timer(1), rx.LogicalAction(int), rx.Output(str)
+
+            @rx.reaction(tick, act, uses=act, effects=(out, act))
+            def first(self) -> None:
+                note(self, "base, first")
+
+            @first.deadline(0)
+            def late(self) -> None:
+                note(self, "late")
+
+            @rx.reaction(tick)
+            def second(self) -> None:
+                note(self, "base, second")
+
+            @rx.reaction(tick)
+            def third(self) -> None:
+                note(self, "base, third")
+
+        class Child(Base):
+            @rx.reaction(Base.tick)
+            def fourth(self) -> None:
+                note(self, "child, fourth")
+
+            @rx.reaction(Base.tick)
+            def second(self) -> None:
+                note(self, "child, second")
+                super().second()
+
+            @rx.reaction(Base.tick, Base.act, uses=Base.act, effects=(Base.out, Base.act))
+            def first(self) -> None:
+                note(self, "never: the deadline is missed")
+
+        class Grandchild(Child):
+            @rx.reaction(Base.tick)
+            def second(self) -> None:
+                note(self, "grandchild, second")
+
+            @second.deadline(0)
+            def second_late(self) -> None:
+                note(self, "grandchild, second, late")
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.child, self.grandchild = Child(), Grandchild()
+
+        return Main()
+
+    rest = [(1, 0, "base, third"), (1, 0, "child, fourth")]
+    assert trace(program) == {
+        "main.child": [(1, 0, "late"), (1, 0, "child, second"), (1, 0, "base, second"), *rest],
+        "main.grandchild": [(1, 0, "late"), (1, 0, "grandchild, second, late"), *rest],
+    }
+
+
+def test_a_method_for_a_missed_deadline_is_overridden_as_any_other() -> None:
+    """Classes 5: also where the reaction is overridden without a deadline of its own, and by a class in between."""
+
+    def program(rx: Any) -> Any:
+        class Base(rx.Reactor):
+            out = rx.Output(str)
+
+            @rx.reaction(rx.startup, effects=out)
+            def go(self) -> None:
+                note(self, "never")
+
+            @go.deadline(0)
+            def late(self) -> None:
+                note(self, "base")
+
+        class Method(Base):
+            def late(self) -> None:
+                note(self, "method")
+                super().late()
+                self.out.set("it may do what the reaction may")
+
+        class Both(Base):
+            @rx.reaction(rx.startup, effects=Base.out)
+            def go(self) -> None:
+                note(self, "never")
+
+            def late(self) -> None:
+                note(self, "both")
+
+        class Reaction(Method):
+            @rx.reaction(rx.startup, effects=Base.out)
+            def go(self) -> None:
+                note(self, "never")
+
+        class Deadline(Both):
+            @rx.reaction(rx.startup, effects=Base.out)
+            def go(self) -> None:
+                note(self, "never")
+
+            @go.deadline(0)
+            def other(self) -> None:
+                note(self, "other")
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.base, self.method, self.both = Base(), Method(), Both()
+                self.reaction, self.deadline = Reaction(), Deadline()
+
+        return Main()
+
+    assert trace(program) == {
+        "main.base": [(0, 0, "base")],
+        "main.method": [(0, 0, "method"), (0, 0, "base")],
+        "main.both": [(0, 0, "both")],
+        "main.reaction": [(0, 0, "method"), (0, 0, "base")],
+        "main.deadline": [(0, 0, "other")],
+    }
+
+
 def test_of_several_bases_the_left_one_comes_first() -> None:
     """Classes 5: each base with its own bases before it; then the class itself."""
 
     def program() -> Any:
-        rx = real
+        rx: Any = real
 
         class Left(rx.Reactor):
             @rx.reaction(rx.startup)
@@ -108,11 +335,48 @@ def test_of_several_bases_the_left_one_comes_first() -> None:
     assert trace_alone(program) == {"main.one": [(0, 0, name) for name in ("left", "root", "right", "main")]}
 
 
+def test_a_reaction_of_two_bases_is_declared_again_where_they_join_and_may_call_both() -> None:
+    """Classes 5: at the place of the one that both override."""
+
+    def program() -> Any:
+        rx: Any = real
+
+        class Root(rx.Reactor):
+            @rx.reaction(rx.startup)
+            def go(self) -> None:
+                note(self, "root")
+
+        class Left(Root):
+            @rx.reaction(rx.startup)
+            def go(self) -> None:
+                note(self, "left")
+
+        class Right(Root):
+            @rx.reaction(rx.startup)
+            def go(self) -> None:
+                note(self, "right")
+
+        class Main(Left, Right):
+            @rx.reaction(rx.startup)
+            def go(self) -> None:
+                Left.go(self)
+                Right.go(self)
+                note(self, "main")
+
+        class Whole(rx.Reactor):
+            def __init__(self) -> None:
+                self.one = Main()
+
+        return Whole()
+
+    assert trace_alone(program) == {"main.one": [(0, 0, name) for name in ("left", "right", "main")]}
+
+
 def test_a_base_that_is_inherited_twice_is_there_once() -> None:
     """Classes 5: a diamond: one input, one timer and one run of each reaction, deepest first and then left to right."""
 
     def program() -> Any:
-        rx = real
+        rx: Any = real
 
         class Root(rx.Reactor):
             tick, value, out = rx.Timer(2, 2), rx.Input(int), rx.Output(list)
@@ -352,7 +616,7 @@ def test_all_durations_may_be_parameters() -> None:
     """
 
     def program() -> Any:
-        rx = real
+        rx: Any = real
 
         class Base(rx.Reactor):
             tick = rx.Timer("first", "period")

@@ -170,16 +170,23 @@ def test_a_transition_takes_effect_when_the_tag_is_over() -> None:
     assert trace(program) == {"main": [(0, 0, "first"), (0, 0, "still a"), (0, 1, "c", True), (0, 2, "end")]}
 
 
-def test_state_is_renewed_by_reset_and_kept_by_history() -> None:
-    """Modes 8, 14: state of the mode, and of reactors inside of it; plain attributes keep their values."""
+@pytest.mark.parametrize("own", [False, True])
+def test_state_is_renewed_by_reset_and_kept_by_history(own: bool) -> None:
+    """Modes 8, 14: state of the mode, and of reactors inside of it; plain attributes keep their values.
+
+    Whether the class declares it or `__init__` assigns it.
+    """
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
             tick = rx.Timer(1, 2)
-            n = rx.State(lambda self: self.first)
+            if not own:
+                n = rx.State(lambda self: self.first)
 
             def __init__(self, first: int) -> None:
                 self.first, self.plain = first, 0
+                if own:
+                    self.n = rx.State(lambda self: self.first)
 
             @rx.reaction(tick)
             def count(self) -> None:
@@ -189,12 +196,15 @@ def test_state_is_renewed_by_reset_and_kept_by_history() -> None:
 
         class Main(rx.Reactor):
             on, off = rx.Mode(initial=True), rx.Mode()
-            seen = rx.State([], mode=on)
+            if not own:
+                seen = rx.State([], mode=on)
             turn, back, again = rx.Timer(4), rx.Timer(5), rx.Timer(8)
 
             def __init__(self) -> None:
                 with self.on:
                     self.inner = Inner(10)
+                    if own:
+                        self.seen = rx.State([])
 
             @rx.reaction(turn, again, effects=off)
             def leave(self) -> None:
@@ -473,6 +483,8 @@ def test_connections_of_modes_share_a_port() -> None:
             (17, 0, (1, 7)),
         ]
     }
+    # 18 of each source, 9 of the sink, 4 switches, 2 of mode c; what connections do is no reaction
+    assert rx.run(program(rx), fast=True, timeout=17).reactions == 51
 
 
 def test_startup_of_a_mode_happens_once() -> None:
@@ -520,19 +532,21 @@ def test_reactions_of_different_modes_are_in_no_order() -> None:
     class Main(rx.Reactor):
         a, b = rx.Mode(initial=True), rx.Mode()
 
-        def __init__(self, *, in_modes: bool) -> None:
+        def __init__(self, hears: str, speaks: str) -> None:
             self.echo = Echo()
-            self.add_reaction(self.echo.out, self.hear, mode=self.a if in_modes else None)
-            self.add_reaction(rx.startup, self.speak, effects=self.echo.inp, mode=self.b if in_modes else None)
+            modes = {"a": self.a, "b": self.b, "none": None}
+            self.add_reaction(self.echo.out, self.hear, mode=modes[hears])
+            self.add_reaction(rx.startup, self.speak, effects=self.echo.inp, mode=modes[speaks])
 
         def hear(self) -> None: ...
 
         def speak(self) -> None:
             self.echo.inp.set(1)
 
-    rx.Graph(Main(in_modes=True))
-    with pytest.raises(rx.CausalityError):
-        rx.Graph(Main(in_modes=False))
+    rx.Graph(Main("a", "b"))
+    for hears, speaks in (("a", "a"), ("a", "none"), ("none", "a"), ("none", "none")):
+        with pytest.raises(rx.CausalityError):
+            rx.Graph(Main(hears, speaks))
 
 
 def test_what_is_wrong_with_modes() -> None:
@@ -591,12 +605,14 @@ def test_what_is_wrong_with_modes() -> None:
     ):
         rx.Graph(Misled(Bare().a))
 
-    class Late(rx.Reactor):
-        def __init__(self) -> None:
-            self.n = rx.State(0)
+    class Elsewhere(rx.Reactor):
+        def __init__(self, mode: rx.Mode) -> None:
+            self.n = rx.State(0, mode=mode)
 
-    with pytest.raises(rx.DeclarationError, match=r"main.n .* is an rx.State that no class declares"):
-        rx.Graph(Late())
+    with pytest.raises(
+        rx.DeclarationError, match=r"main.n \(.*test_modes.py:\d+\) is put into .*, which is no mode of"
+    ):
+        rx.Graph(Elsewhere(Bare().a))
 
     class Circle(rx.Reactor):
         a = rx.Mode(initial=True)

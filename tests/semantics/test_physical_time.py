@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,46 @@ def test_nothing_overtakes_on_a_physical_connection() -> None:
     assert trace(bursts, clock=sleepy, timeout=29) == {"main.sink": [(25, k, k) for k in range(1, 9)]}
     found = trace(lambda rx: bursts(rx, rest=1), clock=sleepy, timeout=30)
     assert found == {"main.sink": [(25 + k, 1, 1 + k) for k in range(5)]}
+
+
+def test_what_is_behind_a_physical_connection_has_come_over_it() -> None:
+    """Ports 14: whoever reads at the end of a way that begins with a physical connection."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            tick, out = rx.Timer(10), rx.Output()
+
+            @rx.reaction(tick, effects=out)
+            def go(self) -> None:
+                time.sleep(15e-9)
+                self.out.set(7)
+
+        class Sink(rx.Reactor):
+            inp = rx.Input()
+
+            @rx.reaction(inp)
+            def hear(self) -> None:
+                note(self, self.inp.value)
+
+        class Box(rx.Reactor):
+            inp = rx.Input()
+
+            def __init__(self) -> None:
+                self.sink, self.late = Sink(), Sink()
+                rx.connect(self.inp, self.sink.inp)
+                rx.connect(self.inp, self.late.inp, after=5)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.box = Source(), Box()
+                rx.connect(self.source.out, self.box.inp, physical=True)
+
+        return Main()
+
+    assert trace(program, clock=sleepy, timeout=50) == {
+        "main.box.sink": [(25, 1, 7)],
+        "main.box.late": [(30, 0, 7)],
+    }
 
 
 def test_arrivals_that_were_put_aside_are_not_overtaken() -> None:
@@ -465,6 +506,36 @@ def test_physical_time_stands_still_while_reactions_run() -> None:
         assert ticker.log == [(t, 0, t, 0) for t in range(ticker.first, 101, ticker.period)]
 
 
+class Letter:
+    """What can be let go of."""
+
+
+def test_a_value_from_outside_is_let_go_of_when_the_next_one_is_read() -> None:
+    """Actions 7: nothing keeps what a physical action has brought."""
+
+    class Main(rx.Reactor):
+        letter = rx.PhysicalAction(Letter)
+
+        def __init__(self) -> None:
+            self.alive: list[bool] = []
+            self.last: Any = None
+
+        @rx.reaction(rx.startup, effects=letter)
+        def begin(self) -> None:
+            for _ in range(3):
+                self.letter.schedule(Letter())
+
+        @rx.reaction(letter)
+        def read(self) -> None:
+            before, self.last = self.last, weakref.ref(self.letter.value)
+            if before is not None:
+                self.alive.append(before() is not None)
+
+    main = Main()
+    rx.run(main, clock=rx.VirtualClock())
+    assert main.alive == [False, False]
+
+
 def test_lag_is_in_the_result() -> None:
     """Tags 5: how late tags began, mean and worst, per worker; a rule of our own."""
 
@@ -611,3 +682,12 @@ def test_several_threads_may_schedule_one_physical_action(backend: Any) -> None:
         assert [value for value in main.values if value[0] == k] == accepted[k]
         assert len(accepted[k]) == 202
     assert all(a < b for a, b in itertools.pairwise(main.tags))
+
+
+def test_an_event_before_the_run_is_not_accepted() -> None:
+    """Actions 2: there is no time yet that it could have."""
+
+    class Button(rx.Reactor):
+        pressed = rx.PhysicalAction(str)
+
+    assert Button().pressed.schedule("now") is False

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.ways import note, trace
 
@@ -208,12 +209,20 @@ def test_an_action_that_nobody_reads_is_an_event_all_the_same() -> None:
     assert trace(program) == {"main": [(30, 1)]}
 
 
-def test_a_timer_that_nobody_reads_is_no_event() -> None:
-    """Timers 1, the end 7: it keeps no program from starving; a rule of our own."""
+@pytest.mark.parametrize(("period", "end"), [(None, (3, 1)), (2, (9, 0))])
+def test_a_timer_that_nobody_reads_is_an_event_all_the_same(period: int | None, end: tuple[int, int]) -> None:
+    """Timers 1, the end 7: the program starves only after it, and never if it is periodic; also in a mode."""
 
     def program(rx: Any) -> Any:
+        class Modal(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+            tick, never = rx.Timer(3, period, mode=on), rx.Timer(50, mode=off)
+
         class Main(rx.Reactor):
-            tick = rx.Timer(0, 1)
+            tick = rx.Timer(2)
+
+            def __init__(self) -> None:
+                self.modal = Modal()
 
             @rx.reaction(rx.shutdown)
             def end(self) -> None:
@@ -221,7 +230,100 @@ def test_a_timer_that_nobody_reads_is_no_event() -> None:
 
         return Main()
 
-    assert trace(program) == {"main": [(0, 1)]}
+    assert trace(program, timeout=9) == {"main": [end]}
+
+
+@pytest.mark.parametrize(
+    ("delays", "end"),
+    [((5,), (6, 1)), ((0,), (1, 2)), ((5, 0), (6, 2)), ((0, 5), (6, 1)), ((None, 5), (6, 1)), ((None,), (1, 1))],
+)
+def test_what_travels_with_a_delay_to_where_nobody_reads_it_is_an_event(
+    delays: tuple[int | None, ...], end: tuple[int, int]
+) -> None:
+    """Ports 12, the end 7: the program starves only when it has arrived, over however many connections."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            tick, out = rx.Timer(1), rx.Output(int)
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                self.out.set(1)
+
+        class Through(rx.Reactor):
+            value = rx.Input(int)
+
+            def __init__(self, delays: tuple[int | None, ...]) -> None:
+                if delays:
+                    self.inner = Through(delays[1:])
+                    rx.connect(self.value, self.inner.value, after=delays[0])
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.through = Source(), Through(delays)
+                rx.connect(self.source.out, self.through.value)
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self)
+
+        return Main()
+
+    assert trace(program) == {"main": [end]}
+
+
+def test_one_that_is_read_earlier_than_it_arrives_elsewhere_ends_with_the_last_arrival() -> None:
+    """Ports 12, the end 7: the value is the same, so the memory that holds it is given back only then."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            tick, out = rx.Timer(1, 1), rx.Output(shape=(2,), dtype="i4")
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                self.out.set([self.tag.time, 0])
+
+        class Sink(rx.Reactor):
+            value, unread = rx.Input(shape=(2,), dtype="i4"), rx.Input(shape=(2,), dtype="i4")
+
+            @rx.reaction(value)
+            def see(self) -> None:
+                note(self, int(self.value.value[0]))
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.value, after=1)
+                rx.connect(self.source.out, self.sink.unread, after=30)
+
+        return Main()
+
+    assert trace(program, timeout=40) == {"main.sink": [(t + 1, 0, t) for t in range(1, 40)]}
+
+
+def test_a_physical_connection_to_where_nobody_reads_it_is_an_event() -> None:
+    """Ports 13, the end 7: it arrives when time has passed, and only then the program starves."""
+
+    def program(rx: Any) -> Any:
+        class Loop(rx.Reactor):
+            out, value = rx.Output(int), rx.Input(int)
+
+            @rx.reaction(rx.startup, effects=out)
+            def send(self) -> None:
+                self.out.set(1)
+
+            @rx.reaction(rx.shutdown)
+            def end(self) -> None:
+                note(self)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.loop = Loop()
+                rx.connect(self.loop.out, self.loop.value, physical=True, after=4)
+
+        return Main()
+
+    assert trace(program, clock=lambda rx, _: rx.VirtualClock()) == {"main.loop": [(4, 1)]}
 
 
 def test_a_subclass_schedules_the_action_of_its_base() -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from reactors.rl.algorithms.hyperparameters import Decay, Positive, Share
+from reactors.rl.algorithms.hyperparameters import Decay, NotNegative, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.algorithms.returns import Course, advantages
+from reactors.rl.algorithms.returns import Course, advantages, normalised
 from reactors.rl.networks import RMSProp
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class A2C(PolicyGradient):
-    """Hyperparameters; the defaults suit CartPole-v1. `A2C.paac()` has the paper's, for frames.
+    """Hyperparameters; the defaults suit CartPole-v1. `A2C.paac()` has those of PAAC's code, for frames.
 
     >>> A2C.paac().num_envs
     32
@@ -48,18 +48,29 @@ class A2C(PolicyGradient):
     smoothing: Decay = 0.99
     """RMSProp's decay of squared gradients; the paper's section 5.1."""
     eps: Positive = 1e-5
-    """RMSProp's, beside the root of the squares; Stable-Baselines3's."""
+    """RMSProp's, beside the root of the mean squares; Stable-Baselines3's."""
+    eps_in_sqrt: bool = False
+    """Let `eps` be under that root, as in TensorFlow 1, which PAAC's code uses. Off, as in torch."""
+    initial_scale: NotNegative = 0.0
+    """Where RMSProp's mean squares begin. 0, as in torch; 1 in TensorFlow 1."""
+    loss_scale: Positive = 1.0
+    """Of the whole loss, before the gradient is scaled down. PAAC's code has 5, the steps over which its losses were
+    sums once. 1, as in the paper."""
     normalise: bool = False
     """Advantages, in each update. Off, as in the paper."""
 
     @classmethod
     def paac(cls, **others: Any) -> A2C:
-        """The hyperparameters of PAAC on Atari frames: its released code, with the NIPS torso."""
-        paper: dict[str, Any] = {
+        """Loss, optimizer and network of PAAC's released code for Atari frames; it trains for 80 million steps.
+
+        Layers are initialised as those of all policy gradients are here; PAAC's are uniform.
+        """
+        released: dict[str, Any] = {
             "num_envs": 32, "horizon": 5, "gamma": 0.99, "learning_rate": 0.0224, "smoothing": 0.99, "eps": 0.1,
-            "entropy": 0.02, "value": 0.25, "max_grad_norm": 3.0, "reward_clip": 1.0, "torso": "nips",
+            "eps_in_sqrt": True, "initial_scale": 1.0, "loss_scale": 5.0, "entropy": 0.02, "value": 0.25,
+            "max_grad_norm": 3.0, "reward_clip": 1.0, "torso": "nips",
         }  # fmt: skip
-        return cls(**paper | others)
+        return cls(**released | others)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> A2CLearning:
         """One for the learner."""
@@ -75,7 +86,10 @@ class A2CLearning(PolicyGradientLearning):
 
     def optimizer_of(self, config: A2C) -> RMSProp:
         """RMSProp."""
-        return RMSProp(self.flat, config.learning_rate, config.smoothing, config.eps)
+        return RMSProp(
+            self.flat, config.learning_rate, config.smoothing, config.eps, eps_in_sqrt=config.eps_in_sqrt,
+            initial_scale=config.initial_scale,
+        )  # fmt: skip
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One update from a round's experience."""
@@ -88,14 +102,14 @@ class A2CLearning(PolicyGradientLearning):
         found = advantages(batch["reward"], values, following, course, config.gamma, config.lam)
         returns, found, n = (found + values).flatten(), found.flatten(), found.numel()
         if config.normalise:
-            found = (found - found.mean()) / (found.std() + 1e-8)
+            found = normalised(found)
         log_prob, entropy = self.net.judge(features[:n], batch["choice"].flatten(0, 1))
         policy_loss = -(log_prob * found).mean()
         value_loss = torch.nn.functional.mse_loss(estimates[:n], returns)
         loss = policy_loss + config.value / self.net.scale**2 * value_loss
         if config.entropy:
             loss = loss - config.entropy * entropy
-        yield from self.descend(loss, config.max_grad_norm)
+        yield from self.descend(config.loss_scale * loss, config.max_grad_norm)
         return {
             "losses/policy_loss": policy_loss.item(), "losses/value_loss": value_loss.item(),
             "losses/entropy": entropy.item(), "charts/learning_rate": self.learning_rate,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.algorithm import Learning, seeded
+from reactors.rl.algorithms.algorithm import Learning
 from reactors.rl.algorithms.continuous import Bounds, Continuous, Critics, vectors
 from reactors.rl.networks import Adam, Flat, descend, inputs_of, torso
 
@@ -37,7 +37,6 @@ class ActorAndCritics(Learning):
         self.bounds, self.tau, self.gamma, self.prioritized = (
             Bounds(action_space), config.tau, config.gamma, config.prioritized,
         )  # fmt: skip
-        seeded(seed)
         self.noise = torch.Generator(device).manual_seed(seed)
         self.actor = config.network(observation_space, action_space).to(device)
         seeing: Any = torso(config.torso, observation_space)

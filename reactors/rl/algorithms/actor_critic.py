@@ -12,6 +12,7 @@ from torch import nn
 
 from reactors.rl.algorithms.algorithm import Policy
 from reactors.rl.networks import Inference, Torso, inputs_of, mlp, torso
+from reactors.rl.spaces import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,8 @@ class ActorCritic(nn.Module):
 
     `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard
     deviation is a parameter of its own. `acting` is what of it chooses actions. What a critic that is a network of its
-    own gives is multiplied by `scale`, and begins as small as without.
+    own gives is multiplied by `scale`, and begins as small as without. All layers begin orthogonal, as in PPO's
+    reference code, but for those of a torso that a function makes.
     """
 
     def __init__(
@@ -43,7 +45,10 @@ class ActorCritic(nn.Module):
         self.discrete = isinstance(action_space, gym.spaces.Discrete)
         n = int(action_space.n) if isinstance(action_space, gym.spaces.Discrete) else int(action_space.shape[0])  # type: ignore[index]
         self.start = int(action_space.start) if isinstance(action_space, gym.spaces.Discrete) else 0
-        self.torso: Any = torso(kind, observation_space)
+        seeing: Any = torso(kind, observation_space)
+        if seeing is not None and not callable(kind):  # what a function makes begins as its author wants
+            seeing.orthogonal()
+        self.torso = seeing
         inputs: Any = inputs_of(observation_space) if self.torso is None else self.torso.features
         between = hidden if self.torso is None else getattr(self.torso, "hidden", ())
         self.actor = mlp([inputs, *between, n], gain=0.01)
@@ -95,7 +100,7 @@ class ActorPolicy(Policy):
     def __init__(self, net: ActorCritic, action_space: Space) -> None:
         self.infer = Inference(net.acting)
         self.discrete, self.start, self.size = net.discrete, net.start, net.acting_size
-        self.bounds = (action_space.low, action_space.high) if isinstance(action_space, gym.spaces.Box) else None
+        self.box = action_space if isinstance(action_space, gym.spaces.Box) else None
 
     def load(self, weights: NDArray[np.float32]) -> None:
         """Take on new weights."""
@@ -108,11 +113,11 @@ class ActorPolicy(Policy):
         """A draw for each."""
         del steps
         outputs = self.infer(observations)
-        if self.bounds is not None:
+        if self.box is not None:
             noise = rng.standard_normal(outputs.shape, np.float32)
             log_prob = (-0.5 * noise**2 - self.log_std - np.float32(LOG_SQRT_2PI)).sum(1)
             draw = outputs + np.exp(self.log_std) * noise
-            return np.clip(draw, *self.bounds), {"log_prob": log_prob, "draw": draw}
+            return within(self.box, draw), {"log_prob": log_prob, "draw": draw}
         outputs -= outputs.max(1, keepdims=True)
         odds = np.exp(outputs)
         sums = odds.cumsum(1)
@@ -124,5 +129,5 @@ class ActorPolicy(Policy):
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
         """The most probable action, or the mean."""
         outputs = self.infer(observations)
-        best: NDArray[Any] = outputs.argmax(1) + self.start if self.bounds is None else np.clip(outputs, *self.bounds)
+        best: NDArray[Any] = outputs.argmax(1) + self.start if self.box is None else within(self.box, outputs)
         return best

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from threading import Lock
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
-import numpy as np
+import torch
 
-from reactors.errors import ParameterError
+from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.hyperparameters import Count, Share, check
+from reactors.rl.seeded import Seeded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    import torch
+    import numpy as np
     from numpy.typing import NDArray
 
     from reactors.rl.networks import Descent, Flat
@@ -61,6 +62,10 @@ class Policy(ABC):
 class Learning(ABC):
     """Networks, optimizers, and what one batch does to them."""
 
+    draws: ClassVar[bool] = False
+    """Whether `learn` draws from torch without a generator of its own, as dropout does. Then each learner lends it one,
+    from its own seed, which costs some microseconds for each operation. Others are refused such draws."""
+
     @property
     def flats(self) -> Sequence[Flat]:
         """Parameters whose gradients it descends, one `networks.Flat` for each optimizer.
@@ -83,10 +88,7 @@ class Learning(ABC):
         """
 
     def reseed(self, seed: int) -> None:  # noqa: B027 - not all that learns is random
-        """Draw random numbers from this seed from now on: of several learners with the same networks, each its own.
-
-        Torch's own generator, of which dropout draws, belongs to all; several learners must not use it.
-        """
+        """Draw random numbers from this seed from now on: of several learners with the same networks, each its own."""
 
     @abstractmethod
     def weights(self) -> NDArray[np.float32]:
@@ -103,7 +105,11 @@ class Learning(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC):
-    """Hyperparameters that all algorithms have."""
+    """Hyperparameters that all algorithms have.
+
+    What `policy` and `learning` draw from torch, the first weights of networks above all, follows from the seed and
+    leaves torch's own generator alone: modules are made in them as anywhere.
+    """
 
     name: ClassVar[str]
     on_policy: ClassVar[bool]
@@ -120,12 +126,21 @@ class Algorithm(ABC):
     gamma: Share = 0.99
     """Discount. Usual."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Networks begin by the seed, also where users write the methods that make them."""
+        super().__init_subclass__(**options)
+        for name, seeded in (("policy", _seeded_policy), ("learning", _seeded_learning)):
+            if name in vars(cls):
+                setattr(cls, name, seeded(vars(cls)[name]))
+
     def __post_init__(self) -> None:
         """Refuse hyperparameters that cannot be."""
         check(self)
 
     def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
-        """Refuse spaces that it cannot take."""
+        """Refuse spaces that it cannot take, and, if it has networks, defaults of torch that these are not made for."""
+        if not self.tabular:
+            _check_torch(self.name)
         if self.tabular:
             if not isinstance(observation_space, gym.spaces.Discrete):
                 raise ParameterError(
@@ -146,9 +161,11 @@ class Algorithm(ABC):
                 self.check_bounds(action_space)
                 return
             raise ParameterError(f"{self.name} takes discrete actions, and the environment's are {action_space}")
+        several = isinstance(action_space, gym.spaces.Box)
+        remedy = "; flatten them with gymnasium.wrappers.TransformAction" if several and self.continuous else ""
         raise ParameterError(
-            f"{self.name} takes actions of a {' or a flat '.join(self.takes())}, and the environment's are "
-            f"{action_space}"
+            f"{self.name} takes actions of a {' or of a '.join(self.takes())}, and the environment's are "
+            f"{action_space}{remedy}"
         )
 
     def part(self, learners: int) -> Self:
@@ -170,7 +187,7 @@ class Algorithm(ABC):
 
     def takes(self) -> list[str]:
         """Kinds of action spaces."""
-        return ["Discrete"] * self.discrete + ["Box"] * self.continuous
+        return ["Discrete"] * self.discrete + ["Box with one axis"] * self.continuous
 
     def remembered(self, action_space: gym.Space[Any]) -> dict[str, Any]:
         """Dtypes of what `Policy.act` gives beside the actions."""
@@ -188,13 +205,38 @@ class Algorithm(ABC):
         """One for the learner, whose networks are initialised from the seed."""
 
 
-INITIALISING = Lock()
-"""Held while networks are made: initial weights come from torch's one generator, which all threads share."""
+def _check_torch(name: str) -> None:
+    """Refuse defaults of torch by which networks would be made that do not take what actors send."""
+    for what, default, wanted, remedy in (
+        ("dtype", torch.get_default_dtype(), "torch.float32", "torch.set_default_dtype(torch.float32)"),
+        (
+            "device",
+            torch.get_default_device(),
+            "cpu",
+            'torch.set_default_device("cpu"), and device= says where they learn',
+        ),
+    ):
+        if str(default) != wanted:
+            raise ArgumentError(
+                f"torch's default {what} is {default}, and networks of {name} are made by {wanted}; write {remedy}"
+            )
 
 
-def seeded(seed: int) -> np.random.Generator:
-    """Torch draws initial weights from this seed from now on; and a NumPy generator of the same, for all else."""
-    import torch
+def _seeded_policy(make: Callable[..., Policy]) -> Callable[..., Policy]:
+    @wraps(make)
+    def policy(self: Algorithm, *spaces: Any, **named: Any) -> Policy:
+        with Seeded(0):  # its weights are replaced when it loads some
+            return make(self, *spaces, **named)
 
-    torch.manual_seed(seed)
-    return np.random.default_rng(seed)
+    return policy
+
+
+def _seeded_learning(make: Callable[..., Learning]) -> Callable[..., Learning]:
+    @wraps(make)
+    def learning(
+        self: Algorithm, observation_space: Any, action_space: Any, seed: int, *device: str, **named: Any
+    ) -> Learning:
+        with Seeded(seed):
+            return make(self, observation_space, action_space, seed, *device, **named)
+
+    return learning

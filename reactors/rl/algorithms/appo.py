@@ -15,6 +15,7 @@ import torch
 from reactors.rl.algorithms.hyperparameters import Count, Positive
 from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
 from reactors.rl.networks import Flat
+from reactors.rl.training.state import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,4 +94,4 @@ class APPOLearning(IMPALALearning):
         """Continue from there."""
         super().load_state_dict(state)
         self.target.load_state_dict(state["target"])
-        self.updates = state["updates"]
+        self.updates = count(state["updates"])

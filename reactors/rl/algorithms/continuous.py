@@ -18,6 +18,7 @@ from reactors.rl.algorithms.algorithm import Policy
 from reactors.rl.algorithms.hyperparameters import Layers, Positive, Rate
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.networks import Inference, Torso, inputs_of, mlp, torso
+from reactors.rl.spaces import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,19 +80,20 @@ class Bounds:
 
     def __init__(self, action_space: Space) -> None:
         assert isinstance(action_space, gym.spaces.Box)
-        self.low, self.high = action_space.low, action_space.high
-        self.centre, self.scale = (self.high + self.low) / 2, (self.high - self.low) / 2
+        self.box = action_space
+        half_low, half_high = action_space.low / 2, action_space.high / 2  # of all numbers of a dtype, too
+        self.centre, self.scale = half_high + half_low, half_high - half_low
+        self.divisor = np.where(self.scale > 0, self.scale, 1)  # a single possible action is the middle of the cube
         self.size = int(action_space.shape[0])
 
     def outwards(self, actions: NDArray[Any]) -> NDArray[Any]:
         """From the cube to the box."""
-        found: NDArray[Any] = np.clip(self.centre + self.scale * actions, self.low, self.high)
-        return found
+        return within(self.box, self.centre + self.scale * actions)
 
     def inwards(self, actions: torch.Tensor) -> torch.Tensor:
-        """From the box to the cube."""
-        centre, scale = (torch.from_numpy(each).to(actions.device) for each in (self.centre, self.scale))
-        return (actions - centre) / scale
+        """From the box to the cube, in float32."""
+        centre, scale = (torch.from_numpy(each).to(actions.device) for each in (self.centre, self.divisor))
+        return ((actions - centre) / scale).float()
 
 
 class DeterministicPolicy(Policy):

@@ -15,10 +15,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.algorithm import Learning, Policy, seeded
+from reactors.rl.algorithms.algorithm import Learning, Policy
 from reactors.rl.algorithms.hyperparameters import Count, Layers, Positive, Share
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.networks import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
+from reactors.rl.training.state import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +88,8 @@ class DQN(OffPolicy):
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> DQNLearning:
         """One for the learner."""
-        return DQNLearning(self, observation_space, action_space, seed, device)
+        del seed  # it is for the weights of the networks, and nothing else is random
+        return DQNLearning(self, observation_space, action_space, device)
 
 
 class QNetwork(nn.Module):
@@ -149,9 +151,8 @@ class EpsilonGreedy(Policy):
 class DQNLearning(Learning):
     """One gradient step on the temporal-difference error (Huber loss) at a time."""
 
-    def __init__(self, config: DQN, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
+    def __init__(self, config: DQN, observation_space: Space, action_space: Space, device: str) -> None:
         self.config, self.device = config, device
-        seeded(seed)
         self.net = QNetwork(config, observation_space, action_space).to(device)
         self.target = deepcopy(self.net).requires_grad_(False)
         self.flat, self.old = Flat(self.net.parameters()), Flat(self.target.parameters())
@@ -172,7 +173,7 @@ class DQNLearning(Learning):
     def learning_rate(self) -> float:
         """Of the next update."""
         config = self.config
-        done = self.updates / (config.updates_per_step * config.total_steps) if config.anneal else 0.0
+        done = self.updates / max(1, config.updates_in(config.total_steps)) if config.anneal else 0.0
         return config.learning_rate * max(0.0, 1 - done)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
@@ -211,4 +212,4 @@ class DQNLearning(Learning):
         self.net.load_state_dict(state["net"])
         self.target.load_state_dict(state["target"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.updates = state["updates"]
+        self.updates = count(state["updates"])

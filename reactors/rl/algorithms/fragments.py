@@ -10,12 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from reactors.rl.training.state import StateError, count
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import numpy as np
 
 Batch = dict[str, torch.Tensor]
+
+
+def check_batch(batch: Mapping[str, torch.Tensor], row: Mapping[str, torch.Tensor], steps: int) -> None:
+    """Refuse what is no batch (steps, fragments, ...) of the fields that `row` has; `StateError` says so."""
+    sizes = {each.shape[:2] for each in batch.values()}
+    for name, one in row.items():
+        if name not in batch or (batch[name].dtype, batch[name].shape[2:]) != (one.dtype, one.shape[1:]):
+            raise StateError(f"a batch with the fields {', '.join(batch)} has no {name!r} as it was played")
+    if [size[0] for size in sizes] != [steps]:
+        raise StateError(f"a batch is of {sizes} steps and fragments, and not of {steps} steps")
 
 
 class FragmentReplay:
@@ -65,7 +77,9 @@ class FragmentReplay:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from there."""
         self.kept = {name: each.clone() for name, each in state["kept"].items()}
-        self.count, self.credit = state["count"], state["credit"]
+        self.count, self.credit = count(state["count"]), state["credit"]
+        if not 0 <= self.credit < 1 or any(each.shape[1] != self.slots for each in self.kept.values()):
+            raise StateError(f"{state!r} is of no replay of {self.slots} fragments")
 
 
 class MinibatchRing:
@@ -99,6 +113,11 @@ class MinibatchRing:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from there."""
-        self.left, self.at = list(state["left"]), state["at"]
+        slots = len(self.left)
+        self.left, self.at = [count(each) for each in state["left"]], count(state["at"])
+        if len(self.left) != slots or self.at >= slots or max(self.left) > self.uses:
+            raise StateError(
+                f"{self.left} and {self.at} are of no ring of {slots} batches, each used {self.uses} times"
+            )
         for i, batch in state["batches"].items():
             self.batches[int(i)] = {name: each.clone() for name, each in batch.items()}

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
 
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.actor_critic import ActorCritic
 from reactors.rl.algorithms.autoencoder import Decoder, Encoder
-from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing
+from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing, check_batch
 from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course
 from reactors.rl.algorithms.vtrace import vtrace
 from reactors.rl.networks import Flat
+from reactors.rl.training.rollout import experience_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +73,8 @@ class IMPALA(PolicyGradient):
     replay_proportion: NotNegative = 0.0
     """Old fragments for a new one in a batch. None by default, as in the paper."""
     latent: Count | None = None
-    """Size of the auto-encoder's code, on which the policy acts; no auto-encoder by default."""
+    """Size of the auto-encoder's code, on which the policy acts, made of what the `torso` gives if there is one; by
+    default no auto-encoder, and with it the NIPS torso for 84x84 frames and none for all else."""
     reconstruction: NotNegative = 1.0
     """Weight of the auto-encoder's loss. Usual."""
 
@@ -89,7 +92,7 @@ class IMPALA(PolicyGradient):
         """Actor and critic, on the code of the auto-encoder if there is one."""
         if self.latent is None:
             return super().network(observation_space, action_space)
-        encoder = partial(Encoder, features=self.latent, hidden=self.hidden)
+        encoder = partial(Encoder, features=self.latent, hidden=self.hidden, kind=self.torso)
         return ActorCritic(observation_space, action_space, self.hidden, encoder)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> IMPALALearning:
@@ -108,6 +111,9 @@ class IMPALALearning(PolicyGradientLearning):
             self.decoder = Decoder(observation_space, config.latent).to(device)
             self.flat = Flat([*self.net.parameters_in_order(), *self.decoder.parameters()])
             self.optimizer = self.optimizer_of(config)
+        row: Any = np.zeros(1, experience_dtype(config, observation_space, action_space))
+        self.row = {name: torch.from_numpy(row[name].copy()) for name in row.dtype.names or ()}
+        self.row["choice"] = self.row["action" if self.net.discrete else "draw"]
         self.replay = FragmentReplay(config.replay_slots, config.replay_proportion, self.rng)
         self.ring = MinibatchRing(config.ring, config.passes)
 
@@ -171,6 +177,9 @@ class IMPALALearning(PolicyGradientLearning):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from there."""
         super().load_state_dict(state)
+        kept = state["replay"]["kept"]
+        for batch in [*([kept] if kept or state["replay"]["count"] else []), *state["ring"]["batches"].values()]:
+            check_batch(batch, self.row, self.config.horizon)
         self.replay.load_state_dict(state["replay"])
         self.ring.load_state_dict(state["ring"])
         if self.decoder is not None:

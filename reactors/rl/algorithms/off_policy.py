@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, Positive, Share
+from reactors.rl.algorithms.hyperparameters import Count, Natural, Positive, Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class OffPolicy(Algorithm):
     """Steps of a return. 1 is of the papers of DQN, DDPG, TD3 and SAC."""
     prioritized: bool = False
     """Sample by temporal-difference error. Off, as in those papers."""
-    alpha: NotNegative = 0.6
+    alpha: Share = 0.6
     """How much priorities count in sampling. Schaul et al., 2016, for proportional priorities."""
     beta: Share = 0.4
     """How much of the bias of that is taken back. Where Schaul et al., 2016, begin."""
@@ -37,4 +37,19 @@ class OffPolicy(Algorithm):
     @property
     def updates(self) -> int:
         """Of a round. Where the ratio asks for no whole number, these are more, and some rounds have none."""
-        return math.ceil(self.updates_per_step * self.horizon * self.num_envs - 1e-9)
+        return max(1, math.ceil(self.updates_per_step * self.horizon * self.num_envs - 1e-9))
+
+    @property
+    def enough(self) -> int:
+        """Transitions before the first update: `learning_starts`, and those that make the first n-step returns."""
+        return max(self.learning_starts, self.n_step * self.num_envs)
+
+    def due(self, learnable: int) -> int:
+        """Updates by the end of a round, after so many steps in rounds in which there was enough experience."""
+        return self.updates * math.floor((self.updates_per_step * learnable + 1e-6) / self.updates)
+
+    def updates_in(self, steps: int) -> int:
+        """Of a run of so many environment steps: the ratio counts from the round on in which there is enough."""
+        a_round = self.horizon * self.num_envs
+        rounds, before = max(1, steps // a_round), math.ceil(self.enough / a_round) - 1
+        return self.due(a_round * max(0, rounds - before))

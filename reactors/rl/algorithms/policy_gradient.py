@@ -9,9 +9,10 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy, Space
-from reactors.rl.algorithms.algorithm import Algorithm, Learning, seeded
+from reactors.rl.algorithms.algorithm import Algorithm, Learning
 from reactors.rl.algorithms.hyperparameters import Count, Layers, NotNegative, Positive
 from reactors.rl.networks import Adam, Flat, Torso, descend
+from reactors.rl.training.state import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,7 +81,7 @@ class PolicyGradientLearning(Learning):
         self, config: PolicyGradient, observation_space: Space, action_space: Space, seed: int, device: str
     ) -> None:
         self.device = device
-        self.rng = seeded(seed)
+        self.rng = np.random.default_rng(seed)
         self.net = config.network(observation_space, action_space).to(device)
         self.flat = Flat(self.net.parameters_in_order())
         self.optimizer = self.optimizer_of(config)
@@ -132,4 +133,4 @@ class PolicyGradientLearning(Learning):
         self.net.load_state_dict(state["net"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.rng.bit_generator.state = state["rng"]
-        self.steps = state["steps"]
+        self.steps = count(state["steps"])

@@ -9,7 +9,7 @@ import torch
 
 from reactors.rl.algorithms.hyperparameters import Count, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.algorithms.returns import Course, advantages
+from reactors.rl.algorithms.returns import Course, advantages, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ class PPO(PolicyGradient):
     clip: Positive = 0.2
     """Of the ratio of probabilities; falls with the learning rate. RL Zoo's for CartPole-v1."""
     normalise: bool = True
-    """Advantages, in each minibatch. On, as in the reference code."""
+    """Advantages, in each minibatch of two or more. On, as in the reference code."""
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> PPOLearning:
         """One for the learner."""
@@ -80,10 +80,11 @@ class PPOLearning(PolicyGradientLearning):
             for first in range(0, n - size + 1, size):
                 last = epoch == config.epochs - 1 and first + 2 * size > n
                 figures = yield from self.update(*(part[first : first + size] for part in shuffled), tell=last)
-        spread = returns.var()
-        explained = 1 - (returns - values).var() / spread if spread > 0 else torch.tensor(float("nan"))
+        explained = float("nan")  # of returns that are all the same
+        if n > 1 and (spread := returns.var()) > 0:
+            explained = float(1 - (returns - values).var() / spread)
         return {name: float(x) for name, x in figures.items()} | {
-            "losses/explained_variance": float(explained), "charts/learning_rate": self.learning_rate
+            "losses/explained_variance": explained, "charts/learning_rate": self.learning_rate
         }  # fmt: skip
 
     def update(
@@ -99,8 +100,7 @@ class PPOLearning(PolicyGradientLearning):
         """One minibatch; figures if they are wanted."""
         config, clip = self.config, self.config.clip * self.left
         if config.normalise:
-            deviation, mean = torch.std_mean(advantage)
-            advantage = (advantage - mean) / (deviation + 1e-8)
+            advantage = normalised(advantage)
         features = self.net.features(obs)
         log_prob, entropy = self.net.judge(features, actions)
         logs = log_prob - before

@@ -23,6 +23,18 @@ def accumulated(terms: torch.Tensor, decay: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(found).to(terms.device)
 
 
+def normalised(advantages: torch.Tensor) -> torch.Tensor:
+    """With mean 0 and deviation 1; a single one, which has no deviation, is as it was.
+
+    >>> normalised(torch.tensor([1.0, 3.0])).tolist(), normalised(torch.tensor([3.0])).tolist()
+    ([-0.7071067690849304, 0.7071067690849304], [3.0])
+    """
+    if len(advantages) < 2:
+        return advantages
+    deviation, mean = torch.std_mean(advantages)
+    return (advantages - mean) / (deviation + 1e-8)
+
+
 class Course(NamedTuple):
     """How experience goes on, (steps, environments): where values are wanted, and where episodes end.
 

@@ -13,6 +13,7 @@ from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import Bounds, Continuous, DeterministicPolicy
 from reactors.rl.algorithms.hyperparameters import Count, NotNegative
 from reactors.rl.networks import Flat
+from reactors.rl.training.state import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,4 +116,5 @@ class TD3Learning(ActorAndCritics):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from there."""
         super().load_state_dict(state)
-        self.updates, self.actor_loss = dict(state["updates"]), torch.tensor(state["actor_loss"])
+        self.updates = {name: count(state["updates"][name]) for name in self.updates}
+        self.actor_loss = torch.tensor(state["actor_loss"])

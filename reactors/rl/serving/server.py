@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
 import numpy as np
 
 import reactors as rx
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Future
 
-    import gymnasium as gym
     from numpy.typing import NDArray
 
     from reactors.rl.serving.statistics import ServingStatistics
@@ -47,6 +47,7 @@ class Server(rx.Reactor):
     ) -> None:
         self.policy, self.size, self.updates = policy, policy.size, 0
         self.shape, self.dtype = observation_space.shape, np.dtype(observation_space.dtype)
+        self.range = _range(observation_space)
         self.requests = Requests(self._send, max_batch, max_wait)
         if stoppable:
             self.halt = rx.PhysicalAction()
@@ -55,9 +56,10 @@ class Server(rx.Reactor):
     def request(self, observation: Any) -> Future[Any]:
         """Ask for the greedy action for one observation; `asyncio.wrap_future` makes the answer awaitable.
 
-        Raises `ValueMismatchError` where its shape or dtype is not the space's, `NotFiniteError` where a number is
-        none, and `NotServingError` before the program begins and after its end. A request that is not answered by
-        then has that for its exception.
+        Raises `ValueMismatchError` where its shape or dtype is not the space's, or an integer none of a `Discrete`,
+        `MultiDiscrete` or `MultiBinary` space; `NotFiniteError` where a number is none, or too large for the dtype; and
+        `NotServingError` before the program begins and after its end. A request that is not answered by then has that
+        for its exception.
         """
         self.requests.path = self.path
         try:
@@ -87,15 +89,29 @@ class Server(rx.Reactor):
 
     def _checked(self, observation: Any) -> NDArray[Any]:
         """A copy, as the policy takes it."""
-        given = np.asarray(observation)
-        if given.shape != self.shape or not np.can_cast(given.dtype, np.dtype(self.dtype), "same_kind"):
+        takes = f"{self.path} takes observations of shape {self.shape} and dtype {self.dtype}, and was given"
+        try:
+            given = np.asarray(observation)
+        except Exception as error:
             raise ValueMismatchError(
-                f"{self.path} takes observations of shape {self.shape} and dtype {self.dtype}, and was given "
-                f"{type(observation).__name__} of shape {given.shape} and dtype {given.dtype}; convert it first"
+                f"{takes} {type(observation).__name__}, which is no array ({error}); convert it first"
+            ) from error
+        if given.shape != self.shape or not np.can_cast(given.dtype, self.dtype, "same_kind"):
+            raise ValueMismatchError(
+                f"{takes} {type(observation).__name__} of shape {given.shape} and dtype {given.dtype}; convert it first"
             )
-        if given.dtype.kind == "f" and not np.isfinite(given).all():
-            raise NotFiniteError(f"{self.path} was given an observation with a number that is not finite: {given}")
-        return np.array(given, self.dtype)
+        with np.errstate(over="ignore"):
+            taken = np.array(given, self.dtype)
+        if taken.dtype.kind == "f" and not np.isfinite(taken).all():
+            finite = np.isfinite(given).all()
+            what = f"that is too large for {self.dtype}" if finite else "that is not finite"
+            raise NotFiniteError(f"{self.path} was given an observation with a number {what}: {given}")
+        if taken.dtype.kind in "iu" and (taken != given).any():
+            raise ValueMismatchError(f"{takes} a number that is none of that dtype: {given}")
+        if self.range is not None and ((taken < self.range[0]) | (taken > self.range[1])).any():
+            least, most = self.range
+            raise ValueMismatchError(f"{self.path} takes observations from {least} to {most}, and was given {given}")
+        return taken
 
     def _send(self, batch: tuple[int, NDArray[Any]]) -> bool:
         return self.batch.schedule(batch)
@@ -125,6 +141,16 @@ class Server(rx.Reactor):
     def close(self) -> None:
         """No more."""
         self.requests.closed()
+
+
+def _range(space: gym.Space[Any]) -> tuple[Any, Any] | None:
+    """The least and the greatest integer that a policy has an index for; None where any number will do."""
+    if isinstance(space, gym.spaces.MultiBinary):
+        return 0, 1
+    if isinstance(space, gym.spaces.Discrete | gym.spaces.MultiDiscrete):
+        n = space.n if isinstance(space, gym.spaces.Discrete) else space.nvec
+        return space.start, space.start + n - 1
+    return None
 
 
 def serve(

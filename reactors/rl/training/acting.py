@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.rl.training.state import count
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import gymnasium as gym
     import numpy as np
     from numpy.typing import NDArray
@@ -33,22 +37,25 @@ class Acting:
         lag: int,
         lately: ReplayBuffer | None = None,
     ) -> None:
-        self.policy = algorithm.policy(observation_space, action_space)  # here: torch may draw numbers for it
+        self.policy = algorithm.policy(observation_space, action_space)
         self.latest, self.steps, self.lately = weights, steps, lately
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
 
-    def open(self, rng: np.random.Generator, restored: Any) -> None:
-        """Begin with the first weights, or go on with what a checkpoint has."""
+    def open(self, rng: np.random.Generator) -> None:
+        """Begin with the first weights."""
         self.rng = rng
-        if restored is not None:
-            rng.bit_generator.state = restored["rng"].bit_generator.state
-            self.policy.load_state_dict(restored["policy"])
-            self.latest, self.loaded = restored["weights"], restored["loaded"]
         self.policy.load(self.latest)
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Random numbers, weights and what else the policy has."""
         return {"rng": self.rng, "policy": self.policy.state_dict(), "weights": self.latest, "loaded": self.loaded}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.rng.bit_generator.state = state["rng"].bit_generator.state
+        self.policy.load_state_dict(state["policy"])
+        self.latest, self.loaded = state["weights"], count(state["loaded"])
+        self.policy.load(self.latest)
 
     def load(self, weights: NDArray[np.float32], number: int) -> None:
         """Newer weights, in round `number`."""

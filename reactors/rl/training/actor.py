@@ -12,6 +12,8 @@ from reactors.rl.training.rounds import ROUND, round_of
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reactors.rl.training.acting import Acting
     from reactors.rl.training.rollout import Rollout
 
@@ -28,6 +30,7 @@ class Actor(Stateful):
     weights = rx.Input(shape="size", dtype=np.float32)
     episodes = rx.Output(tuple)
     figures = rx.Output(tuple)
+    weights._offered = True  # none are sent in free mode
 
     def __init__(self, rollout: Rollout, acting: Acting) -> None:
         self.rollout, self.acting, self.size = rollout, acting, len(acting.latest)
@@ -39,14 +42,22 @@ class Actor(Stateful):
 
     def open(self) -> None:
         """Make the environments."""
-        restored = self.taken()
-        simulations = None if restored is None else restored["simulations"]
-        self.rollout.open(self._run_seed or 0, self.path, simulations)
-        self.acting.open(self.rng, restored)
+        self.rollout.open(self._run_seed or 0, self.path)
+        self.acting.open(self.rng)
+        self.go_on()
 
     def state_dict(self) -> dict[str, Any]:
         """Environments, random numbers, weights and what else the policy has."""
-        return {"simulations": self.rollout.state(), **self.acting.state()}
+        return {**self.rollout.state_dict(), **self.acting.state_dict()}
+
+    def form(self) -> dict[str, Any]:
+        """Environments look for themselves."""
+        return {**self.rollout.form(), **self.acting.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.rollout.load_state_dict(state)
+        self.acting.load_state_dict(state)
 
     def load(self) -> None:
         """Newer weights."""

@@ -11,8 +11,11 @@ import reactors as rx
 from reactors.rl.training.experience import memory_of
 from reactors.rl.training.learner import Learner
 from reactors.rl.training.rollout import experience_dtype
+from reactors.rl.training.state import count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reactors.rl.networks import Descent
     from reactors.rl.training.adaptation import Adaptation
 
@@ -36,15 +39,22 @@ class AdaptiveLearner(Learner):
     def open(self) -> None:
         """Also the memory, and the clock."""
         self.buffer.rng = np.random.default_rng(self.seed)
-        if self.restored is not None:
-            self.buffer.load_state_dict(self.restored["buffer"])
-            self.added = self.restored["added"]
         super().open()
         self.adaptation.begin()
 
     def state_dict(self) -> dict[str, Any]:
         """Also the memory."""
         return super().state_dict() | {"buffer": self.buffer.state_dict(), "added": self.added}
+
+    def form(self) -> dict[str, Any]:
+        """The memory looks for itself."""
+        return super().state_dict() | {"buffer": {}, "added": 0}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Also the memory."""
+        super().load_state_dict(state)
+        self.buffer.load_state_dict(state["buffer"])
+        self.added = count(state["added"])
 
     def keep(self) -> int:
         """What samplers have sent; how many transitions that are."""
@@ -66,7 +76,7 @@ class AdaptiveLearner(Learner):
         adaptation, figures = self.adaptation, {}
         began = time.perf_counter()
         steps, size = self.keep(), adaptation.batch_sizes.value
-        updates = adaptation.due() if self.added >= self.algorithm.learning_starts else 0  # type: ignore[attr-defined]
+        updates = adaptation.due() if self.added >= self.algorithm.enough else 0  # type: ignore[attr-defined]
         kept = time.perf_counter()
         for _ in range(updates):
             drawn = self.buffer.sample(size)

@@ -46,6 +46,7 @@ class Checkpoint(rx.Reactor):
     states = rx.Input(Encoded, width="width")
     enough = rx.Input(bool)
     save = rx.Output(bool)
+    enough._offered = True
 
     def __init__(self, names: Sequence[str], saving: Saving, *, slack: int, steps: int, first: int) -> None:
         self.names, self.width, self.saving, self.slack, self.steps = list(names), len(names), saving, slack, steps

@@ -1,8 +1,9 @@
 """What is a checkpoint on disk, and how is one told from a damaged or a foreign one?
 
 A folder named after the environment steps, with `weights.safetensors` (what the policy needs), `state.safetensors` (all
-arrays of all reactors) and `meta.json` (of what program, at which tag, checksums, the rest of the states as a tree).
-It is written under another name and then renamed, so a checkpoint is whole or not there.
+arrays of all reactors) and `meta.json` (of what program, at which tag, the rest of the states as a tree, a checksum of
+the other files and one of itself). It is written under another name and then renamed, so a checkpoint is whole or not
+there; and no byte of it changes without notice.
 """
 
 from __future__ import annotations
@@ -10,22 +11,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
-import zlib
+from contextlib import contextmanager
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reactors.rl.errors import CheckpointError
+import numpy as np
+
+from reactors.rl.errors import CheckpointError, SimulationError
+from reactors.rl.sealed import MARK, is_sealed, sealed
 from reactors.rl.training import tensors
-from reactors.rl.training.state import Encoded, decode
+from reactors.rl.training.state import Encoded, check_form, count, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-FORMAT = "reactors.rl checkpoint 1"
+FORMAT = "reactors.rl checkpoint 2"
 KEPT = 2  # checkpoints of a run: if one is damaged, there is the one before
 FOLDER = "checkpoints"
 
@@ -42,14 +45,17 @@ class Saved(NamedTuple):
         """The round that comes next."""
         return int(self.meta["round"]) + 1
 
+    def weights(self, size: int | None = None) -> NDArray[np.float32]:
+        """Those that policies need, `size` of them if that is known."""
+        with going_on(self.path, "the weights"):
+            found: Any = self.states["learners[0]"]["latest"]
+            check_form(np.zeros(len(found) if size is None else size, np.float32), found, "learners[0].latest")
+        return found  # type: ignore[no-any-return]
+
 
 def versions() -> dict[str, str]:
     """Of what results depend on."""
     return {name: version(name) for name in ("reactors", "torch", "numpy", "gymnasium")}
-
-
-def _checksum(tree: Any) -> str:
-    return f"{zlib.crc32(json.dumps(tree).encode()):08x}"
 
 
 def write(folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], weights: NDArray[Any]) -> Path:
@@ -57,32 +63,29 @@ def write(folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], 
     tree = {name: state.tree for name, state in states.items()}
     arrays = {name: array for state in states.values() for name, array in state.arrays.items()}
     final = folder / f"{meta['global_step']:012d}"
-    beside = ""
+    beside, old = folder / ".writing-new", folder / ".writing-old"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for left in folder.glob(".writing-*"):  # of a run that was killed
             shutil.rmtree(left)
-        beside = tempfile.mkdtemp(prefix=".writing-", dir=folder)
-        crc32 = {
-            "weights.safetensors": tensors.write(Path(beside, "weights.safetensors"), {"weights": weights}),
-            "state.safetensors": tensors.write(Path(beside, "state.safetensors"), arrays),
-            "states": _checksum(tree),
+        beside.mkdir()  # with the permissions of any folder, which those of a temporary one are not
+        sums = {
+            "weights.safetensors": tensors.write(beside / "weights.safetensors", {"weights": weights}),
+            "state.safetensors": tensors.write(beside / "state.safetensors", arrays),
         }
-        whole = {"format": FORMAT, **meta, "versions": versions(), "crc32": crc32, "states": tree}
-        with Path(beside, "meta.json").open("w") as file:
-            json.dump(whole, file)
+        with (beside / "meta.json").open("wb") as file:
+            file.write(_meta({**meta, "versions": versions(), "sums": sums, "states": tree}))
             file.flush()
             os.fsync(file.fileno())
         if final.exists():  # of a run that went on from an earlier one
-            old = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
             final.replace(old)
-            Path(beside).replace(final)
+            beside.replace(final)
             shutil.rmtree(old)
         else:
-            Path(beside).replace(final)
+            beside.replace(final)
         _to_disk(folder)
-        for old in _all(folder)[:-KEPT]:
-            shutil.rmtree(old)
+        for surplus in _all(folder)[:-KEPT]:
+            shutil.rmtree(surplus)
     except OSError as error:
         last = latest(folder)
         raise CheckpointError(
@@ -90,9 +93,12 @@ def write(folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], 
             + (f"the last one, {last}, is as it was: resume from it" if last is not None else "there is none yet")
         ) from error
     finally:
-        if beside:
-            shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(beside, ignore_errors=True)
     return final
+
+
+def _meta(meta: Mapping[str, Any]) -> bytes:
+    return sealed(json.dumps({"crc32": MARK[-9:-1], "format": FORMAT, **meta}).encode())
 
 
 def _to_disk(folder: Path) -> None:
@@ -139,40 +145,71 @@ def load(path: Path) -> Saved:
     """Read a checkpoint, or the last one of a run; `CheckpointError` says what is wrong with it."""
     path = found(path)
     try:
-        meta = json.loads((path / "meta.json").read_text())
-        if meta["format"] != FORMAT:
-            raise CheckpointError(f"{path} has the format {meta['format']!r}; this version reads {FORMAT!r}")
-        then, now = meta["versions"]["reactors"], version("reactors")
-        if then != now:
-            raise CheckpointError(
-                f"{path} was written by reactors {then}, and this is {now}; go on with the version that wrote it"
-            )
-        tree, sums = meta.pop("states"), meta["crc32"]
-        if _checksum(tree) != sums["states"]:
-            raise _damaged(path, "meta.json", "its checksum is another")
-        _, weights, _ = _read(path, "weights.safetensors")
-        arrays, state, _ = _read(path, "state.safetensors")
-        for name, checksum in (("weights.safetensors", weights), ("state.safetensors", state)):
-            if sums[name] != checksum:
-                raise _damaged(path, name, "its checksum is another")
-        return Saved(path, meta, decode(tree, arrays))
+        text = (path / "meta.json").read_bytes()
     except OSError as error:
-        raise _damaged(path, Path(error.filename or "").name, f"it cannot be read ({error.strerror})") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _damaged(path, "meta.json", f"it is cut off or garbled ({type(error).__name__}: {error})") from error
-
-
-def _read(path: Path, name: str) -> tuple[Any, str, Any]:
+        raise _damaged(path, "meta.json", f"it cannot be read ({error.strerror})") from error
     try:
-        return tensors.read(path / name)
+        meta: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, "meta.json", "it is cut off or garbled") from error
+    if isinstance(meta, dict) and isinstance(other := meta.get("format"), str) and other != FORMAT:
+        raise CheckpointError(f"{path} has the format {other!r}; this version reads {FORMAT!r}")
+    if not is_sealed(text):
+        raise _damaged(path, "meta.json", "its checksum is another")
+    _check_meta(path, meta)
+    then, now = meta["versions"].get("reactors"), version("reactors")
+    if then != now:
+        raise CheckpointError(
+            f"{path} was written by reactors {then}, and this is {now}; go on with the version that wrote it"
+        )
+    _read(path, "weights.safetensors", meta["sums"])
+    arrays = _read(path, "state.safetensors", meta["sums"])
+    with going_on(path, "what its reactors were"):
+        return Saved(path, meta, decode(meta.pop("states"), arrays))
+
+
+def _check_meta(path: Path, meta: Any) -> None:
+    """Refuse one that no run writes, though its checksum is right."""
+    with going_on(path, "meta.json"):
+        check_form({"notes": [], "program": {}, "versions": {}, "sums": {}, "states": {}}, meta, "meta")
+        check_form([""] * len(meta["notes"]), meta["notes"], "notes")
+        count(meta["round"])
+        count(meta["global_step"])
+
+
+def _read(path: Path, name: str, sums: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    try:
+        arrays, checksum, _ = tensors.read(path / name)
+    except OSError as error:
+        raise _damaged(path, name, f"it cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise _damaged(path, name, str(error)) from error
+    if sums.get(name) != checksum:
+        raise _damaged(path, name, "its checksum is another")
+    return arrays
 
 
 def _damaged(path: Path, file: str, why: str) -> CheckpointError:
+    return CheckpointError(f"the checkpoint {path} is damaged: {file}: {why}; {_remedy(path)}")
+
+
+def _remedy(path: Path) -> str:
     others = [other for other in _all(path.parent) if other != path]
-    remedy = f"resume from {others[-1]} instead" if others else "there is no other one beside it"
-    return CheckpointError(f"the checkpoint {path} is damaged: {file}: {why}; {remedy}")
+    return f"resume from {others[-1]} instead" if others else "there is no other one beside it"
+
+
+@contextmanager
+def going_on(path: Path, what: str) -> Iterator[None]:
+    """What fails in here, where a checkpoint is resumed, is its fault: `CheckpointError` names it, and `what`."""
+    try:
+        yield
+    except (CheckpointError, SimulationError):
+        raise
+    except Exception as error:
+        raise CheckpointError(
+            f"the checkpoint {path} cannot be resumed: {what} cannot have been written by this program "
+            f"({type(error).__name__}: {error}); {_remedy(path)}"
+        ) from error
 
 
 def compare(saved: Saved, program: Mapping[str, Any]) -> None:

@@ -45,10 +45,11 @@ def check_memory(algorithm: OffPolicy, total_steps: int) -> None:
             f"a round of {name} has {a_round} transitions, but its memory keeps {capacity}; let capacity be larger"
         )
     steps = max(1, total_steps // a_round) * a_round
-    if algorithm.learning_starts > steps:
+    if algorithm.enough > steps:
+        which = "learning_starts" if algorithm.learning_starts > steps else "n_step"
         raise ArgumentError(
-            f"learning_starts of {name} is {algorithm.learning_starts}, but the run has {steps} steps, so that nothing "
-            "would be learned; let learning_starts be less, or total_steps more"
+            f"{which} of {name} is {getattr(algorithm, which)}, but the run has {steps} steps, so that nothing "
+            f"would be learned; let {which} be less, or total_steps more"
         )
 
 

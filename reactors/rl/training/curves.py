@@ -36,7 +36,7 @@ def curve(runs: Mapping[str, Sequence[Row]], path: Path) -> None:
 
 
 def _points(rows: Sequence[Row], by: str, name: str) -> tuple[list[float], list[float]]:
-    found = [(row[by], row[name]) for row in rows if name in row]
+    found = [(row[by], row[name]) for row in rows if name in row and by in row]
     return [x for x, _ in found], [y for _, y in found]
 
 

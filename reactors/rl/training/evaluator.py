@@ -25,9 +25,7 @@ def play(
 ) -> list[float]:
     """The returns of so many greedy episodes, each in an environment with a seed of its own."""
     seeds = [seed_of(seed, i) for i in range(episodes)]
-    sim = Simulation(
-        [maker] * episodes, observation_space, action_space, seeds, path="the evaluation", remedy="mend it"
-    )
+    sim = Simulation([maker] * episodes, observation_space, action_space, seeds, path="the evaluation", remedy="fix it")
     try:
         sim.reset_all()
         shape = sim.observations.shape
@@ -66,7 +64,7 @@ class Evaluator(rx.Reactor):
     ) -> None:
         self.algorithm, self.maker, self.size, self.every, self.episodes = algorithm, maker, size, every, episodes
         self.spaces = observation_space, action_space
-        self.policy = algorithm.policy(*self.spaces)  # here: torch may draw numbers for it
+        self.policy = algorithm.policy(*self.spaces)
         self.first = 0  # rounds before it were evaluated already
         self.best: NDArray[np.float32] | None = None
         self.highest = -math.inf

@@ -10,9 +10,12 @@ import reactors as rx
 from reactors.rl.replay import batch_dtype
 from reactors.rl.replay_buffer import ReplayBuffer
 from reactors.rl.training.rollout import experience_dtype
+from reactors.rl.training.state import count
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import gymnasium as gym
 
     from reactors.rl.algorithms.off_policy import OffPolicy
@@ -53,7 +56,7 @@ class Experience(Stateful):
         record = batch_dtype(self.buffer.config.fields, algorithm.batch_size)
         self.batches = rx.Output(shape=(self.updates,), dtype=record)
         self.envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), algorithm.horizon)
-        self.sent: list[Any] = []
+        self.sent: list[Any] = []  # rows of the last batches, whose errors come before the next ones are drawn
         self.added = 0  # transitions
         self.learnable, self.drawn = 0, 0  # transitions since there is enough, and batches
         self.add_reaction(rx.startup, self.begin)
@@ -66,10 +69,7 @@ class Experience(Stateful):
     def begin(self) -> None:
         """Draw as the seed of the run says."""
         self.buffer.rng = np.random.default_rng(self.seed)
-        restored = self.taken()
-        if restored is not None:
-            self.buffer.load_state_dict(restored["buffer"])
-            self.added, self.learnable, self.drawn = (restored[name] for name in ("added", "learnable", "drawn"))
+        self.go_on()
 
     def state_dict(self) -> dict[str, Any]:
         """The buffer; after a round, no priorities are on their way."""
@@ -77,10 +77,19 @@ class Experience(Stateful):
             "buffer": self.buffer.state_dict(), "added": self.added, "learnable": self.learnable, "drawn": self.drawn,
         }  # fmt: skip
 
+    def form(self) -> dict[str, Any]:
+        """The buffer looks for itself."""
+        return {"buffer": {}, "added": 0, "learnable": 0, "drawn": 0}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.buffer.load_state_dict(state["buffer"])
+        self.added, self.learnable, self.drawn = (count(state[name]) for name in ("added", "learnable", "drawn"))
+
     def answer(self) -> None:
         """New priorities for the batches of a round."""
         every = np.concatenate(self.errors.array, axis=1)
-        for indices, errors in zip(self.sent.pop(0), every, strict=True):
+        for indices, errors in zip(self.sent, every, strict=True):
             self.buffer.update_priorities(indices, errors)
 
     def keep_and_draw(self) -> None:
@@ -88,17 +97,15 @@ class Experience(Stateful):
         rows = np.moveaxis(self.segments.array, 0, 1)  # steps, actors, environments
         self.buffer.add(np.ascontiguousarray(rows).reshape(-1), envs=self.envs)
         self.added += rows.size
-        if self.added < self.algorithm.learning_starts:
+        if self.added < self.algorithm.enough:
             return
         self.learnable += rows.size
-        if self.algorithm.updates_per_step * self.learnable - self.drawn < self.updates - 1e-6:
+        if self.algorithm.due(self.learnable) <= self.drawn:
             return
         self.drawn += self.updates
         records = self.batches.loan()
-        indices = []
+        self.sent = []
         for i in range(self.updates):
             drawn = self.buffer.sample_into(records[i : i + 1].reshape(()), self.algorithm.batch_size)
-            indices.append(drawn["indices"].copy())
-        if self.algorithm.prioritized:
-            self.sent.append(indices)
+            self.sent.append(drawn["indices"].copy())
         self.batches.set(records)

@@ -19,6 +19,8 @@ from reactors.rl.training.rounds import ROUND, round_of
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import gymnasium as gym
 
     from reactors.rl.algorithms.algorithm import Algorithm
@@ -45,6 +47,7 @@ class InferenceServer(Stateful):
     other = rx.LogicalAction()
     weights = rx.Input(shape="size", dtype=np.float32)
     figures = rx.Output(tuple)
+    weights._offered = True  # none are sent in free mode
 
     def __init__(
         self,
@@ -76,11 +79,16 @@ class InferenceServer(Stateful):
 
     def open(self) -> None:
         """Take on the first weights, or those of a checkpoint."""
-        self.acting.open(self.rng, self.taken())
+        self.acting.open(self.rng)
+        self.go_on()
 
     def state_dict(self) -> dict[str, Any]:
         """Random numbers, weights and what else the policy has; simulators tell what they see when they start."""
-        return self.acting.state()
+        return self.acting.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.acting.load_state_dict(state)
 
     def load(self) -> None:
         """Newer weights."""

@@ -7,19 +7,19 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import reactors as rx
-from reactors.rl.training.journal_file import JournalFile
+from reactors.rl.training.journal_file import JournalFile, checksum, verified
 from reactors.rl.training.rates import Rates
 from reactors.rl.training.rounds import round_of
+from reactors.rl.training.state import count
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from reactors.rl.episode import Episode
+    from reactors.rl.training.journal_file import Row
 
 
 class Journal(Stateful):
@@ -27,9 +27,10 @@ class Journal(Stateful):
 
     `capacity` is of the replay memory, 0 for none.
     `actors` tell of episodes, and `players` of their time: they are the same, or one inference server.
-    `rows` has one dict for each round in which something was told: `global_step`, `seconds` since the start, and what
-    there is. Each is also given to `tell`, and appended to the CSV file. `enough` is told when the mean return of the
-    last twenty episodes is `stop_at`.
+    A row is one dict for each round in which something was told: `global_step`, `seconds` since the start, and what
+    there is. Each is given to `tell`, and appended to the CSV file; only without a file they are kept here, in `rows`,
+    for they are nowhere else. `latest` has the last of each figure. `enough` is told when the mean return of the last
+    twenty episodes is `stop_at`.
     """
 
     episodes = rx.Input(tuple, width="actors")
@@ -37,6 +38,7 @@ class Journal(Stateful):
     figures = rx.Input(dict, width="learners")
     evaluation = rx.Input(dict)
     enough = rx.Output(bool)
+    evaluation._offered = True
 
     def __init__(
         self,
@@ -53,7 +55,9 @@ class Journal(Stateful):
     ) -> None:
         self.actors, self.players, self.learners, self.steps = actors, players, learners, steps
         self.stop_at, self.file, self.tell, self.capacity = stop_at, file, tell, capacity
-        self.rows: list[dict[str, float]] = []
+        self.rows: list[Row] = []
+        self.noted, self.checked = 0, 0  # how many rows there are, and their checksum
+        self.latest: Row = {}
         self.returns: deque[float] = deque(maxlen=20)
         self.lengths: deque[float] = deque(maxlen=20)
         self.count = 0
@@ -70,23 +74,34 @@ class Journal(Stateful):
     def begin(self) -> None:
         """The clock starts."""
         self.began = time.perf_counter()
-        restored = self.taken()
-        if restored is not None:
-            self.rows = rows_of(restored)
-            self.rates.begin(restored["seconds"], self.rows[-1]["global_step"] if self.rows else 0)
-            self.returns, self.lengths, self.count = restored["returns"], restored["lengths"], restored["count"]
-            self.began -= restored["seconds"]
-        self.table = None if self.file is None else JournalFile(self.file, self.rows)
+        self.go_on()
+        self.table = None if self.file is None else JournalFile(self.file)
 
     def state_dict(self) -> dict[str, Any]:
-        """Rows as a table, with what is there of it; the windows; the clock."""
-        names = list(dict.fromkeys(name for row in self.rows for name in row))
-        values = np.array([[row.get(name, 0.0) for name in names] for row in self.rows], np.float64)
-        there = np.array([[name in row for name in names] for row in self.rows], np.bool_)
+        """The windows, the clock, and which rows of the file belong to it."""
+        if self.table is not None:
+            self.table.sync()
         return {
-            "names": names, "values": values, "there": there, "returns": self.returns, "lengths": self.lengths,
-            "count": self.count, "seconds": time.perf_counter() - self.began,
+            "rows": self.noted, "checked": self.checked, "latest": self.latest, "returns": self.returns,
+            "lengths": self.lengths, "count": self.count, "seconds": time.perf_counter() - self.began,
         }  # fmt: skip
+
+    def form(self) -> dict[str, Any]:
+        """Rows may be of any figures."""
+        return {
+            "rows": 0, "checked": 0, "latest": {}, "returns": deque(), "lengths": deque(), "count": 0, "seconds": 0.0
+        }  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.noted, self.checked = count(state["rows"]), count(state["checked"])
+        self.latest = {str(name): float(value) for name, value in state["latest"].items()}
+        if self.latest:
+            self.latest["global_step"] = count(state["latest"]["global_step"])
+        self.rates.begin(state["seconds"], self.latest.get("global_step", 0))
+        self.returns, self.lengths = (deque(map(float, state[name]), 20) for name in ("returns", "lengths"))
+        self.count = count(state["count"])
+        self.began -= state["seconds"]
 
     def note(self) -> None:
         """One round."""
@@ -114,9 +129,13 @@ class Journal(Stateful):
             row.update(self.evaluation.value)
         seconds, ages = zip(*(self.times[i].value for i in self.times.present), strict=True)
         row["time/play"], row["charts/weight_age"] = max(seconds), statistics.fmean(ages)
-        self.rows.append(row)
-        if self.table is not None:
-            self.table.add(self.rows)
+        row = {name: float(value) for name, value in row.items()} | {"global_step": int(row["global_step"])}
+        self.noted, self.checked = self.noted + 1, checksum(self.checked, row)
+        self.latest = {**self.latest, **row}
+        if self.table is None:
+            self.rows.append(row)
+        else:
+            self.table.add(row)
         if self.tell is not None:
             self.tell(row)
 
@@ -126,18 +145,12 @@ class Journal(Stateful):
             self.enough.set(True)
             self.request_stop()
 
+    def told(self) -> Iterable[Row]:
+        """All rows, wherever they are."""
+        return self.rows if self.file is None else verified(self.file, self.noted, self.checked)
+
     def close(self) -> None:
         """Close the file."""
         table, self.table = self.table, None
         if table is not None:
             table.close()
-
-
-def rows_of(state: dict[str, Any]) -> list[dict[str, float]]:
-    """The rows of a journal's state."""
-    rows = []
-    for values, there in zip(state["values"].tolist(), state["there"].tolist(), strict=True):
-        row = {name: value for name, value, is_there in zip(state["names"], values, there, strict=True) if is_there}
-        row["global_step"] = int(row["global_step"])
-        rows.append(row)
-    return rows

@@ -5,24 +5,27 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 
 import reactors as rx
-from reactors.errors import ReactorError
-from reactors.rl.algorithms.algorithm import INITIALISING
+from reactors.errors import ParameterError, ReactorError
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks import alone
+from reactors.rl.seeded import Seeded
 from reactors.rl.training.acting import EVERYBODY
 from reactors.rl.training.rollout import experience_dtype
 from reactors.rl.training.rounds import ROUND, round_of
+from reactors.rl.training.state import check_form, count
 from reactors.rl.training.stateful import Stateful
 from reactors.rl.transfer import Upload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
 
     import gymnasium as gym
 
@@ -51,6 +54,8 @@ class Learner(Stateful):
     Several have the same networks, and each learns from its part of a batch. Before each step of an optimizer each
     says its gradients, and goes on, a microstep later, with the mean of all: they stay equal bit for bit. Weights are
     told by the first.
+
+    In the first round it looks whether the algorithm draws from a generator that others share, and refuses that.
     """
 
     again = rx.LogicalAction(int)
@@ -76,6 +81,7 @@ class Learner(Stateful):
         self.spaces = observation_space, action_space
         self.learner_seed, self.lately = seed, lately
         self.learning: Any = None
+        self.seeded: Seeded | None = None  # while what is learned may draw from torch
         self.running: Descent | None = None
         self.seconds, self.began, self.steps = 0.0, 0.0, steps
         self.sent: deque[tuple[int, Any]] = deque(maxlen=lag)  # when, in ns, and what
@@ -103,19 +109,22 @@ class Learner(Stateful):
     def learn(self) -> None:
         """A round, alone."""
         self.began = time.perf_counter()
-        self.tell(alone(self.round()))
+        with self.drawing():
+            figures = alone(self.round())
+        self.tell(figures)
 
     def begin(self) -> None:
         """A round, up to the first exchange."""
         self.began = time.perf_counter()
         self.running = self.round()
-        self.go_on()
+        self.descend()
 
-    def go_on(self) -> None:
+    def descend(self) -> None:
         """On to the next exchange, or to the end of the round."""
         assert self.running is not None
         try:
-            flat = next(self.running)
+            with self.drawing():
+                flat = next(self.running)
         except StopIteration as end:
             self.running = None
             self.tell(end.value)
@@ -132,7 +141,7 @@ class Learner(Stateful):
                 f"{self.algorithm.name} yield as often whatever is in a batch"
             )
         self.take()
-        self.go_on()
+        self.descend()
 
     def give(self, flat: Flat) -> None:
         """Gradients."""
@@ -152,41 +161,57 @@ class Learner(Stateful):
 
     def open(self) -> None:
         """Make the networks, from the seed, or as they were."""
-        with INITIALISING:
-            self.learning = self.algorithm.learning(*self.spaces, self.learner_seed, self.device)
+        self.learning = self.algorithm.learning(*self.spaces, self.learner_seed, self.device)
+        self.seeded = Seeded(self.seed)
         self.upload = Upload(self.device)
         if self.exchange is not None:
             self.learning.reseed(self.seed)
-        restored = self.taken()
-        if restored is None:
-            return
-        self.learning.load_state_dict(restored["learning"])
-        torch.set_rng_state(restored["torch"])
-        if restored["cuda"] and torch.cuda.is_available():
-            torch.cuda.set_rng_state_all(restored["cuda"])
-        self.seconds = restored["seconds"]
-        last = self.first - ROUND * (self.sent.maxlen or 0)
-        for when, weights in zip(restored["times"], restored["sent"], strict=True):
-            if when >= last:
-                self.again.schedule(len(self.sent), when)
-                self.sent.append((when, weights))
+        self.go_on()
 
     def send_again(self) -> None:
         """Weights that were on their way."""
         self.weights.set(self.sent[self.again.value][1])
 
     def state_dict(self) -> dict[str, Any]:
-        """Networks, optimizers, torch's random numbers, weights on their way, and the latest."""
-        on_cuda = torch.device(self.device).type == "cuda"
+        """Networks, optimizers, random numbers, weights on their way, and the latest."""
         return {
-            "learning": self.learning.state_dict(), "torch": torch.get_rng_state(),
-            "cuda": torch.cuda.get_rng_state_all() if on_cuda else [],
+            "learning": self.learning.state_dict(), "draws": {} if self.seeded is None else self.seeded.state_dict(),
             "times": [when for when, _ in self.sent], "sent": [weights for _, weights in self.sent],
             "seconds": self.seconds, "latest": self.learning.weights(),
         }  # fmt: skip
 
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there, and have weights that were on their way sent again."""
+        assert self.seeded is not None
+        self.learning.load_state_dict(state["learning"])
+        self.seeded.load_state_dict(state["draws"])
+        self.seconds = state["seconds"]
+        last = self.first - ROUND * (self.sent.maxlen or 0)
+        for when, weights in zip(state["times"], state["sent"], strict=True):
+            check_form(state["latest"], weights, "sent")
+            if count(when) >= last:
+                self.again.schedule(len(self.sent), when)
+                self.sent.append((when, weights))
+
+    def drawing(self) -> AbstractContextManager[object]:
+        """While it learns: what torch draws is this learner's own."""
+        return nullcontext() if self.seeded is None else self.seeded
+
+    def check_draws(self) -> None:
+        """Of an algorithm that does not say that it draws, the first round is looked at."""
+        if self.seeded is None or self.learning.draws:
+            return
+        if self.seeded.drawn is not None:
+            raise ParameterError(
+                f"{self.path}: {type(self.learning).__name__} of {self.algorithm.name} draws by torch's "
+                f"{self.seeded.drawn}() from the generator that all threads share, so that what is learned would "
+                "depend on who else draws; let it have `draws = True`, or pass it a generator="
+            )
+        self.seeded = None
+
     def tell(self, figures: dict[str, Any]) -> None:
         """What the networks weigh now, and figures of how they came to it."""
+        self.check_draws()
         told = {
             name: float(value.mean() if isinstance(value, torch.Tensor) else value) for name, value in figures.items()
         }
@@ -242,7 +267,7 @@ class RolloutLearner(Learner):
         mine = slice(n * self.bank_index, n * (self.bank_index + 1))
         batch = {}
         for name in rows.dtype.names or ():
-            field = np.ascontiguousarray(np.moveaxis(rows[name], 0, 1))
+            field = np.array(np.moveaxis(rows[name], 0, 1), order="C")  # of its own: torch takes no read-only ones
             field = field.reshape(field.shape[0], -1, *field.shape[3:])[:, mine]
             batch[name] = field
         found: Descent = self.learning.learn(self.upload(batch))

@@ -31,6 +31,7 @@ from reactors.rl.training.acting import Acting
 from reactors.rl.training.actor import Actor
 from reactors.rl.training.adaptive_learner import AdaptiveLearner
 from reactors.rl.training.checkpoint import Checkpoint
+from reactors.rl.training.checkpoint_files import going_on
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
 from reactors.rl.training.halves import ACTOR, CRITICS, HalfLearner, exchange_of
@@ -151,7 +152,7 @@ class Training(rx.Reactor):
             self._show(viewer, view_every)
         if serve is not None:
             self.serving = serve
-            serve.policy.load(initial if saved is None else saved.states["learners[0]"]["latest"])
+            serve.policy.load(initial if saved is None else saved.weights(len(initial)))
             rx.connect(first.weights, self.serving.weights)
         if saved is not None:
             self._go_on(saved)
@@ -249,7 +250,9 @@ class Training(rx.Reactor):
     def _go_on(self, saved: Saved) -> None:
         first = saved.next_round * ROUND
         for name, reactor in self._stateful().items():
-            reactor.restored, reactor.first = saved.states[name], first
+            with going_on(saved.path, f"the state of {name}"):
+                reactor.restored = saved.states[name]
+            reactor.checkpoint, reactor.first = saved.path, first
         for name in ("evaluator", "decimator"):
             if hasattr(self, name):
                 getattr(self, name).first = first

@@ -8,7 +8,7 @@ import numpy as np
 
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.simulation import Simulation, seed_of
-from reactors.rl.training.simulated import restore_simulation, simulation_state
+from reactors.rl.training.simulated import restore_simulation, simulation_form, simulation_state
 from reactors.rl.transition import transition_dtype
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class Rollout:
         self.fields: list[dict[str, Any]] = []  # of the rows, for each part
         self.episodes: list[Episode] = []
 
-    def open(self, seed: int, path: str, restored: Sequence[Any] | None) -> None:
-        """Make the environments, and begin their episodes, or go on with them."""
+    def open(self, seed: int, path: str) -> None:
+        """Make the environments, and begin their episodes."""
         self.path = path
         seeds = [seed_of(seed, self.first_env + i) for i in range(len(self.makers))]
         self.simulations = [
@@ -70,14 +70,21 @@ class Rollout:
             for part in range(self.parts)
         ]
         self.rewards = np.zeros(len(self.makers) // self.parts)
-        for i, simulation in enumerate(self.simulations):
+        for simulation in self.simulations:
             simulation.reset_all()
-            if restored is not None:
-                restore_simulation(simulation, restored[i])
 
-    def state(self) -> list[dict[str, Any]]:
+    def state_dict(self) -> dict[str, Any]:
         """Of the environments, between two rounds."""
-        return [simulation_state(each) for each in self.simulations]
+        return {"simulations": [simulation_state(each) for each in self.simulations]}
+
+    def form(self) -> dict[str, Any]:
+        """What a state has to be like, but for environments, which look for themselves."""
+        return {"simulations": [simulation_form(each) for each in self.simulations]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        for simulation, each in zip(self.simulations, state["simulations"], strict=True):
+            restore_simulation(simulation, each)
 
     def observations(self, part: int = 0) -> NDArray[Any]:
         """What to act on next."""
@@ -122,7 +129,7 @@ class Rollout:
             t, i = np.argwhere(found)[0]
             raise NotFiniteError(
                 f"{self.path}: reset() of environment {self.first_env + i} (seed {self._seed(i)}) gave the observation "
-                f"{self.rows['obs'][t, i]} before its step {number * self.shape[0] + int(t)}; mend the environment"
+                f"{self.rows['obs'][t, i]} before its step {number * self.shape[0] + int(t)}; fix the environment"
             )
 
     def _seed(self, i: int) -> Any:
@@ -135,7 +142,7 @@ class Rollout:
         raise NotFiniteError(
             f"{self.path}: the {what} of environment {self.first_env + i} (seed {self._seed(i)}) is "
             f"{self.rows[name][t, i]} at its step {number * self.shape[0] + int(t)}, after the action "
-            f"{self.rows['action'][t, i]}; mend the environment, or keep its actions in bounds"
+            f"{self.rows['action'][t, i]}; fix the environment, or keep its actions in bounds"
         )
 
     def close(self) -> None:

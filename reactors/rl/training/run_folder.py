@@ -7,37 +7,58 @@ at the end `weights.safetensors`, `curve.png` and `result.json`.
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import reactors as rx
-from reactors.errors import ArgumentError, DrawingError
+import numpy as np
+
+from reactors.errors import ArgumentError, DrawingError, ParameterError
+from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.errors import RunFolderError
+from reactors.rl.sealed import MARK, is_sealed, sealed
 from reactors.rl.sources import maker, spaces_of
 from reactors.rl.training import tensors
 from reactors.rl.training.checkpoint_files import FOLDER, latest, load, set_aside
-from reactors.rl.training.journal_file import Row, read
-from reactors.rl.training.settings import algorithm_named, with_settings
+from reactors.rl.training.journal_file import Row, read, verified
+from reactors.rl.training.settings import algorithm_without_import, with_settings
+from reactors.rl.training.state import StateError, check_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    import reactors as rx
+    from reactors.rl.algorithms.algorithm import Policy
     from reactors.rl.training.checkpoint_files import Saved
 
 
+CONFIG = {
+    "algorithm": "", "hyperparameters": {}, "env": "", "env_kwargs": {}, "mode": "", "workers": 1, "total_steps": 1
+}  # fmt: skip
+
+_GIVE_IT = (
+    "give the algorithm as it was given to rl.train: rl.load(folder, algorithm=...), or as FILE:CLASS on the command "
+    "line"
+)
+
+
 class RunFolder:
-    """The folder of a run. `RunFolderError` if it is none."""
+    """The folder of a run. `RunFolderError` if it is none.
+
+    What it reads there is data: nothing is imported that only the folder names. So an algorithm of the user's own has
+    to be given again: as it was given to `rl.train`, or its class.
+    """
 
     def __init__(
-        self, path: str | Path, *, algorithm: Algorithm | None = None, make: Callable[[], Any] | None = None
+        self,
+        path: str | Path,
+        *,
+        algorithm: Algorithm | type[Algorithm] | None = None,
+        make: Callable[[], Any] | None = None,
     ) -> None:
         self.path, self._algorithm, self._make = Path(path), algorithm, make
 
@@ -63,6 +84,11 @@ class RunFolder:
     def journal_file(self) -> Path:
         """What happened."""
         return self.path / "journal.csv"
+
+    @property
+    def result_file(self) -> Path:
+        """What came of it."""
+        return self.path / "result.json"
 
     @property
     def checkpoints(self) -> Path:
@@ -91,41 +117,50 @@ class RunFolder:
         if found is None:
             fact = "there is no config.json in it" if self.path.is_dir() else "it does not exist"
             raise RunFolderError(f"{self.path} is no folder of a run: {fact}")
+        try:
+            check_form(CONFIG, found, "config")
+        except StateError as error:
+            raise RunFolderError(f"{self.config_file} is not what a run writes: {error}") from error
         return found
 
     @cached_property
     def result(self) -> dict[str, Any]:
         """What came of it; nothing, if it has not ended."""
-        return self._json("result.json") or {}
+        return self._json(self.result_file.name) or {}
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The journal."""
-        return read(self.journal_file)
+        """The journal: that of the result, if the run has ended, and else as it is."""
+        of_result = self.result.get("journal")
+        return read(self.journal_file) if of_result is None else list(verified(self.journal_file, **of_result))
 
     def _json(self, name: str) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = json.loads((self.path / name).read_text())
+            text = (self.path / name).read_bytes()
+            found: dict[str, Any] = json.loads(text)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise RunFolderError(f"{self.path / name} cannot be read: {error}") from error
+        if not is_sealed(text):
+            raise RunFolderError(
+                f"{self.path / name} was changed since a run wrote it: its checksum is another; say what is to be "
+                "different where the folder is used, as in rl.load(folder, env=...)"
+            )
+        del found["crc32"]
         return found
 
     @cached_property
     def algorithm(self) -> Algorithm:
         """The algorithm, with its hyperparameters."""
-        if self._algorithm is not None:
-            return self._algorithm
-        config = self.config
+        given, config = self._algorithm, self.config
+        if isinstance(given, Algorithm):
+            return given
         try:
-            kind = algorithm_named(config["algorithm"], config.get("algorithm_file"))
-            made = with_settings(kind, config["hyperparameters"], str(self.config_file))
-        except (ArgumentError, KeyError) as error:
-            raise RunFolderError(
-                f"{self.path}: its algorithm cannot be made from config.json ({error}); give it as it was given "
-                "to rl.train: rl.load(folder, algorithm=...)"
-            ) from error
+            kind = given or algorithm_without_import(config["algorithm"], config.get("algorithm_file"))
+            made = with_settings(kind, config["hyperparameters"], "config.json")
+        except ArgumentError as error:
+            raise RunFolderError(f"{self.path}: its algorithm cannot be made: {error}; {_GIVE_IT}") from error
         return replace(made, total_steps=config["total_steps"]) if hasattr(made, "total_steps") else made  # type: ignore[call-arg]
 
     def maker(self, **kwargs: Any) -> Callable[[], Any]:
@@ -151,17 +186,25 @@ class RunFolder:
         if file.exists():
             try:
                 found: NDArray[np.float32] = tensors.read(file)[0]["weights"]
-            except (ValueError, KeyError) as error:
+                check_form(np.zeros(len(found), np.float32), found, "weights")
+                whole = is_sealed(file.read_bytes())
+            except (OSError, ValueError, KeyError, TypeError, StateError) as error:
                 raise RunFolderError(f"{file} is damaged: {error}") from error
+            if not whole:
+                raise RunFolderError(f"{file} is damaged: its checksum is another")
         elif latest(self.checkpoints) is not None:
-            found = load(self.path).states["learners[0]"]["latest"]
+            found = load(self.path).weights()
         else:
             raise RunFolderError(f"{self.path} has no weights yet: the run has not ended, and has no checkpoint")
         return found
 
     def policy(self) -> Policy:
         """The policy with these weights."""
-        policy = self.algorithm.policy(*self.spaces)
+        try:
+            self.algorithm.check(*self.spaces)
+            policy = self.algorithm.policy(*self.spaces)
+        except ParameterError as error:
+            raise RunFolderError(f"{self.path}: its policy cannot be made: {error}; {_GIVE_IT}") from error
         if self.weights.shape != (policy.size,):
             raise RunFolderError(
                 f"{self.path} has {self.weights.size} weights, and the policy of config.json {policy.size}"
@@ -171,19 +214,18 @@ class RunFolder:
 
     def keep(self, weights: NDArray[Any]) -> None:
         """Write the weights."""
-        metadata = {"algorithm": self.config["algorithm"], "env": self.config["env"]}
+        metadata = {"crc32": MARK[-9:-1], "algorithm": self.config["algorithm"], "env": self.config["env"]}
         beside = self.path / ".weights.safetensors.new"
         tensors.write(beside, {"weights": weights}, metadata)
+        beside.write_bytes(sealed(beside.read_bytes()))
         beside.replace(self.path / "weights.safetensors")
 
     def draw(self, graph: rx.Graph, workers: int, placement: Any) -> None:
         """The program, as a picture if there is `dot`, else as Mermaid text."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", rx.ReactorWarning)
-            try:
-                graph.draw(self.path / "graph.svg", workers=workers, placement=placement)
-            except DrawingError:
-                graph.draw(self.path / "graph.mmd", workers=workers, placement=placement)
+        try:
+            graph.draw(self.path / "graph.svg", workers=workers, placement=placement)
+        except DrawingError:
+            graph.draw(self.path / "graph.mmd", workers=workers, placement=placement)
 
     def finish(self, result: Mapping[str, Any], weights: NDArray[Any] | None) -> None:
         """What came of it: the curve, the weights, the result."""
@@ -191,7 +233,7 @@ class RunFolder:
 
         if weights is not None:
             self.keep(weights)
-        write_json(self.path / "result.json", result)
+        write_json(self.result_file, result)
         curve({self.path.name: read(self.journal_file)}, self.path / "curve.png")
         self.stop.unlink(missing_ok=True)
 
@@ -202,10 +244,10 @@ def folder_of(path: Path) -> Path:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Replace a file by a new one, at once."""
+    """Replace a file by a new one, at once, with its checksum in it."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_text(json.dumps(value, indent=2) + "\n")
+        beside.write_bytes(sealed(json.dumps({"crc32": MARK[-9:-1], **value}, indent=2).encode() + b"\n"))
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)

@@ -37,28 +37,48 @@ def algorithms() -> dict[str, type[Algorithm]]:
     return dict(sorted(found.items()))
 
 
-def algorithm_named(name: str, file: str | Path | None = None) -> type[Algorithm]:
-    """The algorithm of this name, in any case, or the class of that name in `file`; both may be said as FILE:CLASS.
+def algorithm_named(name: str) -> type[Algorithm]:
+    """The algorithm of this name, in any case, or that of FILE:CLASS, which is imported.
 
     `ArgumentError` names what there is.
     """
-    path, of_one_file = script.split(name)
-    if file is None and of_one_file:
-        file, name = path, of_one_file
-    if file is not None:
-        return _own(Path(file), name)
+    file, of_one_file = script.split(name)
+    return _own(file, of_one_file, _imported(file) or _import(file, of_one_file)) if of_one_file else _ours(name)
+
+
+def algorithm_without_import(name: str, file: str | None) -> type[Algorithm]:
+    """The algorithm of this name, of ours, or in a file if that is imported already.
+
+    What is read from data is looked up by this: it leads to no code that the program does not have. `ArgumentError`
+    if it is not there.
+    """
+    if file is None:
+        return _ours(name)
+    module = _imported(Path(file))
+    if module is None:
+        raise ArgumentError(f"{name} is in {file}, which is not imported, and reading a folder imports nothing")
+    return _own(Path(file), name, module)
+
+
+def _ours(name: str) -> type[Algorithm]:
     known = algorithms()
     if name.lower() not in known:
         raise ArgumentError(f"there is no algorithm {name!r}{close(name.lower(), known)}; there are {', '.join(known)}")
     return known[name.lower()]
 
 
-def _own(file: Path, name: str) -> type[Algorithm]:
+def _imported(file: Path) -> types.ModuleType | None:
+    path = str(file.resolve())
+    return next((each for each in [*sys.modules.values()] if getattr(each, "__file__", None) == path), None)
+
+
+def _import(file: Path, name: str) -> types.ModuleType:
     if not file.is_file():
         raise ArgumentError(f"there is no file {str(file)!r}, in which the algorithm {name} would be")
-    path = str(file.resolve())
-    there = [module for module in [*sys.modules.values()] if getattr(module, "__file__", None) == path]
-    module = there[0] if there else script.load(file)
+    return script.load(file)
+
+
+def _own(file: Path, name: str, module: types.ModuleType) -> type[Algorithm]:
     own: dict[str, type[Algorithm]] = {n: kind for n, kind in vars(module).items() if _is_own(kind)}
     if name not in own:
         raise ArgumentError(f"{file} has no algorithm {name!r}{close(name, own)}; it has {', '.join(own) or 'none'}")

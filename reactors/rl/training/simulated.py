@@ -35,13 +35,18 @@ def simulation_state(simulation: Simulation) -> dict[str, Any]:
     return {**found, "envs": envs, "hidden": hidden[:1]}
 
 
+def simulation_form(simulation: Simulation) -> dict[str, Any]:
+    """What a state has to be like, but for the environments in it."""
+    counters = {name: getattr(simulation, name) for name in _COUNTERS}
+    return {**counters, "observations": simulation.observations, "envs": [], "hidden": []}
+
+
 def restore_simulation(simulation: Simulation, state: Mapping[str, Any]) -> None:
     """Continue; the environments of `simulation` are made and reset already."""
     for name in _COUNTERS:
         setattr(simulation, name, copy(state[name]))
-    for i, env in enumerate(state["envs"]):
+    for i, (env, seed) in enumerate(zip(state["envs"], simulation.seeds, strict=True)):
         if env is None:
-            seed = simulation.seeds[i]
             simulation.reset(i, seed=None if seed is None else seed_of(seed, simulation.steps))
         else:
             restore(simulation.envs[i], env)

@@ -12,6 +12,8 @@ from reactors.rl.training.rounds import round_of
 from reactors.rl.training.stateful import Stateful
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reactors.rl.training.rollout import Rollout
 
 
@@ -42,8 +44,8 @@ class Simulator(Stateful):
 
     def open(self) -> None:
         """Make the environments, and tell what they show."""
-        restored = self.taken()
-        self.rollout.open(self._run_seed or 0, self.path, None if restored is None else restored["simulations"])
+        self.rollout.open(self._run_seed or 0, self.path)
+        self.go_on()
         self.rows = np.zeros(self.rollout.shape, self.rollout.dtype)
         seen = self.initial.loan()
         for part in range(self.parts):
@@ -52,7 +54,15 @@ class Simulator(Stateful):
 
     def state_dict(self) -> dict[str, Any]:
         """The environments."""
-        return {"simulations": self.rollout.state()}
+        return self.rollout.state_dict()
+
+    def form(self) -> dict[str, Any]:
+        """Environments look for themselves."""
+        return self.rollout.form()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.rollout.load_state_dict(state)
 
     def step(self) -> None:
         """One step of one part."""

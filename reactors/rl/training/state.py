@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reactors.errors import ReactorError
-from reactors.rl.saving import NAMES, rng_state, rng_with_state
+from reactors.rl.generators import rng_state, rng_with_state
+from reactors.rl.saving import NAMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,10 +98,58 @@ def decode(tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     return _WORDS[word](tree[word], tree, arrays)
 
 
+def check_form(fresh: Any, given: Any, name: str) -> None:
+    """Refuse a state that is not of the form of one that a fresh object gives; `StateError` names the first part.
+
+    What is empty or None at the beginning may have become anything, a list longer, and a whole number a fraction.
+
+    >>> check_form({"n": 0, "x": np.zeros(2), "kept": {}}, {"n": 5, "x": np.ones(2), "kept": {"a": 1}}, "main")
+    >>> check_form({"n": 0, "x": np.zeros(2)}, {"n": 5, "x": np.ones(3)}, "main")
+    Traceback (most recent call last):
+    reactors.rl.training.state.StateError: main.x has the form float64[3], and not float64[2]
+    """
+    if fresh is None:
+        return
+    if isinstance(fresh, Mapping) and isinstance(given, Mapping):
+        for key, part in fresh.items():
+            if key not in given:
+                raise StateError(f"{name} has no {key!r}")
+            check_form(part, given[key], f"{name}.{key}")
+    elif isinstance(fresh, list | tuple | deque) and type(given) is type(fresh) and len(given) >= len(fresh):
+        for i, part in enumerate(given if fresh else ()):
+            check_form(fresh[min(i, len(fresh) - 1)], part, f"{name}[{i}]")
+    elif _form(given) != _form(fresh) and getattr(fresh, "size", 1) != 0:
+        raise StateError(f"{name} has the form {_form(given)}, and not {_form(fresh)}")
+
+
+def count(given: Any) -> int:
+    """What was counted up from 0, if it can be that; else `StateError`."""
+    if type(given) is not int or not 0 <= given < 1 << 63:
+        raise StateError(f"{given!r} is no count")
+    return given
+
+
+def _form(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "bool"
+    if isinstance(value, int | float | np.number):
+        return "a number"
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, np.random.Generator):
+        return type(value.bit_generator).__name__
+    return (
+        f"{type(value).__name__} of {len(value)}" if isinstance(value, list | tuple | deque) else type(value).__name__
+    )
+
+
 def _tensor(name: Any, tree: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     import torch
 
-    return torch.from_numpy(arrays[name].copy()).to(getattr(torch, tree["dtype"]))
+    dtype = getattr(torch, tree["dtype"])
+    if not isinstance(dtype, torch.dtype):
+        raise StateError(f"{tree['dtype']!r} is no dtype of torch")
+    return torch.from_numpy(arrays[name].copy()).to(dtype)
 
 
 _Arrays = Mapping[str, Any]

@@ -63,17 +63,17 @@ def read(path: Path) -> tuple[dict[str, NDArray[Any]], str, dict[str, str]]:
         try:
             entries: dict[str, Any] = json.loads(text)
             metadata = entries.pop("__metadata__", {})
-            plan = [
-                (name, KINDS[entry["dtype"]], tuple(entry["shape"]), *entry["data_offsets"])
-                for name, entry in entries.items()
-            ]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            plan: list[Any] = sorted(
+                ((name, KINDS[entry["dtype"]], _whole(entry["shape"]), *_whole(entry["data_offsets"]))
+                 for name, entry in entries.items()),
+                key=lambda entry: entry[3:],
+            )  # fmt: skip
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError("its header is garbled") from error
         arrays = {}
         at = 0
-        for name, kind, shape, first, last in sorted(plan, key=lambda entry: entry[3:]):
-            count = math.prod(shape)
-            if (first, last) != (at, at + count * kind.itemsize) or 8 + length + last > size:
+        for name, kind, shape, first, last in plan:
+            if (first, last) != (at, at + math.prod(shape) * kind.itemsize) or 8 + length + last > size:
                 raise ValueError(f"it is cut off, or its header is garbled: {name!r} does not lie in it")
             array = np.empty(shape, kind)
             flat = array.reshape(-1).view(np.uint8)
@@ -81,7 +81,15 @@ def read(path: Path) -> tuple[dict[str, NDArray[Any]], str, dict[str, str]]:
                 part = flat[begun : begun + PIECE]
                 file.readinto(part.data)
                 crc = zlib.crc32(part.data, crc)
+            if kind == np.bool_ and (flat > 1).any():
+                raise ValueError(f"{name!r} has a bool that is neither 0 nor 1")
             arrays[name], at = array, last
         if 8 + length + at != size:
             raise ValueError("it is longer than its header says")
     return arrays, f"{crc:08x}", metadata
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    if any(type(number) is not int or number < 0 for number in numbers):
+        raise ValueError(f"{numbers!r} is no shape, and no place in a file")
+    return tuple(numbers)

@@ -138,8 +138,8 @@ def played(algorithm: Algorithm, make: Callable[[], Any], spaces: tuple[Any, Any
     acting = Acting(algorithm, *spaces, weights, algorithm.num_envs * algorithm.horizon, 1)
     rows = np.zeros(rollout.shape, rollout.dtype)
     try:
-        rollout.open(seed, "rl.tune", None)
-        acting.open(np.random.default_rng(seed), None)
+        rollout.open(seed, "rl.tune")
+        acting.open(np.random.default_rng(seed))
         rollout.begin(rows)
         for t in range(len(rows)):
             rollout.step(t, *acting.act(rollout.observations(), 0))

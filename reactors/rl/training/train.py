@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import time
-import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from reactors.rl.errors import RunFolderError
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.adaptation import Bounds, adapting
 from reactors.rl.training.checkpoint import Saving
-from reactors.rl.training.checkpoint_files import Saved, compare, latest, load, versions
+from reactors.rl.training.checkpoint_files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.training.checks import (
     check_inference,
     check_memory,
@@ -34,39 +33,49 @@ from reactors.rl.training.checks import (
 )
 from reactors.rl.training.digest import digest_of
 from reactors.rl.training.interruption import Interruption
-from reactors.rl.training.journal import rows_of
-from reactors.rl.training.journal_file import JournalFile
+from reactors.rl.training.journal_file import take_over, verified
 from reactors.rl.training.learners import learners_of
 from reactors.rl.training.live import Watch, scalars, summary_writer
 from reactors.rl.training.program import Mode, OnError, Training, Where, placement
 from reactors.rl.training.rounds import ROUND, STOP
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
 from reactors.rl.training.settings import file_of, hyperparameters
+from reactors.rl.training.state import count
 from reactors.rl.training.trained_policy import TrainedPolicy
 from reactors.rl.training.viewer import check_view
 from reactors.rl.training.watching import check_video, film
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Policy
     from reactors.rl.serving.server import Server
+    from reactors.rl.training.journal_file import Row
 
 
 @dataclass(frozen=True)
 class Trained(TrainedPolicy):
-    """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own result.
+    """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own `result`.
 
     `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or went on.
     `out` is the run's folder, and `notes` are what is to be known of a run that went on from a checkpoint.
     `decisions` are those of `adapt`.
     """
 
-    journal: list[dict[str, float]]
     result: rx.Result
+    digest: str
+    """Of what was learned: equal for equal journals, times and evaluations left out, and equal weights.
+
+    A run that went on from a checkpoint has that of the one that never stopped. `result.digest` is of the program's
+    reactions, as of any run.
+    """
+    steps: int
+    """Environment steps that were made: `total_steps` in whole rounds, or less if it stopped early."""
+    told: Callable[[], Iterable[Row]] = field(repr=False)
+    """Gives the journal."""
     best: TrainedPolicy | None = None
     out: Path | None = None
     notes: list[str] = field(default_factory=list)
@@ -76,19 +85,13 @@ class Trained(TrainedPolicy):
         done = f"{self.algorithm.name} in {self.config['env']}, {self.steps:,} steps, digest {self.digest}"
         return f"<trained: {done}{'' if self.out is None else f', in {self.out}'}>"
 
-    @property
-    def digest(self) -> str:
-        """Of what was learned: equal for equal journals, times and evaluations left out, and equal weights.
+    @cached_property
+    def journal(self) -> list[Row]:
+        """What happened in each round; read from the run's folder, if it has one, when it is asked for.
 
-        A run that went on from a checkpoint has that of the one that never stopped. `result.digest` is of the program's
-        reactions, as of any run.
+        `RunFolderError` if it is another one by then.
         """
-        return digest_of(self.journal, self.weights)
-
-    @property
-    def steps(self) -> int:
-        """Environment steps that were made: `total_steps` in whole rounds, or less if it stopped early."""
-        return int(self.journal[-1]["global_step"]) if self.journal else 0
+        return [*self.told()]
 
 
 def train(
@@ -138,7 +141,7 @@ def train(
     they only simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for
     any number of them. With `double_buffer` it acts for every other environment, while the others are simulated.
     `loaders` are reactors that make batches of experience while the learner is busy; 0 leaves it to the learner.
-    `on_error="restart"` makes an environment anew that raises or answers wrongly: its episode is truncated there.
+    `on_error="restart"` makes an environment again that raises or answers wrongly: its episode is truncated there.
     `stop_at` ends the run when the mean return of the last twenty
     episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
 
@@ -226,8 +229,6 @@ def train(
             stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved, serve=serve,
             on_error=on_error,
         )  # fmt: skip
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore", rx.ReactorWarning)
         graph = rx.Graph(training)
         if saving is not None:
             saving.meta = {"program": {**program, "graph": _hash(graph)}}
@@ -235,10 +236,17 @@ def train(
                 compare(saved, saving.meta["program"])
         if folder is not None:
             folder.begin(config, saved)
-        seen = _begin_journal(journal, saved)
+        seen, begun = _begin_journal(journal, saved)
+        if folder is not None:
+            folder.result_file.unlink(missing_ok=True)  # of the run that goes on now: its journal will be another
         watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
-        report: dict[str, Any] = {"state": "failed", "seed": seed, "versions": versions(), "notes": _notes(mode, saved)}
-        weights, result = _run(
+        report: dict[str, Any] = {
+            "state": "failed",
+            "seed": seed,
+            "versions": versions(),
+            "notes": [*_notes(mode, saved), *begun],
+        }
+        weights, result, told = _run(
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=backend,
             fast=True, seed=seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
             placement=partial(_worker, placement(training, workers, mode)),
@@ -251,8 +259,9 @@ def train(
         film(policy, make, folder.path / "videos", 1, seed)
     place = None if folder is None else folder.path
     return Trained(
-        algorithm, policy, weights, make, spaces, config, journal=training.journal.rows, result=result, best=best,
-        out=place, notes=report["notes"], decisions=training.decisions,
+        algorithm, policy, weights, make, spaces, config, result=result, digest=report["digest"], steps=report["steps"],
+        told=told, best=best, out=place, notes=report["notes"],
+        decisions=training.decisions,
     )  # fmt: skip
 
 
@@ -265,8 +274,12 @@ def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.f
 def _run(
     training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: Watch | None, report: dict[str, Any],
     **options: Any,
-) -> tuple[NDArray[np.float32], rx.Result]:  # fmt: skip
-    """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`."""
+) -> tuple[NDArray[np.float32], rx.Result, Callable[[], Iterable[Row]]]:  # fmt: skip
+    """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`.
+
+    The weights, the program's own result, and what gives the journal: without a folder, that may lie in a file that
+    goes with the run.
+    """
     weights, failed = None, None
     began = time.perf_counter()
     if folder is not None:
@@ -275,20 +288,22 @@ def _run(
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
         weights = final = training.learners[0].learning.weights()
-        rows = training.journal.rows
+        last = training.journal.latest
         report |= {
-            "state": "interrupted" if interruption.asked else "finished", "digest": digest_of(rows, weights),
-            "weights": fingerprint(weights), "steps": rows[-1]["global_step"] if rows else 0,
-            "seconds": rows[-1]["seconds"] if rows else 0.0, "wall_time": time.perf_counter() - began,
-            "episodes": training.journal.count, "final_tag": [*result.final_tag],
-            "return": _last(rows, "charts/episodic_return"), "evaluation": _last(rows, "eval/mean_return"),
+            "state": "interrupted" if interruption.asked else "finished",
+            "digest": digest_of(training.journal.told(), weights), "weights": fingerprint(weights),
+            "journal": {"count": training.journal.noted, "checked": training.journal.checked},
+            "steps": last.get("global_step", 0), "seconds": last.get("seconds", 0.0),
+            "wall_time": time.perf_counter() - began, "episodes": training.journal.count,
+            "final_tag": [*result.final_tag], "return": last.get("charts/episodic_return"),
+            "evaluation": last.get("eval/mean_return"),
         }  # fmt: skip
     except BaseException as error:
         failed = error
         report["error"] = f"{type(error).__name__}: {error}"
-        last = None if folder is None else latest(folder.checkpoints)
-        if last is not None:
-            error.add_note(f"the last checkpoint is {last}: resume goes on from there")
+        there = None if folder is None else latest(folder.checkpoints)
+        if there is not None:
+            error.add_note(f"the last checkpoint is {there}: resume goes on from there")
         raise
     finally:
         if (experience := getattr(training, "experience", None)) is not None:
@@ -299,7 +314,10 @@ def _run(
             _finish(folder, report, weights, failed)
     if interruption.asked:
         raise KeyboardInterrupt
-    return final, result
+    if folder is not None:
+        journal = training.journal
+        return final, result, partial(verified, folder.journal_file, journal.noted, journal.checked)
+    return final, result, partial(list, [*training.journal.told()])
 
 
 def _finish(
@@ -338,17 +356,21 @@ def _writers(
     return [scalars(writer)]
 
 
-def _last(rows: Sequence[Mapping[str, float]], name: str) -> float | None:
-    return next((row[name] for row in reversed(rows) if name in row), None)
-
-
-def _begin_journal(journal: Path | None, saved: Saved | None) -> int:
-    """Leave in the file what was there at the checkpoint; how many rows that are."""
-    rows = [] if saved is None else rows_of(saved.states["journal"])
-    if journal is not None:
+def _begin_journal(journal: Path | None, saved: Saved | None) -> tuple[int, list[str]]:
+    """Leave in the file what was there at the checkpoint; how many rows that are, and what is to be known of them."""
+    if journal is None or saved is None:
+        if journal is not None:
+            journal.unlink(missing_ok=True)
+        return 0, []
+    state, source = saved.states["journal"], RunFolder(folder_of(saved.path)).journal_file
+    with going_on(saved.path, "the state of journal"):
+        rows, checked = count(state["rows"]), count(state["checked"])
+    if rows and not source.exists():
+        state |= {"rows": 0, "checked": 0}
         journal.unlink(missing_ok=True)
-        JournalFile(journal, rows).close()
-    return len(rows)
+        return 0, [f"the journal {source} of the first {rows} rounds is gone: it begins where the run goes on"]
+    take_over(source, journal, rows, checked)
+    return rows, []
 
 
 def _notes(mode: Mode, saved: Saved | None) -> list[str]:

@@ -57,15 +57,15 @@ class TrainedPolicy:
 def load(
     folder: str | Path,
     *,
-    algorithm: Algorithm | None = None,
+    algorithm: Algorithm | type[Algorithm] | None = None,
     env: Source | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> TrainedPolicy:
     """The policy of a run's folder, or of `Trained.save`; of a run that has not ended, that of its last checkpoint.
 
-    An algorithm or environment that can be found nowhere by what the folder knows of it, such as one that a function
-    in a program made, has to be given as it was given to `rl.train`. Raises `RunFolderError` where it is not, and for a
-    folder that is none.
+    Nothing is imported that only the folder names. An algorithm of your own has to be given, as it was given to
+    `rl.train` or its class, unless its file is imported already; an environment that a function made, too. Raises
+    `RunFolderError` where it is not, and for a folder that is none, or damaged.
 
     >>> import tempfile
     >>> from reactors import rl

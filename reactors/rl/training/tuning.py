@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -212,12 +211,10 @@ def tune(
 
 def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, backend: Any) -> None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", rx.ReactorWarning)
-            rx.run(
-                program, workers=workers, backend=backend, fast=True, seed=seed, keepalive=False,
-                placement=partial(_worker, where),
-            )  # fmt: skip
+        rx.run(
+            program, workers=workers, backend=backend, fast=True, seed=seed, keepalive=False,
+            placement=partial(_worker, where),
+        )  # fmt: skip
     finally:
         if hasattr(program, "experience"):
             program.experience.buffer.close()  # whose memory would wait for the garbage collector

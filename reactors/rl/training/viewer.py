@@ -97,7 +97,7 @@ class Viewer(rx.Reactor):
     ) -> None:
         self.make, self.size, self.steps, self.folder = make, size, steps, folder
         self.action_space = action_space
-        self.policy = algorithm.policy(observation_space, action_space)  # here: torch may draw numbers for it
+        self.policy = algorithm.policy(observation_space, action_space)
 
     @rx.reaction(weights)
     def view(self) -> None:

@@ -1,0 +1,285 @@
+"""Mistakes in declaring and elaborating: connections, levels, banks, modes, durations, layouts."""
+
+from tests.mutants.planted import Mistake, Mistakes
+
+WIRING = "tests/test_wiring.py tests/semantics/test_wiring.py"
+
+MISTAKES = (
+    Mistakes(
+        "reactors/wiring.py",
+        WIRING,
+        (
+            Mistake(
+                "after=0 is no delay", "return (ns, 0) if ns else (0, 1)", "return (ns, 0)", "tests/test_wiring.py"
+            ),
+            Mistake(
+                "a positive delay keeps microsteps gathered before it",
+                ", then[1]\n",
+                ", first[1] + then[1]\n",
+                "reactors/wiring.py tests/test_wiring.py tests/semantics/test_wiring.py",
+            ),
+            Mistake(
+                "microsteps of a path do not add up",
+                "return first[0], first[1] + then[1]",
+                "return first[0], max(first[1], then[1])",
+                "reactors/wiring.py " + WIRING,
+            ),
+            Mistake(
+                "a way through two connections has the delay of the last",
+                "element.offset = compose(over.offset, later)",
+                "element.offset = later",
+            ),
+            Mistake(
+                "what is behind a physical connection is logical",
+                "element.physical = over.physical or connection.physical",
+                "element.physical = connection.physical",
+                "tests/semantics/test_physical_time.py",
+            ),
+            Mistake(
+                "a port may have two sources",
+                "if other.connection is not connection or other.source != source._element:",
+                "if False:",
+                "tests/test_bad_programs_elaborating.py",
+            ),
+            Mistake(
+                "banks are not interleaved",
+                "for channel in alternating(bank)]",
+                "for port in bank for channel in _channels([port])]",
+            ),
+            Mistake(
+                "a broadcast repeats each channel in place",
+                "return given * (len(taken) // len(given))",
+                "return [each for each in given for _ in range(len(taken) // len(given))]",
+            ),
+            Mistake(
+                "a connection may skip a level",
+                "return a._container is b._container if isinstance(target, Input) else a._container is b",
+                "return True",
+                "tests/test_bad_programs_elaborating.py",
+            ),
+            Mistake(
+                "layouts are compared with those of the port before",
+                "_match(tree, tops[below], below, connection)",
+                "_match(tree, below, below, connection)",
+                "tests/test_bad_programs_elaborating.py tests/test_wiring.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/connect.py",
+        WIRING,
+        (
+            Mistake(
+                "interleaving drops what is behind the shortest",
+                "zip_longest(*rows)",
+                "zip(*rows)",
+                "tests/test_wiring.py tests/semantics/test_wiring.py tests/semantics/test_multiports.py",
+            ),
+            Mistake(
+                "connections may be drawn while the program runs",
+                "    if executing.program:\n        raise _too_late(connection)\n",
+                "",
+                "tests/test_bad_programs_declaring.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/levels.py",
+        "tests/semantics/test_precedence.py tests/test_graph.py tests/test_oracle.py",
+        (
+            Mistake(
+                "what a reaction uses may be written after it",
+                "for ends in (reaction.triggers, reaction.uses):",
+                "for ends in (reaction.triggers,):",
+            ),
+            Mistake(
+                "deadlines are not inferred",
+                "min([own, *(reactions[after].inferred_deadline for after in followers[r])])",
+                "own",
+                "tests/semantics/test_deadlines.py tests/test_graph.py tests/semantics/test_precedence.py",
+            ),
+            Mistake(
+                "a cycle is not noticed",
+                "if len(order) < len(reactions):",
+                "if False:",
+                "tests/test_bad_programs_elaborating.py tests/test_graph.py",
+            ),
+            Mistake(
+                "reactions of one mode are in no order",
+                "            elif own in last:\n                yield last[own], r\n",
+                "",
+                "tests/semantics/test_modes.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/actions.py",
+        "tests/semantics/test_timers_and_actions.py",
+        (
+            Mistake(
+                "a timer without a period fires again",
+                "return first, 0\n",
+                "return first, first\n",
+            ),
+            Mistake(
+                "a timer begins with its period",
+                'first = resolved_duration(declared._offset, "offset", self, self._owner)',
+                'first = resolved_duration(declared._period or declared._offset, "offset", self, self._owner)',
+            ),
+            Mistake(
+                "an action has no delay of its own",
+                'return resolved_duration(self._declared._min_delay, "min_delay", self, self._owner)',
+                "return 0",
+            ),
+            Mistake(
+                "an action without a spacing has one of zero",
+                "return -1 if given is None",
+                "return 0 if given is None",
+            ),
+            Mistake("every policy defers", "POLICIES[policy]", 'POLICIES["defer"]'),
+            Mistake(
+                "a policy without a spacing is taken",
+                'if policy != "defer" and min_spacing is None:',
+                "if False:",
+                "tests/test_bad_programs_declaring.py::test_policies_of_an_action",
+            ),
+            Mistake(
+                "a period of zero is taken where a name stands for it",
+                "if period == 0:",
+                "if False:",
+                "tests/test_bad_programs_declaring.py::test_zero_or_negative_duration_in_a_parameter",
+            ),
+            Mistake(
+                "an event before the run counts as accepted",
+                "            return False\n        return self.schedule(value, delay)",
+                "            return True\n        return self.schedule(value, delay)",
+                "tests/semantics/test_physical_time.py::test_an_event_before_the_run_is_not_accepted",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/reactor.py",
+        "tests/semantics/test_rules.py tests/test_declare.py tests/semantics/test_timers_and_actions.py",
+        (
+            Mistake(
+                "all reactors have one seed",
+                'f"{self._run_seed}:{self.path}".encode()',
+                'f"{self._run_seed}".encode()',
+                "tests/test_seeds.py",
+            ),
+            Mistake(
+                "the seed of the run does not matter",
+                'f"{self._run_seed}:{self.path}".encode()',
+                'f"{self.path}".encode()',
+                "tests/test_seeds.py",
+            ),
+            Mistake(
+                "every look at rng begins anew",
+                "            self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))\n",
+                "            return np.random.default_rng(np.random.SeedSequence(self.seed))\n",
+                "tests/test_seeds.py",
+            ),
+            Mistake(
+                "lag has the wrong sign",
+                "context.physical_time() - context.now[0]",
+                "context.now[0] - context.physical_time()",
+                "tests/semantics/test_physical_time.py tests/semantics/test_deadlines.py reactors/clock.py",
+            ),
+            Mistake(
+                "reactors may be made while the program runs",
+                '        if executing.program:\n            raise StructureError(\n                f"a {spelled(cls)}',
+                '        if False:\n            raise StructureError(\n                f"a {spelled(cls)}',
+                "tests/test_bad_programs_declaring.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/bank.py",
+        "tests/test_declare.py tests/test_wiring.py",
+        (
+            Mistake(
+                "all members of a bank are the first",
+                "member._bank_index, member._made_at = i, made",
+                "member._bank_index, member._made_at = 0, made",
+            ),
+            Mistake(
+                "nested banks are wired inner index first",
+                "members = [member for row in rows for member in row]",
+                "members = [row[i] for i in range(max(map(len, rows), default=0)) for row in rows]",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/modes.py",
+        "tests/semantics/test_modes.py",
+        (
+            Mistake(
+                "history is reset", "return Transition(self, by_reset=False)", "return Transition(self, by_reset=True)"
+            ),
+            Mistake(
+                "reactors share the first value of a state", "else copy.deepcopy(self._initial)", "else self._initial"
+            ),
+            Mistake(
+                "a `with` does not end",
+                "        executing.modes = executing.modes[:-1]\n",
+                "        pass\n",
+                "tests/semantics/test_modes.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/time.py",
+        "tests/test_time.py",
+        (
+            Mistake(
+                "a minute has 100 seconds",
+                '("min mins minute minutes", 60_000_000_000)',
+                '("min mins minute minutes", 100_000_000_000)',
+            ),
+            Mistake(
+                "days of a timedelta do not count", "(value.days * 86_400_000_000 + value.seconds", "(value.seconds"
+            ),
+            Mistake("what is finer than a nanosecond is rounded", "if ns != int(ns):", "if False:"),
+            Mistake("a minus sign is overlooked", "    if ns < 0:\n", "    if ns < -(10**18):\n"),
+        ),
+    ),
+    Mistakes(
+        "reactors/layout.py",
+        "tests/test_declare.py tests/test_bad_programs_elaborating.py",
+        (
+            Mistake(
+                "arrays of any shape fit",
+                "return self.dtype == other.dtype and self.shape == other.shape",
+                "return self.dtype == other.dtype",
+            ),
+            Mistake(
+                "a port takes values of a base class",
+                "return other.type is None or _is_a(other.type, self.type)",
+                "return other.type is None or _is_a(other.type, self.type) or _is_a(self.type, other.type)",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/tree.py",
+        "tests/test_graph.py tests/test_declare.py tests/semantics/test_rules.py",
+        (
+            Mistake(
+                "children are elaborated last first",
+                "stack.extend((child, place) for child in reversed(_look_into(place, classes, strays)))",
+                "stack.extend((child, place) for child in _look_into(place, classes, strays))",
+            ),
+            Mistake(
+                "one reactor may be contained twice",
+                "if id(reactor) in seen:",
+                "if False:",
+                "tests/test_bad_programs_elaborating.py",
+            ),
+            Mistake(
+                "two initial modes are taken",
+                "if place.modes and len(initial) != 1:",
+                "if place.modes and not initial:",
+                "tests/test_bad_programs_elaborating.py tests/semantics/test_modes.py",
+            ),
+        ),
+    ),
+)

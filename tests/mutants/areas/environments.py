@@ -1,0 +1,348 @@
+"""Mistakes in stepping environments."""
+
+from tests.mutants.planted import Mistake, Mistakes
+
+MISTAKES = (
+    Mistakes(
+        "csrc/python/rows.c",
+        "tests/rl/test_env.py tests/rl/test_vector_env.py",
+        (
+            Mistake("returns of episodes are not summed", "    to->totals[i] += number;\n", ""),
+            Mistake(
+                "infos are dropped",
+                "if (!PyDict_CheckExact(info) || PyDict_Size(info)) return 0;",
+                "if (!PyDict_CheckExact(info)) return 0;",
+            ),
+            Mistake("truncation is overlooked", "|| !is_false(PyTuple_GetItem(answer, 3))) return 0;", ") return 0;"),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/vector_env.py",
+        "tests/rl/test_vector_env.py",
+        (
+            Mistake(
+                "a reset without seeds forgets those before",
+                "self._seeds = [old if new is None else new for old, new in zip(self._seeds, seeds, strict=True)]",
+                "self._seeds = seeds",
+                "tests/rl/test_vector_env.py::test_an_error_names_the_seed_of_the_last_reset_that_had_one",
+            ),
+            Mistake(
+                "max_concurrency bounds nothing",
+                "63 if oversubscribe else cores, most or n))",
+                "63 if oversubscribe else cores, n))",
+                "tests/rl/test_vector_env.py::test_max_concurrency_bounds_the_workers",
+            ),
+            Mistake(
+                "a timeout forgets that the step goes on",
+                "self._overdue = not done",
+                "self._overdue = False",
+                "tests/rl/test_vector_env.py::test_timeouts",
+            ),
+            Mistake(
+                "episodes of a process that died terminate",
+                "ended = np.zeros(n, bool), np.ones(n, bool)",
+                "ended = np.ones(n, bool), np.zeros(n, bool)",
+                "tests/rl/test_vector_env.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
+            ),
+            Mistake(
+                "environments that were made anew do not count",
+                "self._lost += n",
+                "self._lost += 0",
+                "tests/rl/test_vector_env.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
+            ),
+            Mistake(
+                "what was received is still pending",
+                "self._pending -= {answer.env_id for answer in answers}",
+                "pass",
+                "tests/rl/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+            ),
+            Mistake(
+                "answers say who was asked and not who answered",
+                'infos["env_id"] = np.array([answer.env_id for answer in answers])',
+                'infos["env_id"] = np.arange(len(answers))',
+                "tests/rl/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+            ),
+            Mistake(
+                "what is received twice is the same",
+                "answers, beat.ready = beat.ready[:n], beat.ready[n:]",
+                "answers = beat.ready[:n]",
+                "tests/rl/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+            ),
+            Mistake(
+                "last observations are not marked",
+                'infos["_final_obs"][i] = infos["_final_info"][i] = True',
+                'infos["_final_info"][i] = True',
+                "tests/rl/test_vector_env.py",
+            ),
+            Mistake(
+                "a caller's list of actions is not copied",
+                "for action in deepcopy(given)]",
+                "for action in given]",
+                "tests/rl/test_vector_env_alike.py::test_actions_are_those_of_the_call_though_the_caller_changes_them",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/sources.py",
+        "tests/rl/test_vector_env.py::test_seeds",
+        (
+            Mistake(
+                "all environments are reset with one seed",
+                "[int(seed) + i for i in range(k)]",
+                "[int(seed) for i in range(k)]",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/lockstep.py",
+        "tests/rl/test_vector_env.py tests/rl/test_vector_env_alike.py",
+        (
+            Mistake(
+                "environments write into the actions of others",
+                "self.step_with(self.actions.value[self.group.own].copy())",
+                "self.step_with(self.actions.value[self.group.own])",
+                "tests/rl/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+            ),
+            Mistake(
+                "actions of all groups are the first ones",
+                "self.step_with(self.actions.value[self.group.own].copy())",
+                "self.step_with(self.actions.value[: len(self.group.makers)].copy())",
+                "tests/rl/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+            ),
+            Mistake(
+                "listed actions of all groups are the first ones",
+                "for action in self.listed.value[self.group.own]])",
+                "for action in self.listed.value[: len(self.group.makers)]])",
+                "tests/rl/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+            ),
+            Mistake(
+                "infos of a step are those of the first group",
+                "self.told = [info for answer in self.infos if answer.is_present for info in answer.value]",
+                "self.told = [*self.infos[0].value] if self.infos[0].is_present else []",
+                "tests/rl/test_vector_env.py::test_every_step_is_the_same",
+            ),
+            Mistake(
+                "infos stay after their step",
+                "        self.told: Infos = []\n        if self.next_order",
+                "        if self.next_order",
+                "tests/rl/test_vector_env.py::test_every_step_is_the_same",
+            ),
+            Mistake(
+                "rewards are overwritten by the next step",
+                "returns, ended = self.all_rewards[0].value.copy(), self.all_ended[0].value.copy()",
+                "returns, ended = self.all_rewards[0].value, self.all_ended[0].value",
+                "tests/rl/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
+            ),
+            Mistake(
+                "terminations and truncations are swapped",
+                "self.latest = returns[:n], ended[0, :n], ended[1, :n]",
+                "self.latest = returns[:n], ended[1, :n], ended[0, :n]",
+                "tests/rl/test_vector_env.py::test_every_step_is_the_same",
+            ),
+            Mistake(
+                "observations of a single group are overwritten by the next step",
+                "self.batch = found[0].copy()",
+                "self.batch = found[0]",
+                "tests/rl/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
+            ),
+            Mistake(
+                "observations of several groups are overwritten by the next step",
+                "                    self.whole = np.empty(self.whole.shape, self.whole.dtype)",
+                "                    pass",
+                "tests/rl/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
+            ),
+            Mistake(
+                "a wait for some answers is for one more",
+                "if before < self.wanted <= len(self.ready):",
+                "if before < self.wanted < len(self.ready):",
+                "tests/rl/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/owned.py",
+        "tests/rl/test_vector_env_alike.py",
+        (
+            Mistake(
+                "environments share what their functions carry",
+                "    return found\n",
+                "    return make\n",
+                "tests/rl/test_vector_env_alike.py::test_what_functions_carry_is_each_environments_own",
+            ),
+            Mistake(
+                "classes are copied, too",
+                "elif not isinstance(part, type | ModuleType) or self.carries(part, set()):",
+                "elif not isinstance(part, ModuleType):",
+                "tests/rl/test_vector_env_alike.py::test_classes_of_modules_are_not_copied",
+            ),
+            Mistake(
+                "an environment of two rows is known by its wrapper",
+                'base = getattr(env, "unwrapped", env)',
+                "base = env",
+                "tests/rl/test_vector_env_alike.py::test_an_environment_in_two_wrappers_is_refused_by_name",
+            ),
+            Mistake(
+                "two rows may have one environment",
+                "if owner is not None:",
+                "if False:",
+                "tests/rl/test_vector_env_alike.py::test_an_environment_of_two_rows_is_refused_by_name",
+            ),
+            Mistake(
+                "an environment is never let go of",
+                "_claims: weakref.WeakValueDictionary[int, Claim] = weakref.WeakValueDictionary()",
+                "_claims: dict[int, Claim] = {}",
+                "tests/rl/test_vector_env_alike.py::test_an_environment_of_two_rows_is_refused_by_name",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/sb3.py",
+        "tests/rl/test_sb3.py",
+        (
+            Mistake(
+                "what terminates at its limit counts as cut off",
+                "(truncated & ~terminated).tolist()",
+                "truncated.tolist()",
+                "tests/rl/test_sb3.py::test_every_step_is_that_of_dummy_vec_env",
+            ),
+            Mistake(
+                "what is cut off is not done",
+                "dones = terminated | truncated",
+                "dones = terminated",
+                "tests/rl/test_sb3.py::test_every_step_is_that_of_dummy_vec_env",
+            ),
+            Mistake(
+                "rewards are float64",
+                "rewards.astype(np.float32)",
+                "rewards",
+                "tests/rl/test_sb3.py::test_every_step_is_that_of_dummy_vec_env",
+            ),
+            Mistake(
+                "infos of a reset are those of the first",
+                "                self.reset_infos[i] = info\n",
+                "",
+                "tests/rl/test_sb3.py::test_every_step_is_that_of_dummy_vec_env",
+            ),
+            Mistake(
+                "an episode's last infos are lost",
+                '{**info.pop("final_info"), "terminal_observation"',
+                '{"terminal_observation"',
+                "tests/rl/test_sb3.py::test_every_step_is_that_of_dummy_vec_env",
+            ),
+            Mistake(
+                "seeds are used again",
+                "        self._reset_seeds()\n",
+                "",
+                "tests/rl/test_sb3.py::test_seeds_and_options_are_used_once",
+            ),
+            Mistake(
+                "options are used again",
+                "        self._reset_options()\n",
+                "",
+                "tests/rl/test_sb3.py::test_seeds_and_options_are_used_once",
+            ),
+            Mistake(
+                "options of the first environment are those of all",
+                "if all(each == options[0] for each in options):",
+                "if True:",
+                "tests/rl/test_sb3.py::test_seeds_and_options_are_used_once",
+            ),
+            Mistake(
+                "answers come in the order of the environments",
+                "return [found[i] for i in which]",
+                "return [found[i] for i in sorted(which)]",
+                "tests/rl/test_sb3.py::test_environments_are_asked_by_index",
+            ),
+            Mistake(
+                "environments are asked by any number",
+                "which = [range(n)[i] for i in given]",
+                "which = [i - 1 if i < 0 else i for i in given]",
+                "tests/rl/test_vector_env_alike.py::test_stable_baselines_indices_may_count_from_the_end",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/simulation.py",
+        "tests/rl/test_env.py tests/rl/test_vector_env.py",
+        (
+            Mistake(
+                "the length of an episode is one too high",
+                "total, length = float(self._totals[i]), self.steps - self._began[i]",
+                "total, length = float(self._totals[i]), self.steps - self._began[i] + 1",
+            ),
+            Mistake(
+                "returns add up over episodes",
+                "self._began[i], self._totals[i] = self.steps, 0.0",
+                "self._began[i] = self.steps",
+            ),
+            Mistake(
+                "an environment made anew has the seed with which it broke",
+                "self.seeds[i] = self._fresh[i] = None if seed is None else seed_of(seed, self._numbers[i])",
+                "self._fresh[i] = seed",
+            ),
+            Mistake(
+                "every reset has the first seed", "seed, self._fresh[i] = self._fresh[i], None", "seed = self._fresh[i]"
+            ),
+            Mistake(
+                "an episode that breaks terminates",
+                "rewards[i], terminated[i], truncated[i] = 0.0, False, True",
+                "rewards[i], terminated[i], truncated[i] = 0.0, True, False",
+            ),
+            Mistake(
+                "what follows an end is the next episode's beginning",
+                "        self.observations[:] = following\n",
+                "        self.observations[:] = following\n        following = self.observations\n",
+            ),
+            Mistake(
+                "environments stay open",
+                "                env.close()\n            except Exception as error:\n                if not self.restarting:",
+                "                pass\n            except Exception as error:\n                if not self.restarting:",
+            ),
+            Mistake(
+                "infos of ends are those of beginnings", "self.final_infos[i] = self.infos.pop(i)", "self.infos.pop(i)"
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/vector_simulation.py",
+        "tests/rl/test_batched.py",
+        (
+            Mistake(
+                "steps that are none count",
+                "            self.valid = None if self._over is None else np.logical_not(self._over)\n            self._over = over",
+                "            self.valid = None\n            self._over = over",
+            ),
+            Mistake(
+                "truncation ends no episode",
+                "over = np.logical_or(terminated, truncated)",
+                "over = np.asarray(terminated, bool)",
+            ),
+            Mistake(
+                "true last observations are those after the reset",
+                "for i in over.nonzero()[0]:\n                    self.put",
+                "for i in over.nonzero()[0][:0]:\n                    self.put",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/env.py",
+        "tests/rl/test_env.py",
+        (
+            Mistake(
+                "a transition has what followed for what was observed",
+                'records["obs"], records["action"] = sim.observations, actions',
+                'records["obs"], records["action"] = sim.observations * 0, actions',
+            ),
+            Mistake(
+                "environments of a row share a seed",
+                "[seed_of(self.seed, i) if given is None else given",
+                "[seed_of(self.seed, 0) if given is None else given",
+            ),
+            Mistake(
+                "transitions swap the ends of episodes",
+                'records["terminated"], records["truncated"] = block(terminated), block(truncated)',
+                'records["truncated"], records["terminated"] = block(terminated), block(truncated)',
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,252 @@
+"""Mistakes in running: values on ports, shipping, the outcome, logs, steps, and what tests programs."""
+
+from tests.mutants.planted import Mistake, Mistakes
+
+MISTAKES = (
+    Mistakes(
+        "reactors/shipping.py",
+        "tests/faults/test_shipping.py",
+        (
+            Mistake(
+                "an attribute that goes from 1 to True stays 1",
+                "isinstance(now, _UNCHANGED) and now is before)",
+                "isinstance(now, _UNCHANGED) and now == before)",
+            ),
+            Mistake("attributes that are gone come back", "[name for name in before if name not in now]", "[]"),
+            Mistake(
+                "attributes in slots stay with the worker",
+                "            if hasattr(reactor, name):\n                found[name]",
+                "            if False:\n                found[name]",
+            ),
+            Mistake(
+                "the state of a C function does not come back",
+                "            memory_of(graph, number)[...] = memory\n",
+                "            pass\n",
+            ),
+            Mistake(
+                "one attribute that cannot be sent loses all",
+                "                    if error is not None:\n                        state[name] = Missing",
+                "                    if True:\n                        state[name] = Missing",
+            ),
+            Mistake(
+                "the error of a worker is the runtime's own",
+                "    found.__cause__ = error.__cause__\n",
+                "",
+                "tests/faults/test_start.py tests/faults/test_shipping.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/binding.py",
+        "tests/semantics/test_ports.py tests/test_declare.py tests/test_bad_programs_running.py",
+        (
+            Mistake(
+                "ports stay alive after the run",
+                "            thing.__class__, thing.__dict__ = rest, at_rest\n",
+                "",
+                "tests/test_declare.py tests/test_bad_programs_running.py tests/test_testing.py",
+            ),
+            Mistake(
+                "a mode may be set that is not declared",
+                "if not self._engine.set_mode(mode._index):",
+                "if self._engine.set_mode(mode._index) is None:",
+                "tests/semantics/test_modes.py",
+            ),
+            Mistake(
+                "a deadline may be updated that there is not",
+                "if self._engine.deadline() is None:",
+                "if False:",
+                "tests/semantics/test_deadlines.py tests/test_bad_programs_running.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/access.py",
+        "tests/semantics/test_ports.py tests/semantics/test_multiports.py",
+        (
+            Mistake(
+                "absent rows of a block are those of before",
+                "block = np.zeros((len(self._channels), *layout.shape), layout.dtype)\n            for i",
+                "block = np.empty((len(self._channels), *layout.shape), layout.dtype)\n            block[...] = 7\n            for i",
+                "tests/semantics/test_multiports.py",
+            ),
+            Mistake(
+                "a multiport takes fewer values than channels",
+                "if given != len(self._channels):",
+                "if given is None or given > len(self._channels):",
+                "tests/test_bad_programs_running.py tests/semantics/test_multiports.py",
+            ),
+            Mistake(
+                "a value of a physical action stays in memory",
+                "            self._waiting.pop(self._shown, None)\n",
+                "",
+                "tests/semantics/test_physical_time.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "an event that nobody takes is told as taken",
+                "        if not taken:\n            self._waiting.pop(number, None)\n        return taken",
+                "        return True",
+                "tests/faults/test_exceptions.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/clock.py",
+        "tests/semantics/test_physical_time.py",
+        (
+            Mistake(
+                "events of a virtual clock are in the order of calls",
+                "sorted(self._events, key=lambda event: event[0])",
+                "self._events",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/run.py",
+        "tests/semantics/test_end.py tests/faults/test_exceptions.py",
+        (
+            Mistake(
+                "what follows an abort takes the place of what caused it",
+                "return aftermath, *error.tag, error.reaction",
+                "return False, *error.tag, error.reaction",
+                "tests/test_bad_programs_running.py tests/test_stepwise.py",
+            ),
+            Mistake(
+                "the last failure is raised",
+                "(cause, _), *others = sorted(failures, key=when)",
+                "(cause, _), *others = sorted(failures, key=when, reverse=True)",
+                "tests/test_bad_programs_running.py tests/faults/test_exceptions.py tests/semantics/test_end.py",
+            ),
+            Mistake(
+                "a program with physical actions starves",
+                "keepalive=physical and clock is None if keepalive is None else keepalive,",
+                "keepalive=bool(keepalive),",
+                "tests/semantics/test_physical_time.py",
+            ),
+            Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None", "tests/test_seeds.py"),
+            Mistake(
+                "a replay has the seed of its call",
+                "seed, options.replay, options.fast, options.keepalive = recorded.seed,",
+                "seed, options.replay, options.fast, options.keepalive = seed,",
+                "tests/test_record.py",
+            ),
+            Mistake(
+                "a failing thread lets the others go on",
+                "            failures[worker] = error\n            engines.abort(memory, image)",
+                "            failures[worker] = error",
+                "tests/faults/test_start.py",
+            ),
+            Mistake(
+                "65 workers are taken",
+                "if isinstance(workers, int) and workers > 64:",
+                "if isinstance(workers, int) and workers > 65:",
+                "tests/test_bad_programs_running.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/record.py",
+        "tests/test_record.py",
+        (
+            Mistake("a changed first line of a log is taken", "    if check != _check(head):\n", "    if False:\n"),
+            Mistake(
+                "a log goes on after its end",
+                "        if stop is not None:\n            raise ReplayError",
+                "        if False:\n            raise ReplayError",
+            ),
+            Mistake(
+                "a log is taken for another program's",
+                '    _compare(os.fspath(file), head["program"], description(graph))\n',
+                "",
+            ),
+            Mistake(
+                "programs that differ in deadlines have the same log",
+                ' deadline {reaction.deadline}"',
+                '"',
+                "tests/test_record.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/result.py",
+        "tests/test_reading.py tests/test_declare.py tests/test_cli.py",
+        (
+            Mistake(
+                "connections of modes count as reactions",
+                "reactions=sum(w.reactions for w in workers) - relayed,",
+                "reactions=sum(w.reactions for w in workers),",
+                "tests/semantics/test_modes.py",
+            ),
+            Mistake(
+                "the digest depends on the order of reactors",
+                "for path, number in sorted(own):",
+                "for path, number in own[::-1]:",
+                "tests/test_oracle.py tests/semantics/test_ports.py tests/test_testing.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/debug.py",
+        "tests/test_bad_programs_running.py",
+        (
+            Mistake(
+                "debug mode takes values of any type",
+                "if wanted is not None and not isinstance(value, wanted)",
+                "if False and not isinstance(value, wanted)",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/testing.py",
+        "tests/test_testing.py",
+        (
+            Mistake("outcomes are not compared", "        if not _equal(found[2], first[2]):\n", "        if False:\n"),
+            Mistake(
+                "NaN is unlike NaN",
+                "isinstance(b, NUMBERS) and np.isnan(a) and np.isnan(b):",
+                "isinstance(b, NUMBERS) and False:",
+            ),
+            Mistake(
+                "dicts in another order are equal",
+                "return list(a) == list(b) and all(",
+                "return set(a) == set(b) and all(",
+            ),
+            Mistake(
+                "threads that are left do not count",
+                '*(f"{thread}" for thread in threading.enumerate() if thread not in before',
+                '*(f"{thread}" for thread in () if thread not in before',
+            ),
+            Mistake(
+                "steps come in the order in which workers made them",
+                "for tag, number, late, written, path in sorted(noted, key=lambda each: each[:2]):",
+                "for tag, number, late, written, path in noted:",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/stepwise.py",
+        "tests/test_stepwise.py",
+        (
+            Mistake(
+                "others are not told when the run breaks off",
+                "        self._end.detach()\n        engines.abort(self._memory, self._image)\n",
+                "        self._end.detach()\n",
+            ),
+            Mistake(
+                "reactors stay alive after the last step",
+                "        for reactor in self._mine:\n            reactor._engine = None\n",
+                "",
+            ),
+            Mistake(
+                "a step that is paused says that it is over",
+                "                if paused:\n                    return True",
+                "                if paused:\n                    return False",
+            ),
+            Mistake(
+                "the failure of another worker is not raised",
+                "for report in self._outcome if report.error is not None]",
+                "for report in self._outcome if False]",
+            ),
+        ),
+    ),
+)

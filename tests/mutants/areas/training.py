@@ -1,0 +1,257 @@
+"""Mistakes in training and serving."""
+
+from tests.mutants.planted import Mistake, Mistakes
+
+MISTAKES = (
+    Mistakes(
+        "reactors/rl/training/learner.py",
+        "tests/rl/test_learners.py",
+        (
+            Mistake("learners go by the sum of gradients", "        mean.div_(len(self.received))\n", ""),
+            Mistake(
+                "all learners take the first share of a batch",
+                "part = self.bank_index if self.parts > 1 else 0",
+                "part = 0",
+            ),
+            Mistake("every learner tells its weights", "if self.bank_index == 0:", "if True:"),
+            Mistake("all learners draw the same noise", "self.learning.reseed(self.seed)", "self.learning.reseed(0)"),
+            Mistake(
+                "weights on their way are forgotten by a checkpoint",
+                "        self.sent.append((self.tag.time, weights))\n",
+                "",
+                "tests/rl/test_checkpoint.py",
+            ),
+            Mistake(
+                "a loss that is no number goes unnoticed",
+                "        if wrong:\n",
+                "        if False:\n",
+                "tests/rl/test_checkpoint.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/training/experience.py",
+        "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py",
+        (
+            Mistake("learning starts a round late", "if self.added < ", "if self.added - rows.size < "),
+            Mistake(
+                "the ratio of updates forgets what was drawn", "self.drawn += self.updates", "self.drawn = self.updates"
+            ),
+            Mistake(
+                "priorities come to the wrong rows",
+                "self.buffer.update_priorities(indices, errors)",
+                "self.buffer.update_priorities(indices, errors[::-1])",
+                "tests/rl/test_experience.py",
+            ),
+            Mistake(
+                "priorities come to the wrong batches",
+                "zip(self.sent, every, strict=True)",
+                "zip(self.sent[::-1], every, strict=True)",
+                "tests/rl/test_experience.py",
+            ),
+            Mistake(
+                "replay draws the same in every run",
+                "self.buffer.rng = np.random.default_rng(self.seed)",
+                "self.buffer.rng = np.random.default_rng(0)",
+            ),
+            Mistake(
+                "experience is not prioritized",
+                "prioritized=algorithm.prioritized, **by_priority",
+                "prioritized=False",
+                "tests/rl/test_algorithms.py",
+            ),
+            Mistake(
+                "returns are of one step whatever is said",
+                "n_step=algorithm.n_step,",
+                "n_step=1,",
+                "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/training/evaluator.py",
+        "tests/rl/test_train_command.py tests/rl/test_algorithms.py",
+        (
+            Mistake(
+                "the evaluator plays the same episodes each time",
+                "self.episodes, seed_of(self.seed, number))",
+                "self.episodes, seed_of(self.seed, 0))",
+                "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+            ),
+            Mistake(
+                "the evaluator plays one episode again and again",
+                "seeds = [seed_of(seed, i) for i in range(episodes)]",
+                "seeds = [seed_of(seed, 0) for i in range(episodes)]",
+                "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+            ),
+            Mistake(
+                "the last weights are the best",
+                "if mean > self.highest:",
+                "if mean >= self.highest or True:",
+                "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+            ),
+            Mistake(
+                "the evaluator explores",
+                "sim.advance(policy.greedy(sim.observations),",
+                "sim.advance(policy.act(sim.observations, np.random.default_rng(0), 10**9)[0],",
+                "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+            ),
+            Mistake(
+                "a later episode counts for the first",
+                "if returns[episode.env] is None:",
+                "if True:",
+                "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/training/rollout.py",
+        "tests/rl/test_inference.py tests/rl/test_checkpoint.py",
+        (
+            Mistake(
+                "what was observed is what follows",
+                'fields["obs"][t] = simulation.observations',
+                'fields["obs"][t] = fields["next_obs"][t]',
+            ),
+            Mistake(
+                "all environments of an actor have one seed",
+                "seeds = [seed_of(seed, self.first_env + i) for i in range(len(self.makers))]",
+                "seeds = [seed_of(seed, self.first_env) for i in range(len(self.makers))]",
+            ),
+            Mistake(
+                "termination and truncation are swapped",
+                'fields["terminated"][t], fields["truncated"][t]',
+                'fields["truncated"][t], fields["terminated"][t]',
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/training/rollout.py",
+        "tests/rl/test_checkpoint.py::test_an_episode_that_begins_with_no_number_is_named",
+        (
+            Mistake(
+                "what is seen first after a truncation is not checked",
+                'self.rows["terminated"][:-1] | self.rows["truncated"][:-1]',
+                'self.rows["terminated"][:-1]',
+            ),
+            Mistake(
+                "what is seen first after a termination is not checked",
+                'self.rows["terminated"][:-1] | self.rows["truncated"][:-1]',
+                'self.rows["truncated"][:-1]',
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/training/acting.py",
+        "tests/rl/test_algorithms.py::test_training_explores_as_far_as_the_policy_says",
+        (
+            Mistake(
+                "actors never explore",
+                "return self.policy.act(observations, self.rng, number * self.steps)",
+                "return self.policy.greedy(observations), {}",
+            ),
+            Mistake("actions stay random", "self.rng, number * self.steps)", "self.rng, 0)"),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/serving/requests.py",
+        "tests/rl/test_serving.py",
+        (
+            Mistake(
+                "the last request decides how long the first waits",
+                "ripe = time.perf_counter() - self.waiting[0].made",
+                "ripe = time.perf_counter() - self.waiting[-1].made",
+            ),
+            Mistake("requests wait for a batch that is full", "(ripe and not self.out)", "(ripe and full)"),
+            Mistake(
+                "a batch is one too large",
+                "min(len(self.waiting), self.max_batch))]",
+                "min(len(self.waiting), self.max_batch + 1))]",
+            ),
+            Mistake(
+                "requests at the end are never refused",
+                "left = [request for batch in self.out.values() for request in batch] + [*self.waiting]",
+                "left = []",
+            ),
+            Mistake(
+                "answers are dealt out in reverse",
+                "for request, action in zip(batch, actions, strict=False):",
+                "for request, action in zip(batch[::-1], actions, strict=False):",
+            ),
+            Mistake(
+                "a server that has served before has its old counts",
+                'self.state, self.tally = "serving", Tally()',
+                'self.state = "serving"',
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/serving/answers.py",
+        "tests/rl/test_serving.py",
+        (
+            Mistake(
+                "the end of a server in another process is not heard",
+                "        if opened and (found := listener()) is not None:\n            found.closed()\n",
+                "",
+            ),
+            Mistake(
+                "nobody hears when a worker with a server dies",
+                "                let_go()  # from here on",
+                "                pass  # from here on",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/training/checkpoint_files.py",
+        "tests/rl/test_checkpoint.py",
+        (
+            Mistake("one checkpoint is kept", "_all(folder)[:-KEPT]", "_all(folder)[:-1]"),
+            Mistake("checkpoints of an abandoned course stay", "if other.name > saved.path.name:", "if False:"),
+            Mistake("arrays of a checkpoint are under no checksum", " != checksum:", " != checksum and False:"),
+            Mistake(
+                "a resumed run makes its last round again",
+                'return int(self.meta["round"]) + 1',
+                'return int(self.meta["round"])',
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/training/state.py",
+        "tests/rl/test_env_state.py tests/rl/test_checkpoint.py reactors/rl/training/state.py",
+        (
+            Mistake(
+                "a tuple in a state comes back as a list",
+                'return {"$tuple": parts} if isinstance(value, tuple) else parts',
+                "return parts",
+            ),
+            Mistake(
+                "a deque in a state has no greatest length",
+                'deque(decode(parts, arrays), tree["maxlen"])',
+                "deque(decode(parts, arrays))",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/training/program.py",
+        "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py tests/rl/test_train_command.py",
+        (
+            Mistake(
+                "weights are a round early",
+                "after=lag * ROUND - later, broadcast=True)",
+                "after=max(1, lag - 1) * ROUND - later, broadcast=True)",
+                "tests/rl/test_checkpoint.py tests/rl/test_algorithms.py tests/rl/test_inference.py tests/rl/test_learning.py",
+            ),
+            Mistake(
+                "an evaluator is forgotten by its run",
+                "            rx.connect(first.weights, self.evaluator.weights)\n",
+                "",
+            ),
+            Mistake(
+                "every actor plays the first environments",
+                "[maker] * per_actor, i * per_actor, *spaces",
+                "[maker] * per_actor, 0, *spaces",
+            ),
+            Mistake("an actor alone has all environments", "if algorithm.num_envs % (parts * actors):", "if False:"),
+        ),
+    ),
+)

@@ -1,0 +1,79 @@
+"""What workers know of each other before a program runs: the least delay from any to any, whatever lies in between."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import reactors as rx
+from reactors_runtime.image import FOREVER, Image, Options
+
+
+class Stage(rx.Reactor):
+    inp, out = rx.Input(), rx.Output()
+
+    @rx.reaction(inp, effects=out)
+    def pass_on(self) -> None: ...
+
+
+class First(Stage):
+    @rx.reaction(rx.startup, effects=Stage.out)
+    def begin(self) -> None: ...
+
+
+def delays(*after: int | None) -> dict[tuple[int, int], tuple[int, int]]:
+    """Of a row of reactors, each on a worker of its own, with these delays between them."""
+    main = rx.Reactor()
+    stages: list[Stage] = [First(), *(Stage() for _ in after)]
+    main.stages = stages  # type: ignore[attr-defined]
+    for (one, other), delay in zip(pairwise(stages), after, strict=True):
+        rx.connect(one.out, other.inp, after=delay)
+    placement = [0, *range(len(stages))]
+    image = Image(rx.Graph(main).program, placement, len(stages), Options())
+    times, microsteps = (part.tolist() for part in image.delays)
+    return {(i, j): (times[i][j], microsteps[i][j]) for i in range(len(stages)) for j in range(len(stages))}
+
+
+@pytest.mark.parametrize(
+    ("after", "least"),
+    [
+        ((None, None), (0, 0)),
+        ((0, None), (0, 1)),
+        ((0, 0), (0, 2)),
+        ((0, 5), (5, 0)),  # time that passes drops the microsteps before it
+        ((5, 0), (5, 1)),
+        ((0, 5, 0), (5, 1)),
+        ((3, 4), (7, 0)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*is triggered by it, but no connection leads there:reactors.errors.ReactorWarning")
+def test_delays_on_a_way_through_other_workers(after: tuple[int | None, ...], least: tuple[int, int]) -> None:
+    found = delays(*after)
+    last = len(after)
+    assert found[0, last] == least
+    assert found[last, 0] == (FOREVER, 0)
+    assert found[0, 0] == (0, 0)
+
+
+@pytest.mark.parametrize(("shapes", "together"), [(((2,), (2,)), True), (((2,), (3,)), False)])
+def test_channels_of_one_form_lie_in_one_block_and_others_do_not(
+    shapes: tuple[tuple[int, ...], ...], together: bool
+) -> None:
+    class Source(rx.Reactor):
+        def __init__(self, shape: tuple[int, ...]) -> None:
+            self.out = rx.Output(shape=shape, dtype="f4")
+            self.add_reaction(rx.startup, self.go, effects=self.out)
+
+        def go(self) -> None: ...
+
+    class Sink(rx.Reactor):
+        inp = rx.Input(width=2)
+
+        @rx.reaction(inp)
+        def hear(self) -> None: ...
+
+    main: Any = rx.Reactor()
+    main.sources, main.sink = [Source(shape) for shape in shapes], Sink()
+    rx.connect([source.out for source in main.sources], main.sink.inp)
+    image = Image(rx.Graph(main).program, [0] * 4, 1, Options())
+    assert {source.block >= 0 for source in image.sources.values()} == {together}
