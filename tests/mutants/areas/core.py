@@ -72,6 +72,11 @@ MISTAKES = (
                 "tests/test_wakeups.py csrc/tests/test_channel.c",
             ),
             Mistake(
+                "a ring has room for a message of a tag that sends several",
+                "rx__get(&ring->head) + w->most[consumer] > ring->capacity) return 0;",
+                "rx__get(&ring->head) + 1 > ring->capacity) return 0;",
+            ),
+            Mistake(
                 "a value with several readers keeps its slot for ever",
                 "payload), sub->n_taps - 1);",
                 "payload), sub->n_taps);",

@@ -354,6 +354,26 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "runtime/reactors_runtime/stuck.py",
+        "tests/faults/test_stuck.py",
+        (
+            Mistake(
+                "who waits for others counts as stuck",
+                'for sleeps in self._bells["sleeps"].tolist()]',
+                'for _ in self._bells["sleeps"].tolist()]',
+            ),
+            Mistake(
+                "who has ended is stuck", "if now - since >= AFTER_S and not finished", "if now - since >= AFTER_S"
+            ),
+            Mistake("a stuck run is reported again and again", "        self._told.add(what)\n", ""),
+            Mistake(
+                "whom a stopped program waits for is never said",
+                "self._due = time.monotonic() + _NOTICE_S",
+                "self._due = math.inf",
+            ),
+        ),
+    ),
+    Mistakes(
         "runtime/reactors_runtime/server.py",
         "tests/faults/test_interrupts.py tests/faults/test_start.py tests/faults/test_setting.py",
         (
