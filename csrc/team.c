@@ -39,7 +39,6 @@ static void learn_of_starvation(rx_worker *w)
     rx_tag stop = w->image->starved_at;
     w->knows_starved = 1;
     w->stop = rx__least(w->stop, stop);
-    w->bound = rx__least(w->bound, stop);
     for (uint32_t i = 0; i < w->workers; i++) w->may[i] = rx__least(w->may[i], stop);
 }
 

@@ -78,3 +78,17 @@ def test_what_may_run_elsewhere_is_a_reactor_of_the_program_not_a_connection_of_
             'spread; say placement={"main.sink": 1} for what is to run elsewhere'
         )
     ]
+
+
+def test_neighbours_in_a_bank_share_a_worker() -> None:
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.parts = rx.bank(7, Leaf)
+
+    result = rx.run(Main(), workers=3, backend="thread")
+    assert [each.worker for each in result.statistics if "parts" in each.path] == [0, 0, 0, 1, 1, 2, 2]
+
+
+def test_workers_are_numbered_from_zero() -> None:
+    with pytest.raises(rx.PlacementError, match=r"placement of main\.branch: 3; workers are whole numbers from 0 to 2"):
+        workers({"main.branch": 3})

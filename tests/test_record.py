@@ -448,3 +448,50 @@ def test_records_with_good_checksums_that_say_what_cannot_be_are_refused(
         rx.run(Main(), replay=file)
     assert f"has a record that no run of main can have written: {told}" in str(caught.value)
     assert str(caught.value).endswith("; take the file as it was recorded, or record the run again")
+
+
+def test_a_value_in_which_one_letter_is_wrong_is_not_taken(tmp_path: Path) -> None:
+    """The log counts up to there, as one that was cut off."""
+    clock, main, file = rx.VirtualClock(), Main(), tmp_path / "log"
+    for k, value in enumerate(("first", "second", "third")):
+        clock.at(1_000_000 * k, main.sensor.heard, value)
+    rx.run(main, clock=clock, record=file, timeout="5 ms")
+    file.write_bytes(file.read_bytes().replace(b"second", b"sekond"))
+    again = Main()
+    told = warned(lambda: rx.run(again, replay=file))
+    assert told == [f"the log {str(file)!r} breaks off: the run is replayed up to 0 s, where it ends"]
+    assert [entry[2] for entry in again.sensor.log if entry[2] not in ("in time", "late")] == ["first"]
+
+
+class Two(rx.Reactor):
+    """Two reactions with deadlines at one tag, of which one is late, for the other takes long before it."""
+
+    tick = rx.Timer(0)
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+
+    @rx.reaction(tick)
+    def first(self) -> None:
+        self.did.append("first")
+        time.sleep(0.005)
+
+    @first.deadline("2 ms")
+    def first_late(self) -> None:
+        self.did.append("first late")
+
+    @rx.reaction(tick)
+    def second(self) -> None:
+        self.did.append("second")
+
+    @second.deadline("2 ms")
+    def second_late(self) -> None:
+        self.did.append("second late")
+
+
+def test_of_two_reactions_at_one_tag_the_one_that_was_late_is_late_again(tmp_path: Path) -> None:
+    main, again = Two(), Two()
+    result = rx.run(main, clock=rx.VirtualClock(sleep=True), record=tmp_path / "log")
+    assert main.did == ["first", "second late"]
+    assert rx.run(again, replay=tmp_path / "log").digest == result.digest
+    assert again.did == ["first", "second late"]

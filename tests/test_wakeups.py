@@ -223,3 +223,35 @@ def test_a_program_in_steps_ends() -> None:
     main, run = talk(2)
     to_the_end(run)
     assert main.asking.last == 10
+
+
+@every_way
+def test_who_waits_for_what_may_come_late_is_woken_when_its_sender_has_passed_that(way: Way) -> None:
+    """The sender takes long at each tag, and the receiver asks for what it may have sent five nanoseconds before."""
+
+    def program(rx: Any) -> Any:
+        class Slow(rx.Reactor):
+            tick, out = rx.Timer(0, 5), rx.Output(int)
+
+            @rx.reaction(tick, effects=out)
+            def go(self) -> None:
+                time.sleep(0.002)
+                if self.tag.time == 100:
+                    self.out.set(self.tag.time)
+
+        class Waiting(rx.Reactor):
+            tick, inp = rx.Timer(0, 5), rx.Input(int)
+
+            @rx.reaction(tick, inp)
+            def go(self) -> None:
+                if self.inp.is_present:
+                    note(self, self.inp.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.slow, self.waiting = Slow(), Waiting()
+                rx.connect(self.slow.out, self.waiting.inp, after=5)
+
+        return Main()
+
+    assert trace(program, timeout=200, ways=[way]) == {"main.waiting": [(105, 0, 100)]}

@@ -2,6 +2,8 @@
  * 0 sends to 1 after 5 ns, 1 to 2 at once, 2 to 0 after 2 ns. */
 #include "run.h"
 
+#include <sys/mman.h>
+
 #define T rx__tag
 
 static void nothing(void **data, unsigned char *present, void *state) { (void)data, (void)present, (void)state; }
@@ -20,6 +22,7 @@ static circle new_circle(int listens)
     for (int k = 0; k < 3; k++) react(p, r[k], OF(input(p, r[k], out[(k + 2) % 3], delays[k])), NOTHING, OF(out[k]), nothing, NULL);
     if (listens) physical_action(p, r[0], 0);
     p->workers = 3;
+    p->ring = 256;            /* longer than a page */
     run *one = new_run(p);
     circle c = {p, one, {NULL}};
     for (int k = 0; k < 3; k++) {
@@ -98,6 +101,40 @@ static void test_a_worker_that_is_done_bounds_nobody(void)
     for (int k = 0; k < 3; k++) rx__publish(c.w[k], rx__forever(), rx__forever(), UINT64_MAX);
     rx__snapshot(c.w[1]);
     assert(rx__is_forever(c.w[1]->bound) && c.w[1]->idle_everywhere);
+    end_circle(c);
+}
+
+/* ---- a picture of one moment ------------------------------------------------------------------------------------ */
+
+#define PAGE 4096
+
+static uint8_t *trap;         /* a page that cannot be touched: who comes to it finds worker 0 elsewhere afterwards */
+static rx_worker *moves;
+
+static void move(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)context;
+    assert((uint8_t *)info->si_addr >= trap && (uint8_t *)info->si_addr < trap + PAGE);
+    assert(!mprotect(trap, PAGE, PROT_READ | PROT_WRITE));
+    rx__publish(moves, T(20, 0), moves->tag, UINT64_MAX);
+}
+
+/* The lines are read before the rings; what one says meanwhile makes a new picture necessary. */
+static void test_a_picture_is_of_one_moment(void)
+{
+    circle c = new_circle(0);
+    uint8_t *base = c.run->b->base;
+    uint64_t ring = 0, *rings = RX_AT(uint64_t, base, c.run->b->image->rings);
+    for (int k = 0; k < 9; k++) ring = rings[k] > ring ? rings[k] : ring;      /* the last one: its page has nothing else that is read */
+    publish(c, T(50, 0), T(1000, 0), T(1000, 0));
+    struct sigaction on_fault = {.sa_sigaction = move, .sa_flags = SA_SIGINFO | SA_NODEFER}, before;
+    assert(!sigaction(SIGSEGV, &on_fault, &before));
+    trap = base + ring / PAGE * PAGE;
+    moves = c.w[0];
+    assert(!mprotect(trap, PAGE, PROT_NONE));
+    rx__snapshot(c.w[1]);
+    assert(rx__equal(c.w[1]->own[0], T(20, 0)) && rx__equal(c.w[1]->bound, T(25, 0)));
+    assert(!sigaction(SIGSEGV, &before, NULL));
     end_circle(c);
 }
 
@@ -208,6 +245,7 @@ int main(void)
     test_an_unread_message_counts_as_its_receivers_act();
     test_a_bound_found_once_is_kept();
     test_a_worker_that_is_done_bounds_nobody();
+    test_a_picture_is_of_one_moment();
     test_a_wait_is_over_when_the_last_writer_is_passed();
     test_a_wait_is_over_when_nobody_could_make_the_producer_act_in_time();
     test_a_delayed_value_is_due_at_one_microstep_of_its_time_only();

@@ -52,9 +52,9 @@ static void join_senders(sender *senders)
 static void nothing(void **data, unsigned char *present, void *state) { (void)data, (void)present, (void)state; }
 
 /* A program of one worker with a physical action, whose reaction stops it after the last value. */
-static runner *listener(program *p, uint32_t capacity)
+static runner *slow_listener(program *p, uint32_t capacity, int64_t min_delay)
 {
-    int a = reactor_on(p, 0), heard = physical_action(p, a, 0);
+    int a = reactor_on(p, 0), heard = physical_action(p, a, min_delay);
     react(p, a, OF(heard), NOTHING, NOTHING, nothing, NULL);
     p->reactions[0].native = 0;
     p->reactions[0].stop = rx__tag(0, 1);
@@ -64,6 +64,8 @@ static runner *listener(program *p, uint32_t capacity)
     open_worker(&r->runners[0]);
     return &r->runners[0];
 }
+
+static runner *listener(program *p, uint32_t capacity) { return slow_listener(p, capacity, 0); }
 
 static void end_listener(runner *m)
 {
@@ -148,12 +150,12 @@ static void test_nothing_is_accepted_after_an_abort(void)
 static void test_delays_come_on_top_of_the_clock(void)
 {
     program *p = new_program();
-    runner *m = listener(p, 0);
+    runner *m = slow_listener(p, 0, 7000000);
     assert(rx_start(m->core) == 0);
     int64_t began = rx_physical_time(m->core);
     assert(send_one(m, 3000000, 1) == 1 && send_one(m, 1000000, 2) == 1);
-    assert(rx_next(m->core) == 0 && heard_value(m, 0) == 2 && m->core->now->time >= began + 1000000);
-    assert(rx_next(m->core) == 0 && heard_value(m, 0) == 1 && m->core->now->time >= began + 3000000);
+    assert(rx_next(m->core) == 0 && heard_value(m, 0) == 2 && m->core->now->time >= began + 8000000);
+    assert(rx_next(m->core) == 0 && heard_value(m, 0) == 1 && m->core->now->time >= began + 10000000);
     stop_now(m);
     assert(rx_next(m->core) == RX_DONE);
     end_listener(m);

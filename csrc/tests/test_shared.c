@@ -336,18 +336,21 @@ static void test_an_abort_ends_all_workers(void)
     }
 }
 
+/* From outside: no worker goes on and wakes the others. */
 static void test_an_abort_ends_the_wait_for_the_start(void)
 {
     program *p = new_program();
-    reactor_on(p, 0), reactor_on(p, 1);
-    p->workers = 2;
+    for (int k = 0; k < 3; k++) reactor_on(p, k);
+    p->workers = 3;
     run *r = new_run(p);
-    pthread_create(&r->runners[0].thread, NULL, work, &r->runners[0]);       /* the other one never comes */
-    while (!rx__get_fenced(&r->b->image->sleepers)) sched_yield();
+    for (int k = 0; k < 2; k++) pthread_create(&r->runners[k].thread, NULL, work, &r->runners[k]);       /* the third never comes */
+    while (rx__get_fenced(&r->b->image->sleepers) != 3) sched_yield();
     rx_abort(r->b->base, RX_E_ABORTED);
     struct timespec end = in_seconds(PATIENCE_S);
-    assert(!pthread_timedjoin_np(r->runners[0].thread, NULL, &end));
-    assert(r->runners[0].result == RX_ABORTED);
+    for (int k = 0; k < 2; k++) {
+        assert(!pthread_timedjoin_np(r->runners[k].thread, NULL, &end));
+        assert(r->runners[k].result == RX_ABORTED);
+    }
     end_run(r);
     free(p);
 }

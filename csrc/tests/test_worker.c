@@ -2,6 +2,9 @@
  * whole behaviour. Where it matters how a reaction is run, it runs both ways: by rx_next, and by whoever calls it. */
 #include "run.h"
 
+#include <errno.h>
+#include <fcntl.h>
+
 static char trail[4096];
 
 typedef struct { const char *letter; int n_reads, n_writes; } noted;
@@ -326,13 +329,18 @@ static void test_an_object_due_before_the_stop_outlives_one_due_beyond_it(void)
 /* ---- what the caller of rx_next sees ------------------------------------------------------------------------ */
 
 /* A run whose only worker is this thread. */
-static runner *by_hand(program *p)
+static runner *opened(program *p)
 {
-    for (int i = 0; i < p->n_reactions; i++) p->reactions[i].native = 0;
     run *r = new_run(p);
     open_worker(&r->runners[0]);
     assert(rx_start(r->runners[0].core) == 0);
     return &r->runners[0];
+}
+
+static runner *by_hand(program *p)
+{
+    for (int i = 0; i < p->n_reactions; i++) p->reactions[i].native = 0;
+    return opened(p);
 }
 
 static void end_by_hand(runner *m)
@@ -471,6 +479,40 @@ static void test_after_a_failure_only_shutdown_reactions_run(void)
     end_by_hand(m);
 }
 
+/* A shutdown reaction that may do things, one that is native, and one that was ready when the first one failed. */
+static void test_after_a_failure_nothing_is_written_nor_scheduled_nor_goes_on(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0), b = reactor_on(p, 0), c = reactor_on(p, 0), act = action(p, a, 0), out = output(p, a, 8);
+    react(p, a, OF(p->startup[a]), NOTHING, OF(out), note, NULL);
+    react(p, b, OF(p->startup[b]), NOTHING, NOTHING, note, NULL);
+    react(p, c, OF(p->shutdown[c]), NOTHING, NOTHING, note, NULL);
+    react(p, a, OF(p->shutdown[a]), NOTHING, OF(act), note, NULL);
+    for (int i = 0; i < 4; i++) p->reactions[i].native = i == 2;
+    runner *m = opened(p);
+    rx_worker *w = m->core;
+    assert(rx_next(w) == 0);
+    uint32_t door = w->lists[w->reactions[0].writes];
+    assert(w->doors[door] & RX_WRITABLE);
+    rx_fail(w);
+    assert(!w->doors[door]);
+    assert(rx_next(w) == 3 && rx_schedule(w, 0, 0, 0) == RX_NOT_KEPT);
+    assert(rx_next(w) == RX_DONE && w->stats[1].count == 0 && w->stats[2].count == 0);
+    end_by_hand(m);
+}
+
+static void test_a_record_that_is_cut_short_is_reported(void)
+{
+    int ends[2];
+    static uint8_t value[1 << 20];               /* more than the pipe takes at once */
+    assert(!pipe2(ends, O_NONBLOCK));
+    assert(rx_log(ends[1], RX_LOG_ACTION, rx__tag(0, 0), 0, value, 8) == 0);
+    assert(rx_log(ends[1], RX_LOG_ACTION, rx__tag(0, 0), 0, value, sizeof value) == ENOSPC);
+    assert(rx_log(ends[1], RX_LOG_ACTION, rx__tag(0, 0), 0, value, sizeof value) == EAGAIN);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void test_an_abort_ends_a_program_that_never_waits(void)
 {
     program *p = new_program();
@@ -533,6 +575,8 @@ int main(void)
     test_ten_thousand_pending_events_are_kept();
     test_time_that_stands_still_is_reported_once();
     test_after_a_failure_only_shutdown_reactions_run();
+    test_after_a_failure_nothing_is_written_nor_scheduled_nor_goes_on();
+    test_a_record_that_is_cut_short_is_reported();
     test_an_abort_ends_a_program_that_never_waits();
     test_every_reaction_is_in_the_trace();
     return 0;

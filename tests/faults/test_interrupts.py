@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import reactors as rx
 from reactors.testing import PROC, children
+from reactors_runtime.interrupts import Interrupts
 
 PROGRAM = """
 import signal, sys
@@ -63,15 +65,16 @@ def family(pid: int) -> set[int]:
     return {pid}.union(*(family(child) for child in children(pid)))
 
 
+def alive(pid: int) -> bool:
+    """Whether a process has not ended; one that its parent has not waited for has."""
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def gone(processes: set[int]) -> bool:
-    """Whether they end; a process that nobody has waited for yet has ended."""
-
-    def alive(pid: int) -> bool:
-        try:
-            return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-        except OSError:
-            return False
-
+    """Whether they end, sooner or later."""
     patience = time.monotonic() + 10
     while any(map(alive, processes)):
         if time.monotonic() > patience:
@@ -149,3 +152,81 @@ def test_the_temporary_directory_is_left_alone(tmp_path: Path, monkeypatch: pyte
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert not list(tmp_path.iterdir())
+
+
+LEFT = """
+import os, signal, time
+import reactors as rx
+from reactors_runtime.servers import idle_server
+from reactors_runtime.interrupts import Interrupts
+
+run(Pair(stop))
+if not (child := os.fork()):
+    time.sleep(60)  # it has a copy of all that the caller has open
+    os._exit(0)
+print(idle_server().pid, child, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_server_ends_with_its_caller_though_a_fork_of_that_lives_on() -> None:
+    """Row 31."""
+    with subprocess.Popen([sys.executable, "-c", LEFT], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        server, child = map(int, process.stdout.readline().split())
+        try:
+            process.kill()
+            assert gone({server})
+            assert alive(child)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_the_second_ctrl_c_ends_a_run_in_this_thread_at_once() -> None:
+    """Row 32: also in the middle of its shutdown reactions."""
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.did: list[str] = []
+
+        @rx.reaction(rx.startup)
+        def begin(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+        @rx.reaction(rx.shutdown)
+        def end(self) -> None:
+            self.did.append("first")
+            signal.raise_signal(signal.SIGINT)
+
+        @rx.reaction(rx.shutdown)
+        def end_too(self) -> None:
+            self.did.append("second")
+
+    main = Main()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rx.run(main)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert main.did == ["first"]
+
+
+def test_what_ctrl_c_does_is_as_before_when_a_run_is_over() -> None:
+    """And a handler of the user's own is heard during the run."""
+    rang: list[int] = []
+
+    def ring(number: int, _frame: object) -> None:
+        rang.append(number)
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        for mine, counted in ((signal.default_int_handler, 1), (ring, 0)):
+            signal.signal(signal.SIGINT, mine)
+            with Interrupts() as interrupts:
+                signal.raise_signal(signal.SIGINT)
+            assert interrupts.count == counted
+            assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert rang == [signal.SIGINT]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -153,7 +154,7 @@ class Tree:
         return f"{begun[-1]} ({'hangs' if 'Timeout' in said else f'ends with {status}'})"
 
     def watched(self, words: list[str], timeout: float | None) -> tuple[int | None, str]:
-        """Exit status and output of what runs in a session of its own; None: it was killed, with its session."""
+        """Exit status and output of what runs in a session of its own; None: it was killed."""
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "VIRTUAL_ENV": str(self.home / "venv")}
         environment["PATH"] = f"{self.python.parent}{os.pathsep}{environment['PATH']}"
         with (self.home / "said").open("w+") as said:
@@ -172,10 +173,14 @@ class Tree:
             return status, said.read()
 
     def stop(self) -> None:
-        """End what runs, with its session."""
+        """End what runs, and all that it has left behind: a mistake may be just that."""
         process, self.running = self.running, None
-        if process is not None and process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+        mark = f"VIRTUAL_ENV={self.home / 'venv'}".encode()
+        for each in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):  # it has ended
+                if each.name.isdigit() and mark in (each / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(each.name), signal.SIGKILL)
+        if process is not None:
             process.wait()
 
     def tried(self, mistake: Planted) -> Outcome:

@@ -394,3 +394,48 @@ def test_each_instance_has_a_deadline_of_its_own() -> None:
         "main.urgent[1].prepare": 200,
         "main.urgent[1].respond": 200,
     }
+
+
+def test_reactions_with_deadlines_are_late_one_by_one_however_many_are_ready() -> None:
+    """Deadlines 2: light ones of one level run together, but not where each has a deadline."""
+
+    def program(rx: Any) -> Any:
+        class Part(rx.Reactor):
+            tick = rx.Timer(0, 1)
+
+            @rx.reaction(tick)
+            def work(self) -> None:
+                note(self, "in time")
+
+            @work.deadline(0)
+            def late(self) -> None:
+                note(self, "late")
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.parts = rx.bank(8, Part)
+
+        return Main()
+
+    found = trace(program, timeout=30)
+    assert found == {f"main.parts[{k}]": [(t, 0, "late") for t in range(31)] for k in range(8)}
+
+
+def test_to_look_for_a_missed_deadline_of_zero_finds_one() -> None:
+    """Deadlines 2, 4, 5: though no time has passed."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            @rx.reaction(rx.startup)
+            def work(self) -> None:
+                note(self, self.check_deadline())
+                self.update_deadline(0)
+                note(self, self.check_deadline())
+
+            @work.deadline(5)
+            def late(self) -> None:
+                note(self, "late")
+
+        return Main()
+
+    assert trace(program, clock=idle, ways=TOGETHER) == {"main": [(0, 0, False), (0, 0, True)]}

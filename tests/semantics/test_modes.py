@@ -1038,3 +1038,187 @@ def test_what_comes_from_outside_waits_with_its_mode() -> None:
         "main": [*before, *after],
         "main.sink": [(32, 0, 25)],
     }
+
+
+def test_what_waits_keeps_how_many_microsteps_it_was_away() -> None:
+    """Modes 6: an event of the very next microstep comes at the first one after the mode is entered again."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+            begin, back = rx.Timer(3), rx.Timer(9)
+            with on:
+                first, second, third = rx.LogicalAction(), rx.LogicalAction(), rx.LogicalAction()
+
+                @rx.reaction(begin, effects=first)
+                def one(self) -> None:
+                    self.first.schedule()
+
+                @rx.reaction(first, effects=second)
+                def two(self) -> None:
+                    self.second.schedule()
+
+                @rx.reaction(second, effects=(third, off))
+                def three(self) -> None:
+                    self.third.schedule()
+                    self.off.set()
+
+                @rx.reaction(third)
+                def four(self) -> None:
+                    note(self, "third")
+
+            @rx.reaction(back, effects=on.history)
+            def come(self) -> None:
+                self.on.set()
+
+        return Main()
+
+    assert trace(program, timeout=20) == {"main": [(9, 1, "third")]}
+
+
+def test_what_waits_of_one_action_comes_back_in_the_order_of_its_scheduling() -> None:
+    """Modes 6: though events of the same time lie in the queue in any order."""
+
+    def program(rx: Any) -> Any:
+        class Main(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+            leave, back = rx.Timer(5), rx.Timer(9)
+            with on:
+                soon, act = rx.LogicalAction(), rx.LogicalAction(int)
+
+                @rx.reaction(rx.startup, effects=(soon, act))
+                def begin(self) -> None:
+                    for delay in range(1, 5):  # taken out one by one, they put the rest in disorder
+                        self.soon.schedule(delay=delay)
+                    for number in range(12):
+                        self.act.schedule(number, delay=10)
+
+                @rx.reaction(soon)
+                def pass_by(self) -> None:
+                    pass
+
+                @rx.reaction(leave, effects=off)
+                def go(self) -> None:
+                    self.off.set()
+
+                @rx.reaction(act)
+                def see(self) -> None:
+                    note(self, self.act.value)
+
+            @rx.reaction(back, effects=on.history)
+            def come(self) -> None:
+                self.on.set()
+
+        return Main()
+
+    assert trace(program, timeout=20) == {"main": [(14, number, number) for number in range(12)]}
+
+
+def test_a_reset_from_outside_overrules_a_transition_inside() -> None:
+    """Modes 8, 9: at one tag the inner reactor asks for its other mode, the outer one begins anew."""
+
+    def program(rx: Any) -> Any:
+        class Inner(rx.Reactor):
+            one, two = rx.Mode(initial=True), rx.Mode()
+            turn, tick = rx.Timer(5), rx.Timer(1, 4)
+
+            @rx.reaction(turn, effects=two, mode=one)
+            def to_two(self) -> None:
+                note(self, "to two")
+                self.two.set()
+
+            @rx.reaction(tick, mode=one)
+            def in_one(self) -> None:
+                note(self, "in one")
+
+            @rx.reaction(tick, mode=two)
+            def in_two(self) -> None:
+                note(self, "in two")
+
+        class Main(rx.Reactor):
+            on, anew = rx.Mode(initial=True), rx.Timer(5)
+
+            def __init__(self) -> None:
+                with self.on:
+                    self.inner = Inner()
+
+            @rx.reaction(anew, effects=on)
+            def restart(self) -> None:
+                self.on.set()
+
+        return Main()
+
+    assert trace(program, timeout=9) == {
+        "main.inner": [(1, 0, "in one"), (5, 0, "to two"), (5, 0, "in one"), (6, 0, "in one")]
+    }
+
+
+def test_a_reset_forgets_what_arrived_over_physical_connections() -> None:
+    """Modes 8: what is sent again at the same time keeps no distance from what the reset took away."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            again, out = rx.LogicalAction(), rx.Output(int)
+
+            @rx.reaction(rx.startup, again, effects=(again, out))
+            def go(self) -> None:
+                self.out.set(self.tag.microstep)
+                if self.tag.microstep < 1:
+                    self.again.schedule()
+
+        class Sink(rx.Reactor):
+            inp = rx.Input(int)
+
+            @rx.reaction(inp)
+            def hear(self) -> None:
+                note(self, self.inp.value)
+
+        class Main(rx.Reactor):
+            on = rx.Mode(initial=True)
+
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.inp, physical=True, after=10, mode=self.on)
+
+            @rx.reaction(rx.startup, effects=on)
+            def restart(self) -> None:
+                self.on.set()
+
+        return Main()
+
+    assert trace(program, clock=lambda rx, _: rx.VirtualClock(), timeout=20) == {"main.sink": [(10, 0, 1)]}
+
+
+def test_shutdown_reactions_of_modes_run_after_a_failure_too() -> None:
+    """Modes 12: of all modes that were ever entered."""
+
+    class Main(rx.Reactor):
+        one, two, never = rx.Mode(initial=True), rx.Mode(), rx.Mode()
+
+        def __init__(self) -> None:
+            self.ended: list[str] = []
+
+        @rx.reaction(rx.startup, effects=two, mode=one)
+        def leave(self) -> None:
+            self.two.set()
+
+        @rx.reaction(rx.reset, mode=two)
+        def fail(self) -> None:
+            raise ValueError("no")
+
+        @rx.reaction(rx.shutdown, mode=one)
+        def end_one(self) -> None:
+            self.ended.append("one")
+
+        @rx.reaction(rx.shutdown, mode=two)
+        def end_two(self) -> None:
+            self.ended.append("two")
+
+        @rx.reaction(rx.shutdown, mode=never)
+        def end_never(self) -> None:
+            self.ended.append("never")
+
+    main = Main()
+    with pytest.raises(rx.ReactionError, match="no"):
+        rx.run(main)
+    assert main.ended == ["one", "two"]

@@ -691,3 +691,49 @@ def test_an_event_before_the_run_is_not_accepted() -> None:
         pressed = rx.PhysicalAction(str)
 
     assert Button().pressed.schedule("now") is False
+
+
+@pytest.mark.parametrize("first", ["3 ms", "10 ms"])
+def test_virtual_time_goes_to_the_next_thing_that_any_worker_waits_for(first: str) -> None:
+    """Whichever of the workers that is: no tag begins late."""
+
+    class Ticking(rx.Reactor):
+        def __init__(self, offset: str) -> None:
+            self.tick, self.late = rx.Timer(offset, "10 ms"), list[int]()
+            self.add_reaction(self.tick, self.go)
+
+        def go(self) -> None:
+            self.late.append(self.physical_time - self.tag.time)
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.one, self.two, self.three = Ticking(first), Ticking("5 ms"), Ticking("7 ms")
+
+    main = Main()
+    where = {"main.two": 1, "main.three": 2}
+    rx.run(main, workers=3, backend="thread", placement=where, clock=rx.VirtualClock(), timeout="40 ms")
+    assert main.one.late + main.two.late + main.three.late == [0] * 12
+
+
+def test_an_action_that_triggers_nothing_may_be_scheduled_from_outside() -> None:
+    class Main(rx.Reactor):
+        bell = rx.PhysicalAction()
+        tick = rx.Timer("20 ms")
+
+        def __init__(self) -> None:
+            self.took: list[bool] = []
+
+        @rx.reaction(rx.startup)
+        def begin(self) -> None:
+            self.thread = threading.Thread(target=lambda: self.took.append(self.bell.schedule(1)))
+            self.thread.start()
+            self.thread.join()
+            del self.thread
+
+        @rx.reaction(tick, effects=rx.stop)
+        def end(self) -> None:
+            self.request_stop()
+
+    main = Main()
+    rx.run(main)
+    assert main.took == [True]

@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
+import reactors as rx
 from tests.ways import note, trace
 
 
@@ -641,3 +643,100 @@ def test_a_mutable_input_may_be_assigned_to() -> None:
         "main.one": [(0, 0, ["sent"])],
         "main.two": [(0, 0, ["sent", "mine"])],
     }
+
+
+def test_objects_that_are_on_their_way_when_more_than_ever_are_arrive_in_order() -> None:
+    """Ports 4: first a few at a time, then a burst, while earlier ones have been taken already."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            slow, fast, out = rx.Timer(0, 40), rx.Timer(205, 1), rx.Output()
+
+            @rx.reaction(slow, fast, effects=out)
+            def go(self) -> None:
+                self.out.set(f"at {self.tag.time}")
+
+        class Sink(rx.Reactor):
+            inp = rx.Input()
+
+            @rx.reaction(inp)
+            def see(self) -> None:
+                note(self, self.inp.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.inp, after=100)
+
+        return Main()
+
+    sent = [0, 40, 80, 120, 160, 200, *range(205, 501)]
+    assert trace(program, timeout=600)["main.sink"] == [(t + 100, 0, f"at {t}") for t in sent]
+
+
+@pytest.mark.parametrize("number", [2**64, -(2**63) - 1, 2**200])
+def test_a_number_that_no_port_of_its_type_holds_is_refused(number: int) -> None:
+    class Source(rx.Reactor):
+        out = rx.Output(dtype=np.int64)
+
+        @rx.reaction(rx.startup, effects=out)
+        def go(self) -> None:
+            self.out.set(number)
+
+    class Sink(rx.Reactor):
+        inp = rx.Input(dtype=np.int64)
+
+        def __init__(self) -> None:
+            self.seen: list[int] = []
+
+        @rx.reaction(inp)
+        def see(self) -> None:
+            self.seen.append(int(self.inp.value))
+
+    class Both(rx.Reactor):
+        def __init__(self) -> None:
+            self.source, self.sink = Source(), Sink()
+            rx.connect(self.source.out, self.sink.inp)
+
+    both = Both()
+    with pytest.raises(rx.ReactionError, match=r"main\.source\.go"):
+        rx.run(both)
+    assert both.sink.seen == []
+
+
+def test_objects_grow_from_one_value_to_the_next_and_scalars_have_any_byte_order() -> None:
+    """Ports 7: over processes too."""
+    sizes = [10, 6_000, 100_000, 50, 2_000_000, 3]
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            tick, out, number = rx.Timer(0, 10), rx.Output(), rx.Output(dtype=">i8")
+
+            def __init__(self) -> None:
+                self.sizes = list(sizes)
+
+            @rx.reaction(tick, effects=(out, number))
+            def go(self) -> None:
+                if self.sizes:
+                    size = self.sizes.pop(0)
+                    self.out.set(bytes([size % 251]) * size)
+                    self.number.set(size)
+
+        class Sink(rx.Reactor):
+            inp, number = rx.Input(), rx.Input(dtype=">i8")
+
+            @rx.reaction(inp, number)
+            def see(self) -> None:
+                value = self.inp.value
+                note(self, len(value), value == value[:1] * len(value), int(self.number.value))
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.sink = Source(), Sink()
+                rx.connect(self.source.out, self.sink.inp)
+                rx.connect(self.source.number, self.sink.number)
+
+        return Main()
+
+    seen = trace(program, timeout=100)["main.sink"]
+    assert seen == [(10 * k, 0, size, True, size) for k, size in enumerate(sizes)]

@@ -1,10 +1,12 @@
 """Timers and logical actions: when they fire, and with what (catalogue, sections 4 and 5)."""
 
+import datetime as dt
 from typing import Any
 
 import numpy as np
 import pytest
 
+import reactors as rx
 from tests.ways import note, trace
 
 
@@ -560,3 +562,30 @@ def test_an_action_carries_any_object() -> None:
 
     values = [7, "seven", {"a": [1, (2, None)]}, 0, [0, 1, 2]]
     assert trace(program) == {"main": [(0, m, value) for m, value in enumerate(values, 1)]}
+
+
+def test_delays_are_given_in_every_spelling() -> None:
+    """Actions 3: a number of nanoseconds, a text, a timedelta, NumPy's numbers."""
+
+    class Main(rx.Reactor):
+        act = rx.LogicalAction(str)
+
+        def __init__(self) -> None:
+            self.seen: list[tuple[int, int, str]] = []
+
+        @rx.reaction(rx.startup, effects=act)
+        def begin(self) -> None:
+            self.act.schedule("number", 1)
+            self.act.schedule("text", "2 us")
+            self.act.schedule("timedelta", dt.timedelta(microseconds=3))
+            self.act.schedule("NumPy", np.int64(4))
+            self.act.schedule("by name", delay="5 ns")
+
+        @rx.reaction(act)
+        def see(self) -> None:
+            self.seen.append((*self.tag, self.act.value))
+
+    main = Main()
+    rx.run(main, fast=True)
+    short = [(1, 0, "number"), (4, 0, "NumPy"), (5, 0, "by name")]
+    assert main.seen == [*short, (2000, 0, "text"), (3000, 0, "timedelta")]

@@ -179,11 +179,6 @@ MISTAKES = (
                 "(a->policy == RX_REPLACE && pending))) {",
                 "(a->policy == RX_REPLACE))) {",
             ),
-            Mistake(
-                "the first of several pending events is recalled",
-                "(!payload || e->order > order)",
-                "(!payload || e->order < order)",
-            ),
             Mistake("spacing counts from what was asked for", " a->last = tag;", " if (!early) a->last = tag;"),
             Mistake(
                 "events from outside reach inactive modes",
@@ -428,6 +423,7 @@ MISTAKES = (
                 "a log that is cut short on a full disk goes unnoticed",
                 "written == (ssize_t)(sizeof logged + size) ? 0 :",
                 "written > 0 ? 0 :",
+                "csrc/tests/test_worker.c",
             ),
         ),
     ),
@@ -473,9 +469,6 @@ MISTAKES = (
                 "the program starves at the tag of the slowest",
                 "last = rx__greatest(last, w->passed[i]);",
                 "last = w->passed[i];",
-            ),
-            Mistake(
-                "what was thought of as certain survives starvation", "w->bound = rx__least(w->bound, stop);\n", ""
             ),
             Mistake(
                 "complete is not yet in the queue",
@@ -572,7 +565,7 @@ MISTAKES = (
                 "who is done lets others wait for room",
                 "    rx__drain(w);\n    for (uint32_t i = 0; i < w->workers; i++) {\n        if (i == w->index) continue;",
                 "    for (uint32_t i = 0; i < w->workers; i++) {\n        if (i == w->index) continue;",
-                PROTOCOL,
+                "csrc/tests/test_shared.c",
             ),
             Mistake(
                 "the limit of microsteps is one too high",

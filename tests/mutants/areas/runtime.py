@@ -343,8 +343,8 @@ MISTAKES = (
         (
             Mistake(
                 "a worker has the environment of its server",
-                "    os.environ.update(setting.environment)\n",
-                "    os.environ.update({**setting.environment, **dict(os.environ)})\n",
+                "    os.environ.clear()\n    os.environ.update(setting.environment)\n",
+                "",
             ),
             Mistake("a worker is in another folder", "    os.chdir(setting.directory)\n", ""),
             Mistake("a worker has other arguments", "    sys.argv[:] = setting.arguments\n", ""),
