@@ -6,8 +6,10 @@
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "shared.h"
 
@@ -397,6 +399,44 @@ static void test_no_half_written_row_is_used(void)
     free(s.tree);
 }
 
+#define PAGE 4096
+
+static uint8_t *trap;                    /* a page that cannot be written: who does finds another write in between */
+static rx_sumtree *trapped;
+static int64_t beside;
+
+static void write_beside(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)context;
+    assert((uint8_t *)info->si_addr >= trap && (uint8_t *)info->si_addr < trap + PAGE);
+    assert(!mprotect(trap, PAGE, PROT_READ | PROT_WRITE));
+    assert(rx_sumtree_set(trapped, 1, &beside, &(double){3}) == 1);
+}
+
+/* A row is summed without the leaf that another write puts there meanwhile, whose sums are then written over. */
+static void test_a_sum_that_another_write_makes_old_is_made_again(void)
+{
+    enum { CAPACITY = 8192, ROW = 400 };
+    for (int minima = 0; minima < 2; minima++) {
+        uint64_t bytes = rx_sumtree_bytes(CAPACITY, 16, 8, minima);
+        trapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert(trapped != MAP_FAILED && !rx_sumtree_init(trapped, CAPACITY, 16, 8, minima));
+        uint8_t *parent = (uint8_t *)trapped + trapped->sums[1] + ROW * 8;
+        trap = (uint8_t *)trapped + (parent - (uint8_t *)trapped) / PAGE * PAGE;
+        assert(trap > (uint8_t *)(&trapped->writes + 1) && trap + PAGE < (uint8_t *)trapped + trapped->sums[0] + ROW * 16 * 8);
+        int64_t slot = ROW * 16;
+        beside = slot + 1;
+        struct sigaction on_fault = {.sa_sigaction = write_beside, .sa_flags = SA_SIGINFO | SA_NODEFER}, before;
+        assert(!sigaction(SIGSEGV, &on_fault, &before));
+        assert(!mprotect(trap, PAGE, PROT_READ));
+        assert(rx_sumtree_set(trapped, 1, &slot, &(double){2}) == 1);
+        assert(!sigaction(SIGSEGV, &before, NULL));
+        is_whole(trapped);
+        assert(rx_sumtree_total(trapped) == 5);
+        munmap(trapped, bytes);
+    }
+}
+
 int main(void)
 {
     test_a_tree_is_a_function_of_its_leaves();
@@ -406,6 +446,7 @@ int main(void)
     test_sums_left_old_are_repaired_by_who_meets_them();
     test_no_write_is_lost_among_threads();
     test_two_writes_of_one_moment_are_both_summed();
+    test_a_sum_that_another_write_makes_old_is_made_again();
     test_no_half_written_row_is_used();
     return 0;
 }
