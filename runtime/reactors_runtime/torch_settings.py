@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CALLS = {  # what asks, what sets
     "get_default_dtype": "set_default_dtype",
+    "get_deterministic_debug_mode": "set_deterministic_debug_mode",
     "get_float32_matmul_precision": "set_float32_matmul_precision",
     "backends.mha.get_fastpath_enabled": "backends.mha.set_fastpath_enabled",
     "backends.cuda.flash_sdp_enabled": "backends.cuda.enable_flash_sdp",
@@ -59,14 +60,10 @@ def now(torch: ModuleType) -> tuple[State, State]:
 def accept(torch: ModuleType, wanted: tuple[State, State]) -> None:
     """Make them this process's, and this thread's."""
     of_process, _ = wanted
-    before = _of_process(torch)
     for name, value in of_process.items():
-        if name in before and before[name] == value:
+        if _asked(torch, name) == value:  # by now: some are set by others
             continue
-        if name == "deterministic":
-            enabled, warn_only = value
-            torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
-        elif name in _CALLS:
+        if name in _CALLS:
             attrgetter(_CALLS[name])(torch)(value)
         else:
             owner, _, attribute = name.rpartition(".")
@@ -90,10 +87,7 @@ def accept_in_thread(torch: ModuleType, wanted: tuple[State, State]) -> None:
 
 
 def _of_process(torch: ModuleType) -> State:
-    found = {name: value for name in _CALLS if (value := _asked(torch, name, call=True)) is not None}
-    found |= {name: value for name in _ATTRIBUTES if (value := _asked(torch, name)) is not None}
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    return found | {"deterministic": (torch.are_deterministic_algorithms_enabled(), warn_only)}
+    return {name: value for name in (*_CALLS, *_ATTRIBUTES) if (value := _asked(torch, name)) is not None}
 
 
 def _of_thread(torch: ModuleType) -> State:
@@ -109,9 +103,9 @@ def _of_thread(torch: ModuleType) -> State:
     }
 
 
-def _asked(torch: ModuleType, name: str, *, call: bool = False) -> Any:
+def _asked(torch: ModuleType, name: str) -> Any:
     try:
         found = attrgetter(name)(torch)
-        return found() if call else found
+        return found() if name in _CALLS else found
     except (AttributeError, RuntimeError):  # RuntimeError: the older of two names for what was set by the newer
         return None
