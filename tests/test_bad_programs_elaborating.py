@@ -953,7 +953,6 @@ def test_globals_that_reactions_set_are_told_of_in_debug_mode() -> None:
     assert told(False, names["Counters"]) == []
 
 
-
 # What does not fit
 
 

@@ -21,8 +21,8 @@ class _Awaited:
     def find_spec(
         self,
         name: str,
-        path: Sequence[str] | None = None,
-        target: ModuleType | None = None,  # noqa: ARG002
+        path: Sequence[str] | None = None,  # noqa: ARG002 - that of a finder
+        target: ModuleType | None = None,  # noqa: ARG002 - likewise
     ) -> ModuleSpec | None:
         call = self.calls.pop(name, None)
         spec = importlib.util.find_spec(name) if call is not None else None

@@ -1,8 +1,8 @@
 """Which settings of torch decide values?
 
-Its default dtype, the exactness of products, and which kernels it may choose hold for a process. Whether gradients are
-recorded, autocast, the default device and whether the smallest numbers are flushed to zero are a thread's own. What a version of torch does not have is left out, and
-what is as it is wanted is not set again.
+Its default dtype, how exact products are, and which kernels it may choose hold for a process. Whether gradients are
+recorded, autocast, the default device, and whether the smallest numbers are flushed to zero are a thread's own. What a
+version of torch does not have is left out, and what is as it is wanted is not set again.
 """
 
 from __future__ import annotations

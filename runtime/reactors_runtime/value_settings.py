@@ -51,13 +51,14 @@ class ValueSettings:
         import numpy as np
 
         torch = sys.modules.get("torch")
+        filters: Sequence[Any] = warnings.filters
         return cls(
             sys.getrecursionlimit(),
             sys.get_int_max_str_digits(),
             locale.setlocale(locale.LC_ALL),
             tuple(
                 (action, message, (kind.__module__, kind.__qualname__), *rest)
-                for action, message, kind, *rest in warnings.filters
+                for action, message, kind, *rest in filters
             ),
             _parts(decimal.getcontext()),
             dict(np.geterr()),

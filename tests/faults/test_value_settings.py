@@ -164,7 +164,8 @@ def test_the_newer_way_to_say_how_exact_products_are() -> None:
     def precisions() -> tuple[str, str]:
         import torch
 
-        return torch.backends.mkldnn.matmul.fp32_precision, torch.backends.cuda.matmul.fp32_precision
+        backends: Any = torch.backends
+        return backends.mkldnn.matmul.fp32_precision, backends.cuda.matmul.fp32_precision
 
     before = precisions()
     try:
@@ -239,9 +240,7 @@ def test_a_class_of_warnings_that_the_main_script_defines() -> None:
             except rx.ReactionError as error:
                 print(error)
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
     assert done.stdout == "main.go at 0 s raised Own: now an error\n" * 2
 
 
@@ -290,7 +289,7 @@ def test_reactions_of_two_workers_do_not_share_a_decimal_context() -> None:
 
 
 def test_a_decimal_context_of_the_users_does_not_round_times() -> None:
-    with decimal.localcontext(prec=2, traps=[decimal.Inexact]):
+    with decimal.localcontext(decimal.Context(prec=2, traps=[decimal.Inexact])):
         assert str(rx.Tag(1_234_567, 0)) == "1.234567 ms"
         seen: list[int] = []
 
