@@ -375,7 +375,7 @@ MISTAKES = (
         "tests/faults/test_value_settings.py",
         (
             Mistake(
-                "threads share a context of decimals",
+                "each worker has a context of decimals by default",
                 "        decimal.setcontext(decimal.Context(**self.decimals))\n",
                 "",
             ),
