@@ -13,6 +13,7 @@ A map of the rooms, from what users write down to what runs:
 - clock                                         virtual time
 - run: access, binding, debug, standstill, result   ports that are alive, and running
 - shipping                                      to worker processes and back
+- log_context                                   what lines of a log say of where they come from
 """
 
 from reactors.actions import LogicalAction, PhysicalAction, Timer
@@ -52,6 +53,7 @@ from reactors.errors import (
     WorkerStartError,
 )
 from reactors.graph import Graph
+from reactors.log_context import LogContext
 from reactors.modes import Mode, State
 from reactors.native import native
 from reactors.ports import Input, Output
@@ -74,6 +76,7 @@ __all__ = [
     "ElaborationError",
     "Graph",
     "Input",
+    "LogContext",
     "LogicalAction",
     "MemoryTooSmall",
     "MicrostepLimitError",

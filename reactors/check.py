@@ -1,7 +1,7 @@
 """What is legal in a program, but hardly meant?
 
 An input whose reaction waits for values that nobody sends, and a reaction that nothing can ever trigger, are told as
-warnings: once for every declaration, however many reactors share it.
+warnings: once for every declaration, however many reactors share it. In debug mode, so are globals that reactions set.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn_explicit
 
 from reactors.errors import ReactorWarning
+from reactors.global_names import Stored, stored_globals
 from reactors.ports import Input, Output, Port
+from reactors.reaction import own_code
 from reactors_runtime.program import Kind, Reaction
 
 if TYPE_CHECKING:
@@ -26,11 +28,15 @@ ALIVE = (Kind.TIMER, Kind.PHYSICAL_ACTION, Kind.STARTUP, Kind.SHUTDOWN, Kind.RES
 def warn_of_the_unlikely(
     precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]], *, debug: bool
 ) -> None:
-    """Warn of everything in a program that can have no effect; `debug` includes outputs that nobody reads."""
+    """Warn of everything in a program that can have no effect.
+
+    `debug` includes outputs that nobody reads, and globals, whose effect depends on who else is in the process.
+    """
     _warn_of_inputs(precedence, tree, wiring, declared)
     _warn_of_reactions(precedence, tree, declared)
     if debug:
         _warn_of_outputs(precedence, tree, wiring)
+        _warn_of_globals(precedence, tree, declared)
 
 
 def _warn_of_inputs(precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]]) -> None:
@@ -146,6 +152,22 @@ def _warn_of_outputs(precedence: Precedence, tree: Tree, wiring: Wiring) -> None
         _warn(
             ports[0].location,
             f"{_listed([port.path for port in ports])} ({ports[0].location}) {verb} set, but nobody reads it; {remedy}",
+        )
+
+
+def _warn_of_globals(precedence: Precedence, tree: Tree, declared: list[Declaration[Any]]) -> None:
+    storing: dict[Stored, list[str]] = {}
+    for r, reaction in enumerate(precedence.reactions):
+        place = tree.places[reaction.reactor]
+        for body in (declared[r].body, declared[r].late):
+            for stored in stored_globals(own_code(body), type(place.reactor)):
+                storing.setdefault(stored, []).append(f"{place.path}.{reaction.name}")
+    for stored, paths in storing.items():
+        _warn(
+            stored.location,
+            f"{_listed(paths)} ({stored.location}) {'sets' if len(paths) == 1 else 'set'} the global {stored.name}, of "
+            "which every worker process has its own, and the caller another; keep it in an attribute of self, or send "
+            "it through an output",
         )
 
 

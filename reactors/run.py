@@ -58,6 +58,7 @@ from reactors_runtime.memory import ROOM, Memory, OutOfMemory
 from reactors_runtime.program import Kind
 from reactors_runtime.spelling import spell
 from reactors_runtime.stuck import Stopping
+from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -99,8 +100,8 @@ def run(
     from outside, and `replay` one from which that is taken instead. `trace` names a file for a timeline that
     chrome://tracing and Perfetto show. `progress` draws a line, or calls a function with the tag, the seconds since the
     start, and how much of the timeout is over. `debug` checks what is too dear to check every day: types on ports,
-    shared values that are changed. `max_microsteps` at one time is an error. Numeric libraries use one thread in each
-    worker, or as many as OMP_NUM_THREADS says.
+    shared values that are changed, globals that reactions set. `max_microsteps` at one time is an error. Numeric
+    libraries use one thread in each worker, or as many as OMP_NUM_THREADS says.
 
     Raises `ReactorError`: what elaboration finds, `ReactionError` with the exception of a reaction as its cause,
     `WorkerDied`; and `KeyboardInterrupt` after the shutdown reactions have run.
@@ -197,7 +198,7 @@ def enough_files(path: str) -> Iterator[None]:
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         raise TooManyOpenFiles(
             f"{path}: its run needs more open files than are left: this process may have {limit}, a worker process "
-            "takes two, and ten serve all of them; close files, use fewer workers, or allow more (ulimit -n)"
+            "takes two, and twelve serve all of them; close files, use fewer workers, or allow more (ulimit -n)"
         ) from error
 
 
@@ -261,9 +262,11 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
     binding = Binding(graph.elements, debug=debug)
     shared: dict[int, Any] = {}
     failures: dict[int, BaseException] = {}
+    values = ValueSettings.now()
 
     def work(worker: int) -> None:
         try:
+            values.accept_in_thread()
             with numeric_threads.limited():
                 alone(graph, image, memory, worker, binding, shared)
         except BaseException as error:  # noqa: BLE001 - raised again by whoever joins

@@ -25,6 +25,7 @@ from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed
 from reactors_runtime.image import Image, Options
+from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -121,9 +122,13 @@ class Stepwise:
             parts[worker] = parcel
             modules += parcel.modules
 
+        values = ValueSettings.now()  # of this thread
+
         def see_through() -> None:
             try:
-                outcome.extend(workers.run(image, memory, parts, modules=dict.fromkeys(modules), reports=reports))
+                outcome.extend(
+                    workers.run(image, memory, parts, modules=dict.fromkeys(modules), reports=reports, values=values)
+                )
             except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
                 outcome.append(workers.Report(0, error=error))
                 engines.abort(memory, image)

@@ -14,7 +14,7 @@ from operator import index
 from typing import NamedTuple, TypeAlias, TypeGuard
 
 from reactors.errors import DurationError
-from reactors_runtime.spelling import spell_tag
+from reactors_runtime.spelling import EXACT, spell_tag
 
 Duration: TypeAlias = str | timedelta | int
 
@@ -107,7 +107,7 @@ def _parse(text: str, subject: str, or_else: str) -> int:
     number, unit = found.groups()
     if unit not in _UNITS:
         raise DurationError(f"{subject} is {text!r}: {unit!r} is no unit; there are ns, us, ms, s, min, h, d, week")
-    ns = Decimal(number.replace("_", "")) * _UNITS[unit]
+    ns = EXACT.multiply(Decimal(number.replace("_", "")), _UNITS[unit])
     if ns != int(ns):
         raise DurationError(f"{subject} is {text!r}, finer than a nanosecond, the resolution of time; round it")
     return int(ns)

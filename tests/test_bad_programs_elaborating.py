@@ -3,6 +3,7 @@
 The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -900,6 +901,56 @@ def test_output_that_nobody_reads_is_told_in_debug_mode() -> None:
     assert warned(lambda: rx.Graph(main, debug=True)) == [
         "main.a.out (@out) is set, but nobody reads it; connect it, or remove it"
     ]
+
+
+def test_globals_that_reactions_set_are_told_of_in_debug_mode() -> None:
+    """Every worker process has its own, silently."""
+    text = (
+        "import reactors as rx\n"
+        "total = last = 0\n"
+        "class Counting(rx.Reactor):\n"
+        "    @rx.reaction(rx.startup)\n"
+        "    def count(self):\n"
+        "        global total\n"
+        "        total += 1\n"
+        "        self.note()\n"
+        "    def note(self):\n"
+        "        global last\n"
+        "        def inner():\n"
+        "            global last\n"
+        "            last = 2\n"
+        "        inner()\n"
+        "        print(total)\n"
+        "    def not_a_reaction(self):\n"
+        "        global total\n"
+        "        total = 5\n"
+        "class Counters(rx.Reactor):\n"
+        "    def __init__(self):\n"
+        "        self.counters = rx.bank(2, Counting)\n"
+    )
+    names: dict[str, Any] = {"__name__": "counting"}
+    exec(compile(text, "counting.py", "exec"), names)
+
+    def told(debug: bool, main: type) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rx.Graph(main(), debug=debug)
+        assert all(each.category is rx.ReactorWarning and each.filename == "counting.py" for each in caught)
+        return [str(each.message) for each in caught]
+
+    why = (
+        "of which every worker process has its own, and the caller another; keep it in an attribute of self, or send "
+        "it through an output"
+    )
+    assert told(True, names["Counting"]) == [
+        f"main.count (counting.py:7) sets the global total, {why}",
+        f"main.count (counting.py:13) sets the global last, {why}",
+    ]
+    assert told(True, names["Counters"]) == [
+        f"main.counters[0].count, main.counters[1].count (counting.py:7) set the global total, {why}",
+        f"main.counters[0].count, main.counters[1].count (counting.py:13) set the global last, {why}",
+    ]
+    assert told(False, names["Counters"]) == []
 
 
 # What does not fit

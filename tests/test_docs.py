@@ -33,7 +33,7 @@ def snippets(page: str) -> str:
 
 PAGES = (
     "model.md", "tutorial.md", "generated.md", "environments.md", "replay.md", "training.md", "modes.md",
-    "reproducibility.md", "serving.md", "own_algorithm.md",
+    "reproducibility.md", "serving.md", "own_algorithm.md", "logging.md",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from reactors_runtime._core import ffi, lib
 from reactors_runtime.spelling import spell
 from reactors_runtime.values import SequenceStore, Stores
 from reactors_runtime.virtual_sleep import virtual_sleep
+from reactors_runtime.whereabouts import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -278,7 +279,11 @@ class Engine:
                     failure = self._failed(self._lacking(code), failure)
                 elif code < 0 and code not in _LOOK:
                     self._abort(ABORTED)
-                code = self._loop(calls)
+                before, here.engine = here.engine, self
+                try:
+                    code = self._loop(calls)
+                finally:
+                    here.engine = before
                 if code == lib.RX_DONE:
                     break
                 if code == lib.RX_RUNAWAY:

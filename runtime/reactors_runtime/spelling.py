@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal
+
+EXACT = Context(prec=50)  # whatever the user's own is
 
 
 def spell(ns: int) -> str:
@@ -13,7 +15,7 @@ def spell(ns: int) -> str:
     """
     for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
         if abs(ns) >= size or ns == 0:
-            return f"{(Decimal(ns) / size).normalize():f} {unit}"
+            return f"{EXACT.divide(Decimal(ns), size).normalize(EXACT):f} {unit}"
     return f"{ns} ns"
 
 

@@ -82,6 +82,10 @@ class Wire:
                 return pickle.loads(whole), descriptors[1:]
         return pickle.loads(memoryview(payload)[1:]), descriptors
 
+    def end(self) -> None:
+        """Nothing more can be sent, also by other processes that have this end; what was sent arrives."""
+        self._socket.shutdown(socket.SHUT_WR)
+
     def close(self) -> None:
         """Hang up."""
         self._socket.close()

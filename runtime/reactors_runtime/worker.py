@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from reactors_runtime.engine import Engine
     from reactors_runtime.inheritance import Inheritance
+    from reactors_runtime.remote_logging import Configuration, Sender
+    from reactors_runtime.value_settings import ValueSettings
 
 
 class Part(Protocol):
@@ -50,6 +52,8 @@ class Setting:
     arguments: list[str]  # sys.argv
     directory: str
     inheritance: Inheritance
+    values: ValueSettings
+    logging: Configuration
     encoding: str  # of standard output
     errors: str  # what to do with characters that it does not have
 
@@ -94,7 +98,10 @@ _HERE = os.path.dirname(__file__)  # noqa: PTH120 - compared with the names in c
 
 
 def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> NoReturn:
-    """Be worker `number`. The descriptors: image, part, arena, standard output and error, and input if there is one."""
+    """Be worker `number`.
+
+    The descriptors: image, part, arena, where records go, standard output and error, and input if there is one.
+    """
     try:
         # The pages of a memfd outlive us in the caller's hands: it reads there where a crash was.
         with open(os.memfd_create("reactors", os.MFD_CLOEXEC), "wb", buffering=0) as crash:  # noqa: PTH123
@@ -110,7 +117,9 @@ def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> N
         os._exit(0)
 
 
-def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int, arena_at: int, *out: int) -> None:
+def _live(
+    number: int, setting: Setting, wire: Wire, image_at: int, part_at: int, arena_at: int, records_at: int, *out: int
+) -> None:
     global loading  # noqa: PLW0603 - of this process
     loading = True
     before = list(sys.modules)
@@ -118,6 +127,10 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
     try:
         _settle(setting, *out)
         from reactors_runtime.engine import Engine
+        from reactors_runtime.remote_logging import Sender
+
+        home = Sender(number, records_at)
+        _take_over(setting, home)
 
         with mapped(image_at) as pickled:
             image = pickle.loads(pickled)
@@ -128,6 +141,7 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
             part: Part = pickle.loads(pickled)
         loading = False
         bodies, late = part.attach(engine)
+        _take_over(setting, home)  # again, for modules that the part needs have changed what they wished
         gc.freeze()  # all of this lives to the end; the server had collection off, so loading it was fast
         gc.enable()
         when = "run"
@@ -151,6 +165,12 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
     except BaseException as error:  # noqa: BLE001 - there is nobody to raise it to
         with contextlib.suppress(ConnectionError):  # the caller is gone, and so shall we be
             wire.send("failed", number, Failure.of(when, error))
+
+
+def _take_over(setting: Setting, home: Sender) -> None:
+    """Have what the caller has set in its process, whatever was imported here."""
+    setting.values.accept()
+    setting.logging.accept(home)
 
 
 def _settle(setting: Setting, standard_output: int, standard_error: int, *standard_input: int) -> None:

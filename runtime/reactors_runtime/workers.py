@@ -25,8 +25,10 @@ from reactors_runtime.inheritance import Inheritance
 from reactors_runtime.interrupts import Interrupts
 from reactors_runtime.output import Output
 from reactors_runtime.program import Element, NativeFunction
+from reactors_runtime.remote_logging import Configuration, Records
 from reactors_runtime.servers import close_server, idle_server, warm_up
 from reactors_runtime.stuck import Stopping
+from reactors_runtime.value_settings import ValueSettings
 from reactors_runtime.wire import mapped, spill
 from reactors_runtime.worker import Setting
 
@@ -65,24 +67,24 @@ def run(
     environment: Mapping[str, str] | None = None,
     on_wait: Callable[[], None] | None = None,
     reports: dict[int, Report] | None = None,
+    values: ValueSettings | None = None,
 ) -> list[Report]:
     """Run a process for each of the workers that have a part, to the end of the program, and return a report of each.
 
     `modules` are imported before the workers are forked, where that is possible. `environment` is set on top of the
-    caller's. `on_wait` is called ten times a second. `reports` is filled as they come. What goes wrong is in them, and
-    ends the program also where the caller runs a worker of it; after Ctrl-C, all of them hold KeyboardInterrupt.
-    `first_error` picks the one to raise.
+    caller's. `on_wait` is called ten times a second. `reports` is filled as they come. `values` are
+    the settings of another thread than this one. What goes wrong is in the reports, and ends the program also where the
+    caller runs a worker of it; after Ctrl-C, all of them hold KeyboardInterrupt. `first_error` picks the one to raise.
     """
     error: Exception
-    with Interrupts() as interrupts, Output() as output, terminal.kept():
+    with Interrupts() as interrupts, Output() as output, Records() as records, terminal.kept():
         try:
             modules = [*modules]
             servers.warm_up(modules, environment)  # it gets ready while we pickle
             plan = _pickled(image)
             with servers.lent(modules, environment, interrupts) as server:
-                return _Run(image, memory, server, interrupts, output, on_wait, reports).through(
-                    plan, parts, environment
-                )
+                run = _Run(image, memory, server, interrupts, output, records, on_wait, reports)
+                return run.through(plan, parts, environment, values or ValueSettings.now())
         except servers.ServerDied as died:  # while it started
             error = WorkerNotStarted(str(died))
         except WorkerDied as died:  # all of them, with the server
@@ -123,11 +125,12 @@ class _Run:
         server: Server,
         interrupts: Interrupts,
         output: Output,
+        records: Records,
         on_wait: Callable[[], None] | None,
         reports: dict[int, Report] | None,
     ) -> None:
         self.image, self.memory, self.server = image, memory, server
-        self.interrupts, self.output, self.on_wait = interrupts, output, on_wait
+        self.interrupts, self.output, self.records, self.on_wait = interrupts, output, records, on_wait
         self.reports = {} if reports is None else reports
         self.forking = False  # the server has not answered yet
         self.alive: dict[int, float] = {}  # forked and not yet ended: when it is to be killed
@@ -137,13 +140,16 @@ class _Run:
         self.stopping = False
         self.notice = Stopping(image, memory, "Ctrl-C kills it")
         self.poll = select.poll()
-        for source in (server.fileno(), server.wire.fileno(), interrupts.fileno(), *output.sources()):
+        talking = server.fileno(), server.wire.fileno(), interrupts.fileno(), records.fileno(), *output.sources()
+        for source in talking:
             self.poll.register(source, select.POLLIN)
 
-    def through(self, plan: bytes, parts: Mapping[int, bytes], environment: Mapping[str, str] | None) -> list[Report]:
+    def through(
+        self, plan: bytes, parts: Mapping[int, bytes], environment: Mapping[str, str] | None, values: ValueSettings
+    ) -> list[Report]:
         """Start a worker for each part and see all to their end."""
         try:
-            self.start(plan, parts, environment)
+            self.start(plan, parts, environment, values)
             while self.alive:
                 self.look()
         except BaseException:  # from a signal handler of the user or `on_wait`, or the server is dead
@@ -164,13 +170,17 @@ class _Run:
                 report.error.__cause__ = cause
         return [*self.reports.values()]
 
-    def start(self, plan: bytes, parts: Mapping[int, bytes], environment: Mapping[str, str] | None) -> None:
+    def start(
+        self, plan: bytes, parts: Mapping[int, bytes], environment: Mapping[str, str] | None, values: ValueSettings
+    ) -> None:
         setting = Setting(
             servers.environment(environment),
             servers.search_path(),
             sys.argv,
             str(Path.cwd()),
             Inheritance.now(),
+            values,
+            Configuration.now(),
             *self.output.encoding,
         )
         image = spill([plan])
@@ -180,7 +190,7 @@ class _Run:
                 self.reports[worker] = Report(worker)
                 part = spill([pickled])
                 try:
-                    descriptors = [image, part, self.memory.descriptor, *shown]
+                    descriptors = [image, part, self.memory.descriptor, self.records.descriptor, *shown]
                     self.server.wire.send("fork", worker, setting, descriptors=descriptors)
                 except ConnectionError:
                     raise self.abandoned() from None
@@ -201,6 +211,8 @@ class _Run:
                 self.hear()
             elif descriptor == self.interrupts.fileno():
                 self.interrupted(self.interrupts.heard())
+            elif descriptor == self.records.fileno():
+                self.records.forward()
             elif descriptor == self.server.fileno():
                 raise self.abandoned()
             else:

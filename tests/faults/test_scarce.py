@@ -74,7 +74,7 @@ def test_however_few_descriptors_are_free_a_run_works_or_says_so(way: str) -> No
     assert set(lines[refused:]) == {"101"}
     said = (
         "main: its run needs more open files than are left: this process may have 64, a worker process takes two, and "
-        "ten serve all of them; close files, use fewer workers, or allow more (ulimit -n)"
+        "twelve serve all of them; close files, use fewer workers, or allow more (ulimit -n)"
     )
     assert set(lines[:refused]) == {said}
 

@@ -374,6 +374,40 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "runtime/reactors_runtime/remote_logging.py",
+        "tests/faults/test_logging.py",
+        (
+            Mistake(
+                "handlers of a module write on the worker, too",
+                "                logger.handlers, logger.filters, logger.propagate = [], [], True\n",
+                "",
+            ),
+            Mistake("levels are those of the server", "                logger.level, logger.disabled = state\n", ""),
+            Mistake(
+                "the last records of a run are lost",
+                "            while True:\n                self._handle()\n",
+                "            pass\n",
+            ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/value_settings.py",
+        "tests/faults/test_value_settings.py",
+        (
+            Mistake(
+                "each worker has a context of decimals by default",
+                "        decimal.setcontext(decimal.Context(**self.decimals))\n",
+                "",
+            ),
+            Mistake("filters of warnings stay behind", "        self._filter_warnings()\n", ""),
+            Mistake(
+                "torch keeps its defaults where it is imported later",
+                '            when_imported("torch", self._accept_torch)\n',
+                '            self._accept_torch(sys.modules["torch"]) if "torch" in sys.modules else None\n',
+            ),
+        ),
+    ),
+    Mistakes(
         "runtime/reactors_runtime/server.py",
         "tests/faults/test_interrupts.py tests/faults/test_start.py tests/faults/test_setting.py",
         (

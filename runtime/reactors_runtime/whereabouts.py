@@ -1,0 +1,40 @@
+"""Who logs this: which worker, in a reaction of which reactor, at which tag?"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from reactors_runtime.spelling import spell_tag
+
+if TYPE_CHECKING:
+    from reactors_runtime.engine import Engine
+
+_NONE = "-"  # what a line shows where there is none
+
+
+class _Here(threading.local):
+    """What this thread is running."""
+
+    engine: Engine | None = None
+
+
+here = _Here()
+
+
+def locate(record: Any, worker: int | None = None) -> None:
+    """Give a record of `logging` the attributes `worker`, `reactor` and `tag`, unless it has them.
+
+    `worker` is that of the process, for what is logged while the worker loads its part, or by a thread of the user's.
+    """
+    found: dict[str, object] = {"worker": _NONE if worker is None else worker, "reactor": _NONE, "tag": _NONE}
+    engine = here.engine
+    if engine is not None:
+        found["worker"] = engine.worker
+        running = engine.running()
+        if running >= 0:
+            program = engine.image.program
+            found["reactor"] = program.reactors[program.reactions[running].reactor].path
+            found["tag"] = spell_tag(*engine.tag())
+    for name, value in found.items():
+        record.__dict__.setdefault(name, value)
