@@ -27,9 +27,8 @@ from reactors_runtime.engine import Engine, ReactionFailed
 from reactors_runtime.image import Image, Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from reactors.reactor import Reactor
+    from reactors.run import Placement
     from reactors_runtime.memory import Memory
     from reactors_runtime.workers import Report
 
@@ -65,7 +64,7 @@ class Stepwise:
         *,
         workers: int = 1,
         seed: int = 0,
-        placement: str | Mapping[str, int] | Callable[[str], int | None] = "auto",
+        placement: Placement = "auto",
         debug: bool = False,
     ) -> None:
         self.result: Result | None = None

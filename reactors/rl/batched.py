@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors.ports import Output
+    from reactors.rl.simulation import OnError
     from reactors.rl.spaces import Space
+    from reactors.rl.vector_simulation import Autoreset
 
 
 class BatchedEnv(Env):
@@ -61,10 +63,10 @@ class BatchedEnv(Env):
         *,
         num_envs: int | None = None,
         seed: int | list[int] | None = None,
-        autoreset_mode: str | AutoresetMode | None = None,
+        autoreset_mode: Autoreset | None = None,
         observation_space: Space | None = None,
         action_space: Space | None = None,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
         **kwargs: Any,
     ) -> None:
         self.on_error = checked_on_error(on_error, self.path)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from reactors.ports import Input, Output
     from reactors.rl.episode import Episode
+    from reactors.rl.simulation import OnError
     from reactors.rl.sources import Source
     from reactors.rl.spaces import Space
 
@@ -104,7 +105,7 @@ class Env(rx.Reactor):
         seed: int | Sequence[int | None] | None = None,
         observation_space: Space | None = None,
         action_space: Space | None = None,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
         **kwargs: Any,
     ) -> None:
         self.makers = makers(env, num_envs, kwargs, self.path)
@@ -235,7 +236,7 @@ class Env(rx.Reactor):
             simulation.close()
 
 
-def checked_on_error(given: str, path: str) -> str:
+def checked_on_error(given: OnError, path: str) -> OnError:
     """What to do with an environment that breaks, or an error that names what there is."""
     if given not in {"raise", "restart"}:
         raise ArgumentError(f'on_error of {path} is {given!r}; write "raise" or "restart"')

@@ -23,6 +23,7 @@ from reactors.rl.spaces import memory, reader, rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from reactors.rl.simulation import OnError
     from reactors.rl.spaces import Space
     from reactors.rl.whereabouts import Whereabouts
 
@@ -42,7 +43,7 @@ class Group:
         mode: AutoresetMode,
         where: Whereabouts,
         *,
-        on_error: str,
+        on_error: OnError,
     ) -> None:
         self.makers, self.first, self.room, self.mode = list(makers), first, room, mode
         self.observation_space, self.action_space = spaces

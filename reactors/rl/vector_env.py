@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.group import Infos
+    from reactors.rl.simulation import OnError
+    from reactors.rl.vector_simulation import Autoreset
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 
@@ -95,13 +97,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         context: str | None = None,
         daemon: bool = True,
         worker: Any = None,
-        observation_mode: str | tuple[gym.Space[Any], gym.Space[Any]] = "same",
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        observation_mode: Literal["same", "different"] | tuple[gym.Space[Any], gym.Space[Any]] = "same",
+        autoreset_mode: Autoreset = AutoresetMode.NEXT_STEP,
         max_concurrency: int | None = None,
         *,
         num_envs: int | None = None,
         workers: int | None = None,
-        on_error: Literal["raise", "restart"] = "raise",
+        on_error: OnError = "raise",
         oversubscribe: bool = False,
         isolate: bool = False,
         asynchronous: bool = False,
