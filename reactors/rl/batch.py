@@ -28,7 +28,7 @@ class Batch(dict[str, "NDArray[Any]"]):
 
     __slots__ = ("_core", "_kept", "_tensors", "_uniforms")
 
-    if TYPE_CHECKING:  # the fields that most have; of those with names of their own, checkers know no attribute
+    if TYPE_CHECKING:  # of the fields that most have; others are arrays as well
         obs: NDArray[Any]
         action: NDArray[Any]
         reward: NDArray[Any]
@@ -38,12 +38,11 @@ class Batch(dict[str, "NDArray[Any]"]):
         discount: NDArray[np.float32]
         indices: NDArray[np.int64]
         weights: NDArray[np.float32]
-    else:
 
-        def __getattr__(self, name: str) -> Any:
-            if name in self:
-                return self[name]
-            raise AttributeError(f"a batch with {', '.join(self)} has no {name!r}")
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"a batch with {', '.join(self)} has no {name!r}")
 
     def __init__(self, fields: tuple[Field, ...], n: int, *lead: int, gamma: float) -> None:
         lead = lead or (n,)

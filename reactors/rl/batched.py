@@ -69,9 +69,9 @@ class BatchedEnv(Env):
         on_error: OnError = "raise",
         **kwargs: Any,
     ) -> None:
-        self.on_error = checked_on_error(on_error, self.path)
+        self.on_error: OnError = checked_on_error(on_error, self.path)
         self.restarts = 0
-        self.autoreset_mode = autoreset_mode
+        self.autoreset_mode: Autoreset | None = autoreset_mode
         self.make = self._maker(env, num_envs, kwargs)
         self.wants_seed = _takes_seed(self.make)
         self.given_seed = seed

@@ -111,7 +111,7 @@ class Env(rx.Reactor):
         self.makers = makers(env, num_envs, kwargs, self.path)
         self.num_envs = len(self.makers) if num_envs is not None or is_row(env) else None
         self.env_seeds = checked_seeds(seed, len(self.makers), self.path)
-        self.on_error = checked_on_error(on_error, self.path)
+        self.on_error: OnError = checked_on_error(on_error, self.path)
         self.restarts = 0
         if observation_space is None or action_space is None:
             found = spaces_of(self.makers[0], self.path)

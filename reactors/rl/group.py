@@ -47,7 +47,7 @@ class Group:
     ) -> None:
         self.makers, self.first, self.room, self.mode = list(makers), first, room, mode
         self.observation_space, self.action_space = spaces
-        self.on_error = on_error
+        self.on_error: OnError = on_error
         self.own = slice(first, first + len(self.makers))
         self.number, self.where = first // room, where
         self.simulation: Any = None

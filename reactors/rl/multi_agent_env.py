@@ -103,7 +103,7 @@ class MultiAgentEnv(rx.Reactor):
     def __init__(
         self, env: str | Callable[..., Any], *, seed: int | None = None, on_error: OnError = "raise", **kwargs: Any
     ) -> None:
-        self.on_error = checked_on_error(on_error, self.path)
+        self.on_error: OnError = checked_on_error(on_error, self.path)
         if isinstance(env, str):
             env = _registered(env, self.path)
         if not callable(env):

@@ -134,7 +134,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._seeds: list[int | None] = [None] * n
         self._state = AsyncState.DEFAULT
         self._overdue = False
-        self.asynchronous, self.isolate, self.on_error = asynchronous, isolate, on_error
+        self.asynchronous, self.isolate = asynchronous, isolate
+        self.on_error: OnError = on_error
         self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
         self._lost = 0  # environments that were made again with their process
         self._death: Exception | None = None  # of a process, in a step that nobody has waited for yet

@@ -46,7 +46,8 @@ class Rollout:
         parts: int = 1,
         on_error: OnError = "raise",
     ) -> None:
-        self.makers, self.first_env, self.parts, self.on_error = makers, first_env, parts, on_error
+        self.makers, self.first_env, self.parts = makers, first_env, parts
+        self.on_error: OnError = on_error
         self.spaces = observation_space, action_space
         self.dtype = experience_dtype(algorithm, *self.spaces)
         self.shape = algorithm.horizon, len(makers)

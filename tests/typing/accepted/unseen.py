@@ -1,6 +1,7 @@
-"""Mistakes that no type can tell from what is right; all but the last are found before anything runs."""
+"""Mistakes that no type tells from what is right. They raise their errors when the program is made, or in a call."""
 
 import reactors as rx
+from reactors import rl
 
 
 class Inner(rx.Reactor):
@@ -23,3 +24,8 @@ class Main(rx.Reactor):
         self.some = rx.bank(3, Inner, lambda i: i, "x", 5)  # of a call that has some, nothing is known
         self.inner[0]  # for a bank is a reactor to type checkers, a reactor is a bank
         rx.connect(self.inner.out, self.inner.inp, after="1 mss")  # strings are read by nobody but `rx`
+
+
+buffer = rl.ReplayBuffer(100, {"obs": "f4"})
+print(buffer.sample(3).indcies)  # a buffer may have any fields
+rl.Env("CartPole-v1", num_env=4)  # what is no option goes to the environment

@@ -55,7 +55,7 @@ buffer.sampel(3)  # error
 buffer.add(np.zeros(3), "x")  # error
 buffer.statistics().lenght  # error
 batch = buffer.sample(3)
-batch.indcies  # error
+batch.mine.upper()  # error
 batch.indices.upper()  # error
 batch.weights.upper()  # error
 batch["obs"].upper()  # error
