@@ -87,13 +87,8 @@ class VectorSimulation:
     ) -> None:
         self.make, self.num_envs, self.path, self.seed = make, num_envs, path, seed
         self._seed_when_made = seed_when_made
-        self.counting, self.telling, self.restarting, self.thorough, self._given_mode = (
-            counting,
-            telling,
-            restarting,
-            thorough,
-            mode,
-        )
+        self.counting, self.telling, self.restarting, self.thorough = counting, telling, restarting, thorough
+        self._given_mode: Autoreset | None = mode
         where = memory(observation_space)
         self._dtype, self._shape = where.dtype, (num_envs, *(where.shape or ()))
         self._plain = where.dtype is not None and where.dtype.names is None

@@ -110,6 +110,7 @@ class Main(rx.Reactor):
         self.given = rx.bank(4, Counter, start=3)
         self.named = rx.bank(4, Counter, start=lambda i: i)
         self.relays = rx.bank(4, Relay, str, "x")
+        self.sized = rx.bank(2, Sized, n=3, cls="x")
         self.later = rx.bank(4, Named, "x", lambda i: f"relay {i}", again=lambda i: i > 2)
         self.row: rx.Bank[Counter] = self.wired(self.plain)
         rx.connect(self.counter.count, self.printer.value)
@@ -151,6 +152,11 @@ class Relay(rx.Reactor, Generic[T]):
 
     def go(self) -> None:
         self.out.set(self.inp.value)
+
+
+class Sized(rx.Reactor):
+    def __init__(self, n: int, cls: str) -> None:
+        self.n, self.cls = n, cls
 
 
 class Named(rx.Reactor):
