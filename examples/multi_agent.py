@@ -161,7 +161,7 @@ class ServingAgent(Agent):
 class Desk(rx.Reactor):
     """Where requests (number, agent, observation) come in, and from where answers leave by datagram."""
 
-    request = rx.PhysicalAction(tuple)
+    request = rx.PhysicalAction(tuple[int, int, NDArray[np.float32]])
     question = rx.Output(shape="obs_size", dtype=np.float32, width="agents")
     answer = rx.Input(int, width="agents")
 
@@ -174,7 +174,8 @@ class Desk(rx.Reactor):
 
     @rx.reaction(request, effects=question)
     def ask(self) -> None:
-        self.number, agent, observation = self.request.value
+        number, agent, observation = self.request.value
+        self.number = number
         self.question[agent].set(observation)
 
     @rx.reaction(answer)

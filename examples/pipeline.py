@@ -36,7 +36,7 @@ class Policy:
     """The network, evaluated in NumPy from its flat weights: for one observation that is much faster than torch."""
 
     def __init__(self, weights: NDArray[np.float32]) -> None:
-        self.layers = []
+        self.layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
         for rows, columns in itertools.pairwise(LAYERS):
             matrix, bias, weights = np.split(weights, [rows * columns, rows * columns + columns])
             self.layers.append((matrix.reshape(columns, rows), bias))

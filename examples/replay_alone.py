@@ -41,7 +41,7 @@ class Learner:
         errors = self.net(rows["obs"]).gather(1, rows["action"][:, None])[:, 0] - target
         loss = (rows["weights"] * nn.functional.huber_loss(errors, torch.zeros_like(errors), reduction="none")).mean()
         self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.optimiser.step()
         self.buffer.update_priorities(batch, errors.detach().abs().numpy())
         self.updates += 1

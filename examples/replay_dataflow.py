@@ -79,7 +79,7 @@ class Learner(rx.Reactor):
         errors = self.net(rows["obs"]).gather(1, rows["action"][:, None])[:, 0] - goal
         loss = (rows["weights"] * nn.functional.huber_loss(errors, torch.zeros_like(errors), reduction="none")).mean()
         self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.optimiser.step()
         self.errors.set(errors.detach().abs().numpy())
         self.updates += 1
@@ -96,7 +96,7 @@ class Scores(rx.Reactor):
     """Remembers what the latest episodes returned."""
 
     def __init__(self, actors: int) -> None:
-        self.episode = rx.Input(tuple, width=actors)
+        self.episode = rx.Input(tuple[rl.Episode, ...], width=actors)
         self.returns: deque[float] = deque(maxlen=20)
         self.add_reaction(self.episode, self.note)
 

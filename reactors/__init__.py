@@ -16,8 +16,10 @@ A map of the rooms, from what users write down to what runs:
 - log_context                                   what lines of a log say of where they come from
 """
 
+from typing import TYPE_CHECKING
+
 from reactors.actions import LogicalAction, PhysicalAction, Timer
-from reactors.bank import Bank, bank
+from reactors.bank import bank
 from reactors.clock import VirtualClock
 from reactors.connect import connect, interleaved
 from reactors.errors import (
@@ -63,6 +65,11 @@ from reactors.result import Result
 from reactors.run import run
 from reactors.time import Tag
 from reactors.triggers import reset, shutdown, startup, stop
+
+if TYPE_CHECKING:
+    from reactors.bank import BankOf as Bank
+else:
+    from reactors.bank import Bank
 
 __all__ = [
     "ActionValueError",

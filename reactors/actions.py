@@ -8,7 +8,7 @@ act.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Generic, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn
 
 from reactors.declared import Declared, Placed, parameter
 from reactors.errors import ArgumentError, DurationError, ParameterError
@@ -136,7 +136,7 @@ class Action(Timed, Generic[T]):
         return -1 if given is None else resolved_duration(given, "min_spacing", self, self._owner)
 
     @property
-    def value(self) -> T:
+    def value(self) -> T | Any:
         """What the event of this tag carries; None when there is no event, or it carries nothing."""
         self._at_rest("value")
 

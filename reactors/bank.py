@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from functools import partial
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from reactors.declared import spelled
 from reactors.errors import ArgumentError, ContainmentError
@@ -20,13 +20,26 @@ from reactors.modes import of_reactor
 from reactors.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from reactors.connect import Sink, Source
+    from reactors.modes import Mode
     from reactors.reactor import Reactor
 
 T = TypeVar("T")
+P = ParamSpec("P")
 R = TypeVar("R", bound="Reactor")
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    OfIndex: TypeAlias = Callable[[int], Any]
+
+    # What `rx.bank` and `rx.Bank[R]` are to type checkers: an R. No type has "the attributes of R, each that of all
+    # members", but an R has them, with the same types; `Reactor` declares what a row has besides. The alias is a union
+    # of R with itself, for pyright takes none of R alone in `self.x: rx.Bank[R]`.
+    Same = TypeVarWithDefault("Same", bound=Reactor, default=R)
+    BankOf: TypeAlias = R | Same
 
 
 class Ports(Generic[T]):
@@ -108,7 +121,21 @@ class Bank(Generic[R]):
         return f"<bank of {len(self)} {spelled(kind) if kind else 'reactors'}>"
 
 
-def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
+# The arguments are those of the class. That a function of the index may stand for any of them, and that there may be a
+# `mode`, no type can say: a call that has one of these passes unchecked.
+@overload
+def bank(n: int, cls: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+@overload
+def bank(n: int, cls: type[R], /, **kwargs: OfIndex) -> R: ...
+@overload
+def bank(n: int, cls: type[R], /, *args: OfIndex | Any, mode: Mode | OfIndex | None, **kwargs: OfIndex | Any) -> R: ...
+@overload
+def bank(n: int, cls: type[R], a: OfIndex, /, *args: OfIndex | Any, **kwargs: OfIndex | Any) -> R: ...
+@overload
+def bank(n: int, cls: type[R], a: Any, b: OfIndex, /, *args: OfIndex | Any, **kwargs: OfIndex | Any) -> R: ...
+@overload
+def bank(n: int, cls: type[R], a: Any, b: Any, c: OfIndex, /, *args: OfIndex | Any, **kwargs: OfIndex | Any) -> R: ...
+def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`n` reactors of a class, with `bank_index` 0 to n - 1.
 
     They are made with the given arguments; one that is a function of one argument is called with the index. With `mode`
@@ -147,7 +174,7 @@ def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
             of_reactor(cls, named, call)  # what is no mode is refused with the line of the bank
         member = cls.__new__(cls, *positional, **named)
         member._bank_index, member._made_at = i, made  # known before __init__, which may use them
-        member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
+        member.__init__(*positional, **named)  # the second half of cls(...)
         members.append(member)
     return Bank(members, cls)
 

@@ -132,7 +132,7 @@ def connect(
     attach(src, dst, location, after, physical, broadcast, interleaved, current(mode, Call("rx.connect", location)))
 
 
-def interleaved(ports: Ports[Any] | Sequence[Any]) -> list[Any]:
+def interleaved(ports: Port[T] | Ports[T] | Sequence[Port[T]]) -> list[Port[T]]:
     """The channels of a bank's multiports as `connect` takes them with interleaved=True, to be used on either side.
 
     >>> import reactors as rx

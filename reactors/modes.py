@@ -154,6 +154,10 @@ class State(Generic[T]):
         value: T = self.renew(instance)  # later it is an attribute like any other
         return value
 
+    if TYPE_CHECKING:  # it may be assigned a T, as any attribute
+
+        def __set__(self, instance: object, value: T) -> None: ...
+
     def bind(self, reactor: Any, name: str) -> Self:
         """The same for one reactor, which has it under this name."""
         bound = copy.copy(self)

@@ -9,7 +9,7 @@ is outside of a reaction, a port knows its name and layout and nothing else; wha
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
 import numpy as np
 
@@ -37,9 +37,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import torch
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from reactors.connect import Connection, Sink, Source
+
+    S = TypeVar("S", bound=np.generic)
+    A = TypeVar("A", bound=NDArray[Any])
+
+    class Block:
+        """What `array` is: of a port that carries arrays one of the same dtype, of a multiport of objects any."""
+
+        @overload
+        def __get__(self, port: Port[A], kind: object) -> A: ...
+        @overload
+        def __get__(self, port: Port[Any], kind: object) -> NDArray[Any]: ...
+        def __get__(self, port: Port[Any], kind: object) -> NDArray[Any]: ...
 
 
 class Port(Door, Declared, Generic[T]):
@@ -205,10 +217,11 @@ class Port(Door, Declared, Generic[T]):
     # In a reaction: `access.py` puts a class in the place of this one whose methods do the work.
 
     @property
-    def value(self) -> T:
+    def value(self) -> T | Any:
         """What is on the port at this tag; None when it is absent.
 
-        Arrays are read-only views, valid during the reaction; `.value.copy()` keeps one.
+        To type checkers it is a T that may be asked whether it is None. Arrays are read-only views, valid during the
+        reaction; `.value.copy()` keeps one.
         """
         self._at_rest("value")
 
@@ -217,10 +230,14 @@ class Port(Door, Declared, Generic[T]):
         """Whether there is anything on the port at this tag; on a multiport, on any of its channels."""
         self._at_rest("is_present")
 
-    @property
-    def array(self) -> NDArray[Any]:
-        """The value as an array; of a multiport, all channels as one block."""
-        self._at_rest("array")
+    if TYPE_CHECKING:
+        array = Block()
+    else:
+
+        @property
+        def array(self) -> NDArray[Any]:
+            """The value as an array; of a multiport, all channels as one block."""
+            self._at_rest("array")
 
     @property
     def tensor(self) -> torch.Tensor:
@@ -237,7 +254,11 @@ class Port(Door, Declared, Generic[T]):
         """Whether a reaction of the program reads what is set here: what nobody reads need not be reckoned."""
         self._at_rest("_is_read")
 
-    def set(self, value: T | Sequence[T]) -> None:
+    @overload
+    def set(self: Port[NDArray[Any]], value: ArrayLike | torch.Tensor) -> None: ...
+    @overload
+    def set(self, value: T | Sequence[T]) -> None: ...
+    def set(self, value: Any) -> None:
         """Put `value` on the port at this tag, or one for each channel of a multiport; the last set in a tag counts."""
         if type(self).set is Port.set:
             self._at_rest("set")
@@ -277,6 +298,24 @@ class Input(Port[T]):
 
     word = "input"
 
+    if TYPE_CHECKING:
+
+        @property
+        def value(self) -> T | Any:
+            """Likewise; of a mutable input it can be replaced."""
+
+        @value.setter
+        def value(self, value: T) -> None: ...
+
+    @overload
+    def __init__(
+        self: Input[NDArray[S]],
+        *,
+        shape: Shape,
+        dtype: type[S] | np.dtype[S],
+        width: int | str | None = None,
+        mutable: bool = False,
+    ) -> None: ...
     @overload
     def __init__(
         self: Input[NDArray[Any]],
@@ -322,6 +361,10 @@ class Output(Port[T]):
 
     word = "output"
 
+    @overload
+    def __init__(
+        self: Output[NDArray[S]], *, shape: Shape, dtype: type[S] | np.dtype[S], width: int | str | None = None
+    ) -> None: ...
     @overload
     def __init__(
         self: Output[NDArray[Any]], *, shape: Shape, dtype: DTypeLike = ..., width: int | str | None = None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reactors.time import Duration
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)  # a reaction may override one of a base
 
 Trigger: TypeAlias = Port[Any] | Timer | Action[Any] | BuiltinTrigger
 Effect: TypeAlias = Port[Any] | Action[Any] | Stop | Mode | Transition
@@ -87,7 +88,7 @@ def _transitions(effects: list[Any], where: object) -> tuple[Transition, ...]:
     return tuple(ways.values())
 
 
-class Reaction(Declared, Generic[R]):
+class Reaction(Declared, Generic[R_co]):
     """A declared reaction; on an instance, `reactor.name` is the method itself."""
 
     word = "reaction"
@@ -106,17 +107,17 @@ class Reaction(Declared, Generic[R]):
         self._among = owner if self._class is owner else self._among
 
     @overload
-    def __get__(self, instance: None, owner: type | None = None) -> Reaction[R]: ...
+    def __get__(self, instance: None, owner: type | None = None) -> Reaction[R_co]: ...
     @overload
     def __get__(self, instance: object, owner: type | None = None) -> Callable[[], None]: ...
-    def __get__(self, instance: Any, owner: type | None = None) -> Reaction[R] | Callable[[], Any]:
+    def __get__(self, instance: Any, owner: type | None = None) -> Reaction[R_co] | Callable[[], Any]:
         if instance is None:
             return self
         if isinstance(self.body, Native):
             raise DeclarationError(f"{self.where()} is a C function; it runs when it is triggered and cannot be called")
         return MethodType(self.body, instance)
 
-    def __call__(self, reactor: R, /) -> None:
+    def __call__(self, reactor: object, /) -> None:
         """Run it as a method of `reactor`, as in a reaction that overrides it: `Base.step(self)`."""
         self.__get__(reactor)()
 

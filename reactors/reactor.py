@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 
 from reactors.actions import checked_duration
 from reactors.classbody import complete, linear
@@ -27,7 +27,7 @@ from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_b
 from reactors.time import Tag, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     import numpy as np
@@ -124,6 +124,19 @@ class Reactor:
         for declaration in cls._declarations:
             setattr(self, declaration.name, declaration._bind(self))
         return self
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, mode: Mode | None = None) -> None: ...
+
+        # What a bank has, beside the ports of its class: see `BankOf`.
+        def __len__(self) -> int: ...
+        def __iter__(self) -> Iterator[Self]: ...
+        @overload
+        def __getitem__(self, i: int) -> Self: ...
+        @overload
+        def __getitem__(self, i: slice) -> list[Self]: ...
+        def __getitem__(self, i: int | slice) -> Self | list[Self]: ...
 
     def __repr__(self) -> str:
         return f"<reactor {self.path}>"

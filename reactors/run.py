@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from reactors import record as logs
 from reactors import timeline
@@ -62,7 +62,9 @@ from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Literal
+
+Backend: TypeAlias = Literal["auto", "inline", "thread", "process"]
+Placement: TypeAlias = "Literal['auto'] | Mapping[str, int] | Callable[[str], int | None]"
 
 # How long a worker looks before it sleeps. A sleeping core wakes in 12 us on bare metal, in a virtual machine in 50
 # to 200, and a round of lock-step simulation, in which half of the workers may have nothing to do, takes up to 1 ms.
@@ -70,19 +72,19 @@ SPIN_NS = 2_000_000
 
 E = TypeVar("E", bound=ReactorError)
 
-BACKENDS = ("auto", "inline", "thread", "process")
+BACKENDS = get_args(Backend)
 
 
 def run(
     main: Reactor | Graph,
     *,
     workers: int = 1,
-    backend: Literal["auto", "inline", "thread", "process"] = "auto",
+    backend: Backend = "auto",
     fast: bool = False,
     timeout: Duration | None = None,
     keepalive: bool | None = None,
     seed: int = 0,
-    placement: str | Mapping[str, int] | Callable[[str], int | None] = "auto",
+    placement: Placement = "auto",
     clock: VirtualClock | None = None,
     record: str | os.PathLike[str] | None = None,
     replay: str | os.PathLike[str] | None = None,

@@ -28,9 +28,8 @@ from reactors_runtime.image import Image, Options
 from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from reactors.reactor import Reactor
+    from reactors.run import Placement
     from reactors_runtime.memory import Memory
     from reactors_runtime.workers import Report
 
@@ -66,7 +65,7 @@ class Stepwise:
         *,
         workers: int = 1,
         seed: int = 0,
-        placement: str | Mapping[str, int] | Callable[[str], int | None] = "auto",
+        placement: Placement = "auto",
         debug: bool = False,
     ) -> None:
         self.result: Result | None = None

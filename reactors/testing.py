@@ -18,7 +18,7 @@ from copy import copy, deepcopy
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -39,9 +39,36 @@ if TYPE_CHECKING:
     from reactors.actions import Action, PhysicalAction
     from reactors.reactor import Reactor
     from reactors.rl.checker import check_env  # noqa: F401 - found by __getattr__
+    from reactors.run import Backend, Placement
     from reactors.time import Duration, Tag
 
     nothing_left_behind: Any
+
+M = TypeVar("M", bound="Reactor")
+
+
+class Options(TypedDict, total=False):
+    """Those of `rx.run`."""
+
+    fast: bool
+    timeout: Duration | None
+    keepalive: bool | None
+    seed: int
+    placement: Placement
+    clock: VirtualClock | Callable[[Any], VirtualClock] | None
+    record: str | os.PathLike[str] | None
+    replay: str | os.PathLike[str] | None
+    trace: str | os.PathLike[str] | None
+    progress: bool | Callable[[Tag, float, float | None], None] | None
+    debug: bool
+    max_microsteps: int | None
+
+
+class WayAndOptions(Options, total=False):
+    """The same with how many workers run, and where."""
+
+    workers: int
+    backend: Backend
 
 
 class Step(NamedTuple):
@@ -54,7 +81,7 @@ class Step(NamedTuple):
     written: dict[str, Any]  # the ports that it set, by path, with their values
 
 
-def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: Any) -> list[Step]:
+def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: Unpack[WayAndOptions]) -> list[Step]:
     """Run a program and return what it did, in the order in which one worker does it; `options` are those of `rx.run`.
 
     It is the same list whatever `workers` and `backend` are. `clock` may also be a function that makes a `VirtualClock`
@@ -76,7 +103,7 @@ def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: 
     graph = main if isinstance(main, Graph) else Graph(whole(main), debug=options.get("debug") is True)
     steps = [] if steps is None else steps
     with _traced(graph, steps):
-        run(graph, **_clocked(options, graph.main))
+        run(graph, **_clocked({**options}, graph.main))
     return steps
 
 
@@ -152,12 +179,12 @@ def _kept(value: Any) -> Any:
 
 
 def assert_deterministic(
-    program: Callable[[], Reactor],
+    program: Callable[[], M],
     *,
     workers: Sequence[int] = (1, 2, 4),
-    backends: Sequence[str] = ("thread", "process"),
-    outcome: Callable[[Any], object] | None = None,
-    **options: Any,
+    backends: Sequence[Backend] = ("thread", "process"),
+    outcome: Callable[[M], object] | None = None,
+    **options: Unpack[Options],
 ) -> None:
     """Run a program in this thread and on each number of workers, and compare digests, and outcomes.
 
@@ -177,10 +204,13 @@ def assert_deterministic(
     >>> assert_deterministic(Counter, outcome=lambda main: main.n, fast=True, timeout="1 s")
     """
     first: tuple[str, str, object] | None = None
-    ways = [("inline", 1), *((backend, number) for backend in backends for number in workers)]
+    ways: list[tuple[Backend, int]] = [
+        ("inline", 1),
+        *((backend, number) for backend in backends for number in workers),
+    ]
     for backend, number in ways:
         main = program()
-        result = run(main, workers=number, backend=backend, **_clocked(options, main))  # type: ignore[arg-type]  # run says what is wrong
+        result = run(main, workers=number, backend=backend, **_clocked({**options}, main))
         found = f"{number} workers ({backend})", result.digest, None if outcome is None else outcome(main)
         if first is None:
             first = found
@@ -245,23 +275,25 @@ def nothing_left(*, seconds: float = 5.0) -> Iterator[None]:
         time.sleep(0.01)
 
 
-def __getattr__(name: str) -> Any:
-    """What needs pytest or gymnasium, when somebody asks for it."""
-    if name == "check_env":
-        from reactors.rl.checker import check_env
+if not TYPE_CHECKING:  # type checkers shall know which names there are
 
-        return check_env
-    if name != "nothing_left_behind":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    import pytest
+    def __getattr__(name: str) -> Any:
+        """What needs pytest or gymnasium, when somebody asks for it."""
+        if name == "check_env":
+            from reactors.rl.checker import check_env
 
-    @pytest.fixture(autouse=True, name=name)
-    def fixture() -> Iterator[None]:
-        """Processes, descriptors, shared memory and threads are after a test as they were before it."""
-        with nothing_left():
-            yield
+            return check_env
+        if name != "nothing_left_behind":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        import pytest
 
-    return globals().setdefault(name, fixture)
+        @pytest.fixture(autouse=True, name=name)
+        def fixture() -> Iterator[None]:
+            """Processes, descriptors, shared memory and threads are after a test as they were before it."""
+            with nothing_left():
+                yield
+
+        return globals().setdefault(name, fixture)
 
 
 def _left(before: tuple[set[str], dict[int, str], set[Path], set[threading.Thread], int]) -> list[str]:

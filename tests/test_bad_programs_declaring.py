@@ -979,7 +979,7 @@ def test_arguments_for_a_class_without_init() -> None:
 
     class Bare(rx.Reactor): ...
 
-    assert refused(rx.ArgumentError, lambda: Bare(5, tau=0.1)) == (  # @surplus
+    assert refused(rx.ArgumentError, lambda: Bare(5, tau=0.1)) == (  # type: ignore[call-arg]  # @surplus
         "Bare (@surplus) has no __init__ that takes arguments, and is given 5, tau=0.1; write one, or leave them out"
     )
 

@@ -133,7 +133,7 @@ class Failing(rx.Reactor):
 
 
 @pytest.mark.parametrize("backend", ["inline", "thread", "process"])
-def test_what_a_program_did_before_it_failed_is_known(backend: str) -> None:
+def test_what_a_program_did_before_it_failed_is_known(backend: Any) -> None:
     steps: list[Step] = []
     with pytest.raises(rx.ReactionError, match="no more") as caught:
         trace(Failing(), steps=steps, backend=backend, fast=True)

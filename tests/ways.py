@@ -29,7 +29,7 @@ class Way:
     fast: bool = True
     placed: int | Literal["auto", "in turn", "together"] = "auto"
 
-    def placement(self, paths: list[str]) -> dict[str, int] | str:
+    def placement(self, paths: list[str]) -> dict[str, int] | Literal["auto"]:
         if self.placed == "auto":
             return "auto"
         if self.placed == "together":

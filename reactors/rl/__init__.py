@@ -105,11 +105,13 @@ _WITH_TORCH = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """What imports torch, or Stable-Baselines3, when it is asked for."""
-    if name == "sb3":
-        return import_module(f"{__name__}.sb3")
-    for module, names in _WITH_TORCH.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+if not TYPE_CHECKING:  # type checkers shall know which names there are
+
+    def __getattr__(name: str) -> Any:
+        """What imports torch, or Stable-Baselines3, when it is asked for."""
+        if name == "sb3":
+            return import_module(f"{__name__}.sb3")
+        for module, names in _WITH_TORCH.items():
+            if name in names:
+                return getattr(import_module(f"{__name__}.{module}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reactors.rl.storage import Field
 
 
-class Batch(dict[str, Any]):
+class Batch(dict[str, "NDArray[Any]"]):
     """Rows of a buffer, a dict of arrays with a leading axis; `batch.obs` is `batch["obs"]`.
 
     Beside the fields there are `indices` (int64), by which the buffer knows the rows for ever, and `weights` (float32),
@@ -27,6 +27,22 @@ class Batch(dict[str, Any]):
     """
 
     __slots__ = ("_core", "_kept", "_tensors", "_uniforms")
+
+    if TYPE_CHECKING:  # of the fields that most have; others are arrays as well
+        obs: NDArray[Any]
+        action: NDArray[Any]
+        reward: NDArray[Any]
+        next_obs: NDArray[Any]
+        terminated: NDArray[np.bool_]
+        truncated: NDArray[np.bool_]
+        discount: NDArray[np.float32]
+        indices: NDArray[np.int64]
+        weights: NDArray[np.float32]
+
+    def __getattr__(self, name: str) -> NDArray[Any]:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"a batch with {', '.join(self)} has no {name!r}")
 
     def __init__(self, fields: tuple[Field, ...], n: int, *lead: int, gamma: float) -> None:
         lead = lead or (n,)
@@ -48,15 +64,10 @@ class Batch(dict[str, Any]):
         self._kept = list(self.values())  # the core writes there, whatever becomes of the entries
         self._tensors: dict[str, Any] | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        if name in self:
-            return self[name]
-        raise AttributeError(f"a batch with {', '.join(self)} has no {name!r}")
-
     def __missing__(self, name: object) -> Any:
         raise KeyError(f"a batch with {', '.join(self)} has no {name!r}")
 
-    def copy(self) -> dict[str, Any]:
+    def copy(self) -> dict[str, NDArray[Any]]:
         """The same rows in arrays of their own."""
         return {name: array.copy() for name, array in self.items()}
 

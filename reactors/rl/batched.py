@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors.ports import Output
+    from reactors.rl.simulation import OnError
     from reactors.rl.spaces import Space
+    from reactors.rl.vector_simulation import Autoreset
 
 
 class BatchedEnv(Env):
@@ -61,15 +63,15 @@ class BatchedEnv(Env):
         *,
         num_envs: int | None = None,
         seed: int | list[int] | None = None,
-        autoreset_mode: str | AutoresetMode | None = None,
+        autoreset_mode: Autoreset | None = None,
         observation_space: Space | None = None,
         action_space: Space | None = None,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
         **kwargs: Any,
     ) -> None:
-        self.on_error = checked_on_error(on_error, self.path)
+        self.on_error: OnError = checked_on_error(on_error, self.path)
         self.restarts = 0
-        self.autoreset_mode = autoreset_mode
+        self.autoreset_mode: Autoreset | None = autoreset_mode
         self.make = self._maker(env, num_envs, kwargs)
         self.wants_seed = _takes_seed(self.make)
         self.given_seed = seed

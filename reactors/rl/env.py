@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from reactors.ports import Input, Output
     from reactors.rl.episode import Episode
+    from reactors.rl.simulation import OnError
     from reactors.rl.sources import Source
     from reactors.rl.spaces import Space
 
@@ -104,13 +105,13 @@ class Env(rx.Reactor):
         seed: int | Sequence[int | None] | None = None,
         observation_space: Space | None = None,
         action_space: Space | None = None,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
         **kwargs: Any,
     ) -> None:
         self.makers = makers(env, num_envs, kwargs, self.path)
         self.num_envs = len(self.makers) if num_envs is not None or is_row(env) else None
         self.env_seeds = checked_seeds(seed, len(self.makers), self.path)
-        self.on_error = checked_on_error(on_error, self.path)
+        self.on_error: OnError = checked_on_error(on_error, self.path)
         self.restarts = 0
         if observation_space is None or action_space is None:
             found = spaces_of(self.makers[0], self.path)
@@ -235,7 +236,7 @@ class Env(rx.Reactor):
             simulation.close()
 
 
-def checked_on_error(given: str, path: str) -> str:
+def checked_on_error(given: OnError, path: str) -> OnError:
     """What to do with an environment that breaks, or an error that names what there is."""
     if given not in {"raise", "restart"}:
         raise ArgumentError(f'on_error of {path} is {given!r}; write "raise" or "restart"')

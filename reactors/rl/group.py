@@ -23,6 +23,7 @@ from reactors.rl.spaces import memory, reader, rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from reactors.rl.simulation import OnError
     from reactors.rl.spaces import Space
     from reactors.rl.whereabouts import Whereabouts
 
@@ -42,11 +43,11 @@ class Group:
         mode: AutoresetMode,
         where: Whereabouts,
         *,
-        on_error: str,
+        on_error: OnError,
     ) -> None:
         self.makers, self.first, self.room, self.mode = list(makers), first, room, mode
         self.observation_space, self.action_space = spaces
-        self.on_error = on_error
+        self.on_error: OnError = on_error
         self.own = slice(first, first + len(self.makers))
         self.number, self.where = first // room, where
         self.simulation: Any = None

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors.ports import Input, Output
+    from reactors.rl.episode import Episode
+    from reactors.rl.simulation import OnError
 
 _SHAPED = ("action", "observation", "next_observation")  # ports whose values are as the spaces of the agent say
 _SCALAR = {"reward": np.float64, "terminated": np.bool_, "truncated": np.bool_}
@@ -36,12 +38,12 @@ _SCALAR = {"reward": np.float64, "terminated": np.bool_, "truncated": np.bool_}
 class AgentPorts(NamedTuple):
     """The ports of one agent."""
 
-    action: Any
-    observation: Any
-    next_observation: Any
-    reward: Any
-    terminated: Any
-    truncated: Any
+    action: Input[Any]
+    observation: Output[Any]
+    next_observation: Output[Any]
+    reward: Output[Any]
+    terminated: Output[Any]
+    truncated: Output[Any]
 
 
 class Agents(dict[Any, AgentPorts]):
@@ -95,13 +97,13 @@ class MultiAgentEnv(rx.Reactor):
     terminated: Output[Any]
     truncated: Output[Any]
     next_observation: Output[Any]
-    episode = rx.Output(tuple)
-    info = rx.Output(dict)
+    episode: Output[tuple[Episode, ...]] = rx.Output(tuple)
+    info: Output[dict[str, Any]] = rx.Output(dict)
 
     def __init__(
-        self, env: str | Callable[..., Any], *, seed: int | None = None, on_error: str = "raise", **kwargs: Any
+        self, env: str | Callable[..., Any], *, seed: int | None = None, on_error: OnError = "raise", **kwargs: Any
     ) -> None:
-        self.on_error = checked_on_error(on_error, self.path)
+        self.on_error: OnError = checked_on_error(on_error, self.path)
         if isinstance(env, str):
             env = _registered(env, self.path)
         if not callable(env):

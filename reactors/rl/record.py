@@ -22,6 +22,9 @@ from reactors.rl.trajectories import Trajectories
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reactors.ports import Input
+    from reactors.rl.episode import Episode
+
 __all__ = ["EpisodeStatistics", "Means", "Recorded", "Trajectories", "video"]
 
 
@@ -48,7 +51,7 @@ class EpisodeStatistics(rx.Reactor):
     (4, None)
     """
 
-    episode = rx.Input(tuple, width="sources")
+    episode: Input[tuple[Episode, ...]] = rx.Input(tuple, width="sources")
     means = rx.Output(Means)
     means._offered = True
 

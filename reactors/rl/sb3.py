@@ -8,7 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import gymnasium as gym
 import numpy as np
@@ -25,7 +25,23 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
     from reactors.rl.group import Infos
+    from reactors.rl.simulation import OnError
     from reactors.rl.vector_env import Step
+
+
+class Settings(TypedDict, total=False):
+    """What `VecEnv` hands on to `rl.VectorEnv`."""
+
+    shared_memory: bool
+    copy: bool
+    observation_mode: Literal["same", "different"] | tuple[gym.Space[Any], gym.Space[Any]]
+    max_concurrency: int | None
+    workers: int | None
+    on_error: OnError
+    oversubscribe: bool
+    isolate: bool
+    asynchronous: bool
+
 
 TOLD = "told"  # under which infos come as they were: which environment, what it said
 
@@ -47,7 +63,9 @@ class VecEnv(Base):
     >>> envs.close()
     """
 
-    def __init__(self, env_fns: Sequence[Callable[[], Any]], start_method: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self, env_fns: Sequence[Callable[[], Any]], start_method: str | None = None, **settings: Unpack[Settings]
+    ) -> None:
         multiprocessing.get_context(start_method)  # refuses what is none
         makers = [partial(_patched, make) for make in env_fns]
         self.envs = _Apart(makers, autoreset_mode=AutoresetMode.SAME_STEP, **settings)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from hashlib import blake2b
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import gymnasium as gym
+
+OnError: TypeAlias = Literal["raise", "restart"]
 
 
 def seed_of(seed: int, *numbers: int) -> int:
@@ -77,7 +79,7 @@ class Simulation:
         action_space: Space,
         seeds: Sequence[int | None],
         *,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
         remedy: str = 'fix it, or restart it with on_error="restart"',
         path: str = "the simulation",
         thorough: bool = False,

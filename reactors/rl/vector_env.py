@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.group import Infos
+    from reactors.rl.simulation import OnError
+    from reactors.rl.vector_simulation import Autoreset
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 
@@ -95,13 +97,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         context: str | None = None,
         daemon: bool = True,
         worker: Any = None,
-        observation_mode: str | tuple[gym.Space[Any], gym.Space[Any]] = "same",
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        observation_mode: Literal["same", "different"] | tuple[gym.Space[Any], gym.Space[Any]] = "same",
+        autoreset_mode: Autoreset = AutoresetMode.NEXT_STEP,
         max_concurrency: int | None = None,
         *,
         num_envs: int | None = None,
         workers: int | None = None,
-        on_error: Literal["raise", "restart"] = "raise",
+        on_error: OnError = "raise",
         oversubscribe: bool = False,
         isolate: bool = False,
         asynchronous: bool = False,
@@ -132,7 +134,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._seeds: list[int | None] = [None] * n
         self._state = AsyncState.DEFAULT
         self._overdue = False
-        self.asynchronous, self.isolate, self.on_error = asynchronous, isolate, on_error
+        self.asynchronous, self.isolate = asynchronous, isolate
+        self.on_error: OnError = on_error
         self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
         self._lost = 0  # environments that were made again with their process
         self._death: Exception | None = None  # of a process, in a step that nobody has waited for yet

@@ -8,7 +8,7 @@ count. Only with NEXT_STEP there are others: the step after an end ignores its a
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+Autoreset: TypeAlias = Literal["NextStep", "SameStep", "Disabled"] | AutoresetMode
 
-def mode_of(env: Any, given: str | AutoresetMode | None, path: str) -> AutoresetMode:
+
+def mode_of(env: Any, given: Autoreset | None, path: str) -> AutoresetMode:
     """How a vector environment resets itself: as it says, or else as `given` says.
 
     >>> import gymnasium as gym
@@ -76,7 +78,7 @@ class VectorSimulation:
         *,
         seed: Any = None,
         seed_when_made: bool = False,
-        mode: str | AutoresetMode | None = None,
+        mode: Autoreset | None = None,
         counting: bool = True,
         telling: bool = True,
         restarting: bool = False,
@@ -85,13 +87,8 @@ class VectorSimulation:
     ) -> None:
         self.make, self.num_envs, self.path, self.seed = make, num_envs, path, seed
         self._seed_when_made = seed_when_made
-        self.counting, self.telling, self.restarting, self.thorough, self._given_mode = (
-            counting,
-            telling,
-            restarting,
-            thorough,
-            mode,
-        )
+        self.counting, self.telling, self.restarting, self.thorough = counting, telling, restarting, thorough
+        self._given_mode: Autoreset | None = mode
         where = memory(observation_space)
         self._dtype, self._shape = where.dtype, (num_envs, *(where.shape or ()))
         self._plain = where.dtype is not None and where.dtype.names is None

@@ -261,7 +261,8 @@ def fault(env: rl.BatchedEnv, names: tuple[str, ...] = ("observation",)) -> Any:
 def test_how_it_resets_itself_is_not_guessed() -> None:
     assert 'has no metadata["autoreset_mode"]' in str(fault(rl.BatchedEnv(Mute)))
     assert len(watched(rl.BatchedEnv(Mute, autoreset_mode="NextStep"), np.ones((1, 2), int), 2)) == 3
-    assert "'never' is not a valid AutoresetMode" in str(fault(rl.BatchedEnv(Mute, autoreset_mode="never")))
+    never: Any = "never"
+    assert "'never' is not a valid AutoresetMode" in str(fault(rl.BatchedEnv(Mute, autoreset_mode=never)))
     assert "says autoreset_mode 'NextStep', and is given 'SameStep'" in str(
         fault(rl.BatchedEnv(Pool, autoreset_mode="SameStep"))
     )

@@ -77,6 +77,7 @@ def test_a_device_that_is_not_there_is_refused() -> None:
         checked("cuda:1", "critic_device")
 
 
+WAYS: tuple[tuple[int, Any], ...] = ((1, "auto"), (2, "thread"))
 CASES: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "PPO": (rl.PPO(**SMALL, epochs=2, batch_size=4), "CartPole-v1", {"device": "cuda"}),
     "DQN, two learners": (rl.DQN(**REPLAY), "CartPole-v1", {"device": "cuda", "learners": 2}),
@@ -92,7 +93,7 @@ def test_training_on_cuda_is_the_same_on_any_workers(name: str) -> None:
     algorithm, env, options = CASES[name]
     one, two = (
         rl.train(algorithm, env, total_steps=64, seed=7, mode="pipelined", workers=workers, backend=backend, **options)
-        for workers, backend in ((1, "auto"), (2, "thread"))
+        for workers, backend in WAYS
     )
     assert np.isfinite(one.weights).all()
     assert one.digest == two.digest

@@ -391,7 +391,7 @@ def test_one_that_breaks_again_at_once_ends_the_program() -> None:
         (lambda: rl.Env(Line, num_envs=cast("int", "2")), "num_envs"),
         (lambda: rl.Env(Line, seed=-1), "seed of Env is -1"),
         (lambda: rl.Env(Line, num_envs=2, seed=[1]), "2 of them in a list"),
-        (lambda: rl.Env(Line, on_error="ignore"), "on_error of Env is 'ignore'"),
+        (lambda: rl.Env(Line, on_error="ignore"), "on_error of Env is 'ignore'"),  # type: ignore[arg-type]
         (lambda: rl.Env(dict), "which has no spaces"),
         (lambda: rl.Env(Line, observation_space=cast("Any", 5)), "is no Gymnasium space"),
     ],

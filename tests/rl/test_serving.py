@@ -357,7 +357,7 @@ def test_the_policy_of_a_run_is_served(kind: str, tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(("backend", "options"), [("thread", {}), ("process", {"mode": "pipelined", "workers": 2})])
-def test_a_server_beside_training_gets_all_weights_and_changes_none(backend: str, options: dict[str, Any]) -> None:
+def test_a_server_beside_training_gets_all_weights_and_changes_none(backend: Any, options: dict[str, Any]) -> None:
     algorithm = rl.PPO(num_envs=2, horizon=8, epochs=1, batch_size=16)
     server = rl.serve(algorithm, env="CartPole-v1", max_batch=2, max_wait=0)
     answers: list[int] = []

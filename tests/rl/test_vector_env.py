@@ -333,7 +333,7 @@ def test_observation_spaces_that_may_not_differ() -> None:
     with pytest.raises(RuntimeError, match="action"):
         rl.VectorEnv([Line, partial(Line, action_space=Discrete(7))], workers=1)
     with pytest.raises(ValueError, match="observation_mode"):
-        rl.VectorEnv(lines(), observation_mode="any")
+        rl.VectorEnv(lines(), observation_mode="any")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"no gymnasium\.Space"):
         rl.VectorEnv(lines(), observation_mode=(1, 2))  # type: ignore[arg-type]
 
@@ -505,7 +505,7 @@ def test_nothing_is_left_of_one_that_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_infos_have_their_keys_in_the_order_of_async_vector_env(mode: str) -> None:
+def test_infos_have_their_keys_in_the_order_of_async_vector_env(mode: Any) -> None:
     makers: Any = [partial(Line, 2), partial(Line, 3)]
     theirs = AsyncVectorEnv(makers, shared_memory=False, autoreset_mode=AutoresetMode(mode))
     ours = rl.VectorEnv(makers, workers=1, autoreset_mode=mode)

@@ -599,7 +599,7 @@ def test_what_is_wrong_with_modes() -> None:
     with pytest.raises(
         rx.ArgumentError, match=r"rx.bank \(.*test_modes.py:\d+\): mode is 3, of type int; it has to be an rx.Mode, for"
     ):
-        rx.bank(2, Listener, mode=3)
+        rx.bank(2, Listener, mode=3)  # type: ignore[call-overload]
     with pytest.raises(
         rx.DeclarationError, match=r"main.child \(made at .*\) is put into .*, which is no mode of main"
     ):

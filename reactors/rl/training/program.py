@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.algorithms.algorithm import Algorithm, Learning
     from reactors.rl.serving.server import Server
+    from reactors.rl.simulation import OnError
     from reactors.rl.training.checkpoint import Saving
     from reactors.rl.training.checkpoint_files import Saved
     from reactors.rl.training.stateful import Stateful
@@ -59,7 +60,6 @@ ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
 Where = Literal["actors", "central"]
-OnError = Literal["raise", "restart"]
 
 
 class Training(rx.Reactor):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.rl.episode import Episode
+    from reactors.rl.simulation import OnError
 
 
 def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:
@@ -43,9 +44,10 @@ class Rollout:
         observation_space: gym.Space[Any],
         action_space: gym.Space[Any],
         parts: int = 1,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
     ) -> None:
-        self.makers, self.first_env, self.parts, self.on_error = makers, first_env, parts, on_error
+        self.makers, self.first_env, self.parts = makers, first_env, parts
+        self.on_error: OnError = on_error
         self.spaces = observation_space, action_space
         self.dtype = experience_dtype(algorithm, *self.spaces)
         self.shape = algorithm.horizon, len(makers)

@@ -36,7 +36,7 @@ from reactors.rl.training.interruption import Interruption
 from reactors.rl.training.journal_file import take_over, verified
 from reactors.rl.training.learners import learners_of
 from reactors.rl.training.live import Watch, scalars, summary_writer
-from reactors.rl.training.program import Mode, OnError, Training, Where, placement
+from reactors.rl.training.program import Mode, Training, Where, placement
 from reactors.rl.training.rounds import ROUND, STOP
 from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
 from reactors.rl.training.settings import file_of, hyperparameters
@@ -53,7 +53,9 @@ if TYPE_CHECKING:
 
     from reactors.rl.algorithms.algorithm import Policy
     from reactors.rl.serving.server import Server
+    from reactors.rl.simulation import OnError
     from reactors.rl.training.journal_file import Row
+    from reactors.run import Backend
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def train(
     *,
     total_steps: int = 100_000,
     workers: int = 1,
-    backend: str = "auto",
+    backend: Backend = "auto",
     actors: int = 2,
     mode: Mode = "sync",
     lag: int | None = None,

@@ -27,6 +27,8 @@ from reactors.rl.training.timed import ActorsAlone, LearnersAlone, Together, beg
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from reactors.run import Backend
+
 MOST = 64  # workers of a program
 
 
@@ -122,7 +124,7 @@ def tune(
     loaders: int = 0,
     seed: int = 0,
     device: str = "cpu",
-    backend: str = "auto",
+    backend: Backend = "auto",
     env_kwargs: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Tuned:
@@ -209,7 +211,7 @@ def tune(
     return Tuned(algorithm, env, wanted, cores, lag, acting, learning, together, len(found), choice, rate)
 
 
-def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, backend: Any) -> None:
+def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, backend: Backend) -> None:
     try:
         rx.run(
             program, workers=workers, backend=backend, fast=True, seed=seed, keepalive=False,
