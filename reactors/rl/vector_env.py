@@ -70,7 +70,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     `max_concurrency` is another bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
     mean nothing here, and a `worker` function is refused.
 
-    `env_fns` is a list of functions, or an id, a spec or a function and `num_envs`; what else is named goes to the
+    `env_fns` is a list of functions, or a name (as in `rl.Env`), a spec or a function and `num_envs`; what else is named goes to the
     function. Each environment gets its action as it was given: of a list its entry, of an array its row, whatever the
     dtype. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
     environment raises or answers wrongly, with its index and seed and the exception as its cause, and `rx.WorkerDied`
@@ -89,7 +89,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        env_fns: str | EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
+        env_fns: Source | Sequence[Source],
         shared_memory: bool = True,
         copy: bool = True,
         context: str | None = None,
