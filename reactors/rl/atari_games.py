@@ -92,6 +92,7 @@ class atari:  # noqa: N801 - one calls it, as functools.partial
         """Make one; what is given goes to `gymnasium.make`, or is another value of an option."""
         if settings:
             return self.changed(settings)()
+        import_module("ale_py")  # which registers the games; a worker has not done so
         env: gym.Env[Any, Any] = gym.make(
             f"ALE/{self.game}-v5", frameskip=1, repeat_action_probability=self.sticky, disable_env_checker=True,
             **self.settings,

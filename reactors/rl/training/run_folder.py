@@ -189,15 +189,18 @@ class RunFolder:
         if not name.endswith("()"):
             found = known(name, file, f"{self.path}: its environment {name} cannot be made")
         if found is None:
-            is_id = ":" not in name
-            fact = "none that is registered here" if is_id else "not imported, and reading a folder imports no such thing"
-            asked = "--env module:Id" if is_id and self.asking is ON_THE_COMMAND_LINE else self.asking.env
-            if file is not None and Path(file).is_file():
-                asked = asked.replace("FILE:CLASS", f"{_nearer(file)}:{name.rpartition(':')[2].removesuffix('()')}")
-            raise RunFolderError(f"{self.path}: its environment {name} is {fact}; give it: {asked}")
+            raise RunFolderError(f"{self.path}: {_unknown(name)}; give it: {self._asked(name, file)}")
         if isinstance(found, EnvSpec):  # with its module, which workers import
             return name if file is None else f"{file}:{name.rpartition(':')[2]}"
         return found
+
+    def _asked(self, name: str, file: str | None) -> str:
+        asked = self.asking.env
+        if ":" not in name:
+            return asked.replace("FILE:CLASS", "module:Id")
+        if file is not None and Path(file).is_file():
+            asked = asked.replace("FILE:CLASS", f"{_nearer(file)}:{name.rpartition(':')[2].removesuffix('()')}")
+        return asked
 
     @property
     def env_kwargs(self) -> Mapping[str, Any]:
@@ -244,8 +247,7 @@ class RunFolder:
             policy = self.algorithm.policy(*self.spaces)
         except ParameterError as error:
             raise RunFolderError(
-                f"{self.path}: its policy cannot be made: {error}; give the algorithm with what is its own: "
-                f"{self.asking.algorithm}"
+                f"{self.path}: its policy cannot be made: {error}; {self._with_its_own()}"
             ) from error
         if self.weights.shape != (policy.size,):
             raise RunFolderError(
@@ -253,6 +255,21 @@ class RunFolder:
             )
         policy.load(self.weights)
         return policy
+
+    def _with_its_own(self) -> str:
+        """How to give an algorithm one of whose hyperparameters is a function, of which a folder has the name."""
+        config = self.config
+        functions = {
+            key: value.rpartition(":")[2]
+            for key, value in config["hyperparameters"].items()
+            if isinstance(value, str) and ":" in value
+        }
+        if not functions:
+            return f"give the algorithm: {self.asking.algorithm}"
+        told = ", ".join(f"{key}={value}" for key, value in functions.items())
+        if self.asking is IN_PYTHON:
+            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({told}, ...))"
+        return f"give a class of yours that has {told}: {self.asking.algorithm}"
 
     def keep(self, weights: NDArray[Any]) -> None:
         """Write the weights."""
@@ -338,6 +355,15 @@ def file_of_env(env: Source, path: str) -> str | None:
     if isinstance(what, EnvSpec):
         return spelled(env)[1] if isinstance(env, str) else None
     return None if isinstance(what, atari) else spelled(what)[1]
+
+
+def _unknown(name: str) -> str:
+    """Why a name from a folder is not enough."""
+    if name.endswith("()"):
+        return f"its environment was made by the function {name.removesuffix('()')}, and reading a folder calls none"
+    if ":" not in name:
+        return f"its environment {name} is none of those that are registered here"
+    return f"its environment {name} is not imported, and Python finds no environment of this name"
 
 
 def _nearer(file: str) -> str:
