@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reactors.rl.algorithms.algorithm import Algorithm
-    from reactors.rl.sources import Source
     from reactors.rl.training.run_folder import RunFolder
 
 # Of a run that goes on, what may be said anew; the rest is as it was.

@@ -1,7 +1,7 @@
 """How do learners see Atari's games?
 
-As in "Human-level control through deep reinforcement learning" (Mnih et al., Nature 518, 2015): by Gymnasium's wrappers,
-and by two that it has not.
+As in "Human-level control through deep reinforcement learning" (Mnih et al., Nature 518, 2015): by Gymnasium's
+wrappers, and by two that it has not.
 """
 
 from __future__ import annotations
@@ -167,6 +167,6 @@ class FireReset(gym.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """As the environment does it, and one step more."""
-        obs, info = self.env.reset(seed=seed, options=options)
+        _, info = self.env.reset(seed=seed, options=options)
         pressed, _, terminated, truncated, told = self.env.step(1)
         return self.env.reset(options=options) if terminated or truncated else (pressed, {**info, **told})

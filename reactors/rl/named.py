@@ -1,8 +1,8 @@
 """Which environment does a name mean?
 
-One that is registered, by its id; or, after a colon, an id, a class or a function of the module or file before it, which
-is imported for that. A file is imported under its own name and with its folder on the path, so worker processes find it
-as well, and so is what a name in a run's folder leads to: see `known`.
+One that is registered, by its id; or, after a colon, an id, a class or a function of the module or file before it,
+which is imported for that. A file is imported under its own name, with its folder on the path, so that worker processes
+find it as well. What a name in a run's folder leads to is less: see `known`.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def imported(place: str, file: Path | None, what: str) -> ModuleType:
         if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
             parent, _, last = error.name.rpartition(".")
             raise ParameterError(
-                f"{what}: there is no module {error.name!r}{close(last, _modules(parent))} that Python finds from here; "
-                "name its file, as in FILE:CLASS, or let its folder be on PYTHONPATH"
+                f"{what}: there is no module {error.name!r}{close(last, _modules(parent))} that Python finds from "
+                "here; name its file, as in FILE:CLASS, or let its folder be on PYTHONPATH"
             ) from error
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise ParameterError(f"{what}: importing {place} raised {said}{_line(error)}") from error

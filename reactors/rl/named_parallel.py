@@ -33,12 +33,12 @@ _PETTINGZOO = Registry(_entries, "pettingzoo.parallel_registry has all that are 
 def named_parallel(name: str, path: str) -> Callable[..., Any]:
     """A function that makes the parallel environment of this name; `ParameterError` says why there is none.
 
-    >>> named_parallel("pettingzoo.classic.rps_v2", "main.env").__name__
-    'parallel_env'
+    >>> named_parallel("pettingzoo.classic.rps_v2", "main.env").args
+    ('parallel', 'classic/rps_v2')
     """
-    fault = _unregistered(name)
-    if fault is None:
-        return _by_id(name)
+    for each in (name, name.replace(".", "/").removeprefix("pettingzoo/")):  # whose modules only warn of being old
+        if _unregistered(each) is None:
+            return _by_id(each)
     place, colon, what = name.rpartition(":")
     if colon and not (place and what):
         named(name, path)  # which refuses it
@@ -49,7 +49,9 @@ def named_parallel(name: str, path: str) -> Callable[..., Any]:
     else:
         place, _, what = name.replace("/", ".").rpartition(".")
         if not place or spec_of(place) is None:
-            raise ParameterError(f"{path}: PettingZoo has no parallel environment {name!r}; {_near(name, fault)}")
+            raise ParameterError(
+                f"{path}: PettingZoo has no parallel environment {name!r}; {_near(name, _unregistered(name))}"
+            )
         module = imported(place, None, f"{path}: the environment {name!r} cannot be looked up")
     if spec_of(f"{module.__name__}.{what}") is not None:
         inner = f"{module.__name__}.{what}"
@@ -86,12 +88,14 @@ def _unregistered(name: str) -> Exception | None:
 def _of_module(module: ModuleType, path: str) -> Callable[..., Any]:
     found: Callable[..., Any] | None = getattr(module, "parallel_env", None)
     if found is None:
-        turns = ", whose agents take turns (AEC), and they have to act at the same time" if hasattr(module, "env") else ""
+        turns = (
+            ", whose agents take turns (AEC), and they have to act at the same time" if hasattr(module, "env") else ""
+        )
         raise ParameterError(f"{path}: {module.__name__} has no parallel_env{turns}")
     return found
 
 
-def _near(name: str, error: Exception) -> str:
+def _near(name: str, error: Exception | None) -> str:
     """What may be meant by an id that there is not."""
     import pettingzoo
 

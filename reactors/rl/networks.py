@@ -108,12 +108,11 @@ class _Convolutions(nn.Sequential):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """Frames (n, frames, height, width), or (n, height, width, frames), to features."""
-        if self.last:
-            input = input.movedim(-1, 1)
         # oneDNN finds the gradients of kernels much sooner where channels are next to each other
         training = torch.is_grad_enabled() and input.device.type == "cpu"
         layout = torch.channels_last if training else torch.contiguous_format
-        x: Any = input.to(torch.float32, memory_format=layout)
+        frames = input.movedim(-1, 1) if self.last else input
+        x: Any = frames.to(torch.float32, memory_format=layout)
         if input.dtype == torch.uint8:
             x = x.div_(255)
         for layer in self:
@@ -152,8 +151,8 @@ Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by
 def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     """The part of a network that turns observations into features, which its `features` counts.
 
-    `kind` is the name of one in `TORSOS` for frames (channels, height, width) or pictures (height, width, colours), or a
-    function of the observation space that makes any module; None is the Nature torso for these and none for all else.
+    `kind` is the name of one in `TORSOS` for frames (channels, height, width) or pictures (height, width, colours), or
+    a function of the observation space that makes any module; None is the Nature torso for these, else none.
 
     Raises `ParameterError` for a module that does not take these observations or does not give its `features`, and for
     one whose outputs depend on more than its parameters and each observation alone: dropout, batch normalisation.
@@ -181,8 +180,8 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     if len(sides) != 2 or min(sides) < least:
         raise ParameterError(
             f"the torso {name!r} takes frames (channels, height, width), or pictures (height, width, colours), with "
-            f"sides of {least} or more, and the observations are of shape {shape}; choose another torso, or resize them "
-            "with gymnasium.wrappers"
+            f"sides of {least} or more, and the observations are of shape {shape}; choose another torso, or resize "
+            "them with gymnasium.wrappers"
         )
     return TORSOS[name](frames, (sides[0], sides[1]), last)
 

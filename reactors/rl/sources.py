@@ -69,9 +69,10 @@ def found(env: Source, path: str, of: str = "an environment") -> EnvSpec | Calla
     )
 
 
-def for_evaluation(make: Maker) -> Maker:
+def for_evaluation(make: Callable[..., Any]) -> Callable[..., Any]:
     """What makes environments in which a policy shows what it can: of Atari's games, whole ones."""
-    return getattr(make, "evaluation", make)
+    whole: Callable[..., Any] = getattr(make, "evaluation", make)
+    return whole
 
 
 def checked_seeds(seed: Any, k: int, path: str) -> list[int | None]:

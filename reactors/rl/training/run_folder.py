@@ -18,10 +18,10 @@ from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
 from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.errors import RunFolderError
-from reactors.rl.sealed import MARK, is_sealed, sealed
 from reactors.rl.atari_games import atari
+from reactors.rl.errors import RunFolderError
 from reactors.rl.named import known, spelled
+from reactors.rl.sealed import MARK, is_sealed, sealed
 from reactors.rl.sources import ATARI, Source, found, maker, spaces_of
 from reactors.rl.training import tensors
 from reactors.rl.training.checkpoint_files import FOLDER, latest, load, set_aside
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 CONFIG = {
     "algorithm": "", "hyperparameters": {}, "env": "", "env_kwargs": {}, "mode": "", "workers": 1, "total_steps": 1
 }  # fmt: skip
+
 
 class Asking(NamedTuple):
     """How whoever uses a folder gives what cannot be read from it."""
@@ -246,9 +247,7 @@ class RunFolder:
             self.algorithm.check(*self.spaces)
             policy = self.algorithm.policy(*self.spaces)
         except ParameterError as error:
-            raise RunFolderError(
-                f"{self.path}: its policy cannot be made: {error}; {self._with_its_own()}"
-            ) from error
+            raise RunFolderError(f"{self.path}: its policy cannot be made: {error}; {self._with_its_own()}") from error
         if self.weights.shape != (policy.size,):
             raise RunFolderError(
                 f"{self.path} has {self.weights.size} weights, and the policy of config.json {policy.size}"
@@ -342,10 +341,9 @@ def described(env: Source, kwargs: Mapping[str, Any], path: str) -> dict[str, An
     if isinstance(what, atari):
         what = what.changed(kwargs)
         return {"env": f"{ATARI}{what.game}", "env_kwargs": plain(what.options)}
-    if isinstance(what, EnvSpec):
-        name = spelled(env)[0] if isinstance(env, str) else what.id
-    else:
-        name = spelled(what)[0]
+    if isinstance(what, EnvSpec) and not isinstance(env, str):
+        return {"env": what.id, "env_kwargs": plain(dict(kwargs))}
+    name, _ = spelled(env if isinstance(what, EnvSpec) else what)
     return {"env": name, "env_kwargs": plain(dict(kwargs))}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Callable, Mapping

@@ -130,7 +130,7 @@ def train(
     serve: Server | None = None,
     watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
 ) -> Trained:
-    """Train `algorithm` for `total_steps` environment steps in `env`: a name, as in `rl.Env`, a spec, a class or a function.
+    """Train `algorithm` for `total_steps` steps in `env`: a name, as in `rl.Env`, a spec, a class or a function.
 
     Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
     many steps that were is `steps` of the result.
@@ -199,7 +199,8 @@ def train(
     rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
-        **described(env, env_kwargs or {}, "rl.train"), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
+        **described(env, env_kwargs or {}, "rl.train"), "spaces": [str(space) for space in spaces],
+        "actors": actors, "mode": mode,
         "lag": lag, "inference": inference, "double_buffer": double_buffer, "loaders": loaders, "seed": seed,
         "learners": learners, "exchange_every": who.exchange_every, "adapt": adapt is not False,
     }  # fmt: skip
@@ -208,7 +209,8 @@ def train(
         out = folder_of(saved.path)
     check_out(out, checkpoint_every, video or None, view_every)
     config = {
-        **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train"), "total_steps": total_steps, "workers": workers,
+        **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train"),
+        "total_steps": total_steps, "workers": workers,
         "backend": backend, "device": device,
         "actor_device": actor_device, "critic_device": critic_device,
         "on_error": on_error, "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
@@ -346,8 +348,8 @@ def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algor
     if saved.next_round >= rounds:
         steps = algorithm.horizon * algorithm.num_envs
         raise ArgumentError(
-            f"{saved.path} is at step {saved.meta['global_step']:,} of {rounds * steps:,}, so nothing is left to do; to go "
-            f"on, give a total_steps (--total-steps) of {(saved.next_round + 1) * steps} or more"
+            f"{saved.path} is at step {saved.meta['global_step']:,} of {rounds * steps:,}, so nothing is left to do; "
+            f"to go on, give a total_steps (--total-steps) of {(saved.next_round + 1) * steps} or more"
         )
     return saved
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def check_video(make: Callable[..., Any]) -> None:
 def rendering(make: Callable[..., Any], mode: str) -> Any:
     """An environment that renders; `ParameterError` if it does not."""
     try:
-        env = for_evaluation(make)(render_mode=mode)
+        env = partial(for_evaluation(make), render_mode=mode)()
     except Exception as error:
         raise ParameterError(
             f"the environment cannot be made with render_mode={mode!r} ({type(error).__name__}: {error})"
