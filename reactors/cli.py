@@ -117,6 +117,9 @@ _path = click.Path(dir_okay=False, path_type=Path)
 @click.version_option(version("reactors"), prog_name="reactors")
 def main() -> None:
     """Deterministic dataflow: run and draw programs of reactors."""
+    here = os.getcwd()  # noqa: PTH109 - as `python -m` has it
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
 
 
 @main.command("run", cls=ClassCommand, short_help="Run a program.")

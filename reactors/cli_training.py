@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactors.errors import ArgumentError, ParameterError
+from reactors.near import close
 from reactors.tracebacks import reported
 
 if TYPE_CHECKING:
@@ -72,9 +73,14 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
         raise click.BadParameter(f"{value} is no TOML: {error}") from None
 
 
+_env = click.option(
+    "--env", metavar="NAME", help="An id of Gymnasium's, module:Id, FILE:CLASS, module:CLASS, or atari:GAME."
+)
+
+
 @click.command("train", short_help="Train an algorithm in an environment.")
 @click.argument("algorithm", required=False)
-@click.option("--env", metavar="ID", help="A Gymnasium environment.")
+@_env
 @click.option("--total-steps", type=_count, metavar="N", help="Environment steps of all actors.  [default: 100000]")
 @click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="How many run at once.  [default: 1]")
 @click.option("--actors", type=_count, metavar="N", help="Reactors that share the environments.  [default: 2]")
@@ -152,46 +158,47 @@ def train_command(
     Options on the command line come before those of --config. Ctrl-C saves and stops; --resume goes on.
     """
     with misuse():
-        from reactors.rl.training.checkpoint_files import found
-        from reactors.rl.training.live import display
-        from reactors.rl.training.run_folder import RunFolder, folder_of, numbered
-        from reactors.rl.training.train import train
-
-        settings = dict(settings)
-        for name, value in (("algorithm", algorithm), ("env", env)):
-            if value is not None:
-                settings[name] = value
-        said = {name: value for name, value in values.items() if value is not None}
-        hyperparameters = settings.pop("hyperparameters", {})
-        env_kwargs = settings.pop("env_kwargs", {})
-        _check_keys(settings, hyperparameters, env_kwargs)
-        if resume is not None:
-            before = _run(folder_of(found(resume)), settings.get("algorithm"))
-            _refuse_changes(before, {**settings, **said}, {**hyperparameters, **given}, env_kwargs)
-            options = {name: before.config.get(name, default) for name, default in _DEFAULTS.items()}
-            options |= {name: value for name, value in {**settings, **said}.items() if name in _ANEW}
-            made, env_id, env_kwargs = before.algorithm, before.config["env"], before.config["env_kwargs"]
-            before.maker()  # says why, if it cannot be made
-            out = before.path if out is None else out
-        else:
-            made, env_id = _chosen(settings, hyperparameters, given, "train ppo --env CartPole-v1")
-            options = {**_DEFAULTS, **settings, **said}
-            if out is None:
-                name = type(made).__name__.lower()
-                out = numbered(Path("runs"), f"{name}-{env_id.replace('/', '-')}-{options['seed']}")
-        shown = display(f"{type(made).__name__} in {env_id}", options["total_steps"])
         try:
+            from reactors.rl.training.checkpoint_files import found
+            from reactors.rl.training.live import display
+            from reactors.rl.training.run_folder import RunFolder, folder_of, numbered
+            from reactors.rl.training.train import train
+
+            settings = dict(settings)
+            for name, value in (("algorithm", algorithm), ("env", env)):
+                if value is not None:
+                    settings[name] = value
+            said = {name: value for name, value in values.items() if value is not None}
+            hyperparameters = settings.pop("hyperparameters", {})
+            env_kwargs = settings.pop("env_kwargs", {})
+            _check_keys(settings, hyperparameters, env_kwargs)
+            if resume is not None:
+                before = _run(folder_of(found(resume)), settings.get("algorithm"), settings.get("env"))
+                _refuse_changes(before, {**settings, **said}, {**hyperparameters, **given}, env_kwargs)
+                options = {name: before.config.get(name, default) for name, default in _DEFAULTS.items()}
+                options |= {name: value for name, value in {**settings, **said}.items() if name in _ANEW}
+                before.maker()  # says why, if it cannot be made
+                made, source, env_kwargs = before.algorithm, before.env, before.env_kwargs
+                named = before.config["env"]
+                out = before.path if out is None else out
+            else:
+                made, source = _chosen(settings, hyperparameters, given, env_kwargs, "train ppo --env CartPole-v1")
+                named = source
+                options = {**_DEFAULTS, **settings, **said}
+                if out is None:
+                    words = type(made).__name__.lower(), named.rpartition(":")[2].replace("/", "-"), options["seed"]
+                    out = numbered(Path("runs"), "-".join(map(str, words)))
+            shown = display(f"{type(made).__name__} in {named}", options["total_steps"])
             with shown:
                 done = train(
-                    made, env_id, out=out, resume=resume, env_kwargs=env_kwargs, tensorboard=tensorboard or None,
+                    made, source, out=out, resume=resume, env_kwargs=env_kwargs, tensorboard=tensorboard or None,
                     video=video, watch=[shown], **options,
                 )  # fmt: skip
         except KeyboardInterrupt:
-            if RunFolder(out).result.get("state") == "interrupted":
-                click.echo(f"saved; go on with: reactors train --resume {out}", err=True)
+            click.echo(_left(out, algorithm, env), err=True)
             raise
         finally:
-            if out.is_dir() and not any(out.iterdir()):
+            if out is not None and out.is_dir() and not any(out.iterdir()):
                 out.rmdir()  # nothing came of it
     for note in done.notes:
         click.echo(f"note: {note}", err=True)
@@ -207,10 +214,32 @@ def train_command(
         click.echo(f"all of it is in {out}")
 
 
+def _left(out: Path | None, algorithm: str | None, env: str | None) -> str:
+    """What is left of a run that was interrupted."""
+    nothing = "nothing is saved: it was stopped before its first round was"
+    if out is None:
+        return nothing
+    from reactors.rl.training.checkpoint_files import latest
+    from reactors.rl.training.run_folder import RunFolder
+
+    run = RunFolder(out)
+    last = latest(run.checkpoints)
+    if last is None:
+        return nothing
+    command = ["reactors", "train"]
+    if algorithm is not None and ":" in algorithm:
+        command.append(algorithm)
+    if env is not None and run.config.get("env_file") is not None:
+        command += ["--env", env]
+    saved = "saved" if run.result.get("state") == "interrupted" else f"stopped at once, after the checkpoint {last}"
+    return f"{saved}; go on with: {shlex.join([*command, '--resume', str(out)])}"
+
+
 def _chosen(
-    settings: dict[str, Any], hyperparameters: dict[str, Any], given: dict[str, str], example: str
+    settings: dict[str, Any], hyperparameters: dict[str, Any], given: dict[str, str], env_kwargs: Any, example: str
 ) -> tuple[Algorithm, str]:
     """The algorithm and the environment of which `settings` have the names, which are taken out of them."""
+    from reactors.rl.sources import maker
     from reactors.rl.training.settings import algorithm_named, with_settings
 
     if "algorithm" not in settings or "env" not in settings:
@@ -219,13 +248,11 @@ def _chosen(
     kind, env = algorithm_named(str(settings.pop("algorithm"))), str(settings.pop("env"))
     made = with_settings(kind, hyperparameters, "--config")
     made = with_settings(kind, {**{key: getattr(made, key) for key in hyperparameters}, **given})
-    _check_env(env)
+    maker(env, env_kwargs, "--env")  # refuses what is none
     return made, env
 
 
 def _check_keys(settings: dict[str, Any], hyperparameters: Any, env_kwargs: Any) -> None:
-    from reactors.rl.training.settings import close
-
     known = ("algorithm", "env", *_DEFAULTS)
     for name in settings:
         if name not in known:
@@ -238,31 +265,20 @@ def _check_keys(settings: dict[str, Any], hyperparameters: Any, env_kwargs: Any)
             raise ArgumentError(f"--config: {name} is {value!r}; write a table, [{name}], and its keys below it")
 
 
-def _check_env(env: str) -> None:
-    """Name what may have been meant, which Gymnasium does for versions alone."""
-    import gymnasium as gym
-
-    from reactors.rl.training.settings import close
-
-    if ":" not in env and env not in gym.registry:
-        try:
-            gym.spec(env)
-        except gym.error.Error as error:
-            raise ArgumentError(f"there is no environment {env!r}{close(env, gym.registry)}: {error}") from None
-
-
-def _run(folder: Path, algorithm: str | None) -> RunFolder:
-    """A run's folder; the caller says where its own algorithm is, if it has one."""
-    from reactors.rl.training.run_folder import RunFolder
+def _run(folder: Path, algorithm: str | None, env: str | None) -> RunFolder:
+    """A run's folder; the caller says where its own algorithm and environment are, if it has them."""
+    from reactors.rl.training.run_folder import ON_THE_COMMAND_LINE, RunFolder
     from reactors.rl.training.settings import algorithm_named
 
-    return RunFolder(folder, algorithm=None if algorithm is None else algorithm_named(algorithm))
+    made = None if algorithm is None else algorithm_named(algorithm)
+    return RunFolder(folder, algorithm=made, env=env, asking=ON_THE_COMMAND_LINE)
 
 
 def _refuse_changes(
     before: RunFolder, options: dict[str, Any], hyperparameters: dict[str, Any], env_kwargs: dict[str, Any]
 ) -> None:
     """A run that goes on is the same one."""
+    from reactors.rl.training.run_folder import described
     from reactors.rl.training.settings import algorithm_named
 
     if hyperparameters or env_kwargs:
@@ -272,6 +288,8 @@ def _refuse_changes(
         )
     if "algorithm" in options:
         options = {**options, "algorithm": algorithm_named(options["algorithm"]).__name__}
+    if "env" in options:
+        options = {**options, "env": described(options["env"], {}, "--env")["env"]}
     for name, value in options.items():
         was = before.config.get(name, _DEFAULTS.get(name))
         if name not in _ANEW and value != was:
@@ -288,17 +306,20 @@ _algorithm = click.option("--algorithm", metavar="FILE:CLASS", help="Your own al
 @click.command("eval", short_help="Play greedy episodes with a trained policy.")
 @_run_folder
 @_algorithm
+@_env
 @click.option("--episodes", type=_count, metavar="N", default=100, show_default=True)
 @_seed
 @_json
-def eval_command(*, folder: Path, algorithm: str | None, episodes: int, seed: int | None, as_json: bool) -> None:
+def eval_command(
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, as_json: bool
+) -> None:
     """Play greedy episodes with the policy of the run in DIR: their mean, least and greatest return."""
     with misuse():
         from statistics import fmean
 
         from reactors.rl.training.evaluator import play
 
-        run = _run(folder, algorithm)
+        run = _run(folder, algorithm, env)
         returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
     found = {"episodes": episodes, "mean": fmean(returns), "min": min(returns), "max": max(returns)}
     if as_json:
@@ -310,15 +331,18 @@ def eval_command(*, folder: Path, algorithm: str | None, episodes: int, seed: in
 @click.command("play", short_help="Watch a trained policy, in a window or as a video.")
 @_run_folder
 @_algorithm
+@_env
 @click.option("--episodes", type=_count, metavar="N", default=1, show_default=True)
 @_seed
 @click.option("--video", type=_folder, metavar="DIR", help="Write videos there, instead of opening a window.")
-def play_command(*, folder: Path, algorithm: str | None, episodes: int, seed: int | None, video: Path | None) -> None:
+def play_command(
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, video: Path | None
+) -> None:
     """Watch the policy of the run in DIR play."""
     with misuse():
         from reactors.rl.training.watching import check_video, film, rendering, watch
 
-        run = _run(folder, algorithm)
+        run = _run(folder, algorithm, env)
         if video is not None:
             check_video(run.maker())
             returns = film(run.policy(), run.maker(), video, episodes, seed or 0)
@@ -366,7 +390,7 @@ def _file_and_toml(
 
 @click.command("tune", short_help="Find how a training makes the most of this machine.")
 @click.argument("algorithm", required=False)
-@click.option("--env", metavar="ID", help="A Gymnasium environment.")
+@_env
 @click.option(
     "--mode", type=click.Choice(["sync", "pipelined", "free"]), help="The mode.  [default: sync or pipelined]"
 )
@@ -434,7 +458,7 @@ def tune_command(
                 raise ArgumentError(f"--config: {name} is for a learner of each half, and those cannot be tuned")
         if output is not None and not output.absolute().parent.is_dir():
             raise ArgumentError(f"there is no folder {str(output.parent)!r} for {output.name}")
-        made, env_id = _chosen(settings, hyperparameters, given, "tune dqn --env CartPole-v1")
+        made, env_id = _chosen(settings, hyperparameters, given, env_kwargs, "tune dqn --env CartPole-v1")
         known = {name: value for name, value in {**settings, **said}.items() if name in values}
         tuned = tune(
             made, env_id, ratio=ratio, cores=cores, seconds=seconds, few=few, env_kwargs=env_kwargs,

@@ -55,6 +55,12 @@ def split(target: str) -> tuple[Path, str]:
     return (Path(file), name) if colon and name.isidentifier() else (Path(target), "")
 
 
+def imported(file: Path) -> ModuleType | None:
+    """The module of a file that is imported already."""
+    path = str(file.resolve())
+    return next((each for each in [*sys.modules.values()] if getattr(each, "__file__", None) == path), None)
+
+
 def load(file: Path) -> ModuleType:
     """Import a file by its path."""
     path = file.resolve()

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl import record
+from reactors.rl.atari_games import atari
 from reactors.rl.batch import Batch
 from reactors.rl.batched import BatchedEnv
 from reactors.rl.env import Env
@@ -73,6 +74,7 @@ __all__ = [
     "TrainedPolicy",
     "Tuned",
     "VectorEnv",
+    "atari",
     "batch_dtype",
     "batch_tensors",
     "load",

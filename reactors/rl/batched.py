@@ -17,9 +17,11 @@ from gymnasium.vector import AutoresetMode
 import reactors as rx
 from reactors.debug import DebugPort
 from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.atari_games import atari
 from reactors.rl.env import Env, checked_on_error
 from reactors.rl.owned import own
 from reactors.rl.simulation import seed_of
+from reactors.rl.sources import found, maker
 from reactors.rl.spaces import memory, rows
 from reactors.rl.vector_simulation import VectorSimulation
 
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
 class BatchedEnv(Env):
     """A `gymnasium.vector.VectorEnv` as one reactor, made on its worker at the start.
 
-    `env` is an id or `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and `kwargs`, or a function that makes the
-    vector environment, given `num_envs`, if that is said, and `kwargs`. A function with a parameter named `seed` is
+    `env` is an `EnvSpec`, for `gymnasium.make_vec` with `num_envs` and `kwargs`, a class of single environments, of
+    which there will be `num_envs`, or a function that makes the vector environment, given `num_envs`, if that is said,
+    and `kwargs`; or the name of one of these, as in `rl.Env`. A function with a parameter named `seed` is
     given the seed, and `reset` is not: EnvPool wants it so. The first environment's seed is derived from the reactor's
     own, the others' follow it by one, as vector environments do it; `seed=` gives another, a number or a list.
 
@@ -85,20 +88,13 @@ class BatchedEnv(Env):
         self._declare(observation_space, action_space, self.valid)
 
     def _maker(self, env: Any, num_envs: int | None, kwargs: dict[str, Any]) -> Callable[..., Any]:
-        if isinstance(env, str):
-            try:
-                env = gym.spec(env)  # a worker may not have the module imported that registers it
-            except gym.error.Error as error:
-                raise ParameterError(f"{self.path}: there is no environment {env!r}: {error}") from error
-        if isinstance(env, EnvSpec):
+        env = found(env, self.path, "a vector environment")
+        if isinstance(env, EnvSpec | atari) or (inspect.isclass(env) and issubclass(env, gym.Env)):
             if num_envs is None:
-                raise ArgumentError(f"{self.path} is given the id of an environment; give num_envs, too")
-            return partial(gym.make_vec, env, num_envs=num_envs, **kwargs)
-        if not callable(env):
-            raise ArgumentError(
-                f"{self.path} is given {env!r}, of type {type(env).__name__}, for a vector environment; give an id, a "
-                "spec, or a function that makes one"
-            )
+                raise ArgumentError(f"{self.path} is given a single environment; give num_envs, too")
+            if isinstance(env, EnvSpec):
+                return partial(gym.make_vec, env, num_envs=num_envs, **kwargs)
+            return partial(gym.vector.SyncVectorEnv, [maker(env, kwargs, self.path)] * num_envs)
         if num_envs is not None:
             kwargs = {"num_envs": num_envs, **kwargs}
         return partial(env, **kwargs) if kwargs else env

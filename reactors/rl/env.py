@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 class Env(rx.Reactor):
     """One Gymnasium environment, or `num_envs` of them in a row, made on its worker at the start.
 
-    `env` is an id, an `EnvSpec`, a function that makes an environment, or a list of k such. `kwargs` go to
-    `gymnasium.make`, or to the function. Wrappers are made as usual, in the function.
+    `env` is a name, an `EnvSpec`, a class or function that makes an environment, or a list of k such. `kwargs` go to
+    `gymnasium.make`, or to the function. Wrappers are made as usual, in the function. A name is a registered id,
+    `module:Id` or `module:Name`, `FILE:Name` for a class or function of a file, or `atari:Game` for `rl.atari(Game)`.
 
     With `num_envs=None` values are those of one environment; with `num_envs=k` all have a leading axis of length k.
 

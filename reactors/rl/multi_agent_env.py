@@ -6,9 +6,7 @@ that is gone does not run, and nobody has to mask anything.
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import difflib
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +17,7 @@ from reactors.bank import Ports
 from reactors.errors import ArgumentError, ParameterError, WiringError
 from reactors.rl.env import checked_on_error
 from reactors.rl.errors import SimulationError
+from reactors.rl.named_parallel import named_parallel
 from reactors.rl.owned import own
 from reactors.rl.parallel_simulation import ParallelSimulation
 from reactors.rl.simulation import seed_of
@@ -60,7 +59,8 @@ class Agents(dict[Any, AgentPorts]):
 class MultiAgentEnv(rx.Reactor):
     """A PettingZoo parallel environment, made on its worker at the start.
 
-    `env` is an id, for `pettingzoo.make`, or a function that makes one; `kwargs` go to either.
+    `env` is a function that makes one, or a name: an id, for `pettingzoo.make`; a module that has `parallel_env`, as in
+    `mpe2/simple_spread_v3` or `mpe2.simple_spread_v3`; `module:Name` or `FILE:Name`. `kwargs` go to either.
 
     Ports have a channel for each possible agent; `agents` has its index by name, and `agent[name]` its ports.
 
@@ -105,10 +105,10 @@ class MultiAgentEnv(rx.Reactor):
     ) -> None:
         self.on_error: OnError = checked_on_error(on_error, self.path)
         if isinstance(env, str):
-            env = _registered(env, self.path)
+            env = named_parallel(env, self.path)
         if not callable(env):
             raise ArgumentError(
-                f"{self.path} is given {env!r}, of type {type(env).__name__}; give an id, or a function that makes one"
+                f"{self.path} is given {env!r}, of type {type(env).__name__}; give a name, or a function that makes one"
             )
         _check_seed(seed, self.path)
         self.make = partial(env, **kwargs) if kwargs else env
@@ -254,32 +254,6 @@ class MultiAgentEnv(rx.Reactor):
         if simulation is not None:
             self.restarts = simulation.restarts
             simulation.close()
-
-
-def _registered(name: str, path: str) -> Callable[..., Any]:
-    """A function that makes the parallel environment of this id, with the arguments of its own."""
-    import pettingzoo
-
-    try:
-        pettingzoo.spec("parallel", name)
-    except Exception as error:
-        raise ParameterError(
-            f"{path}: PettingZoo has no parallel environment {name!r}; {_near(name, error)}"
-        ) from error
-    return partial(pettingzoo.make, "parallel", name)
-
-
-def _near(name: str, error: Exception) -> str:
-    """What may be meant by an id that there is not."""
-    import pettingzoo
-
-    if "registry" not in str(error):  # which it would list
-        return str(error)
-    with contextlib.suppress(Exception):
-        pettingzoo.spec("aec", name)
-        return "it is one whose agents take turns (AEC), and they have to act at the same time"
-    near = difflib.get_close_matches(name.replace("_v", "-v"), pettingzoo.parallel_registry, 3, 0.5)
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else "pettingzoo.parallel_registry has all"
 
 
 def _check_seed(seed: Any, path: str) -> None:

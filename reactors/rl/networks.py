@@ -79,15 +79,26 @@ def _orthogonal(layer: nn.Linear | nn.Conv2d, gain: float) -> None:
 
 
 class _Convolutions(nn.Sequential):
-    """Convolutions of (filters, size, stride), and a linear layer of so many features; bytes become 0 to 1."""
+    """Convolutions of (filters, size, stride), and a linear layer of so many features; bytes become 0 to 1.
 
-    def __init__(self, frames: int, side: int, convolutions: Sequence[tuple[int, int, int]], features: int) -> None:
+    `side` is that of square frames, or their height and width; with `last` their channels come last.
+    """
+
+    def __init__(
+        self,
+        frames: int,
+        side: int | tuple[int, int],
+        convolutions: Sequence[tuple[int, int, int]],
+        features: int,
+        last: bool = False,
+    ) -> None:
         layers: list[nn.Module] = []
+        height, width = (side, side) if isinstance(side, int) else side
         for filters, size, stride in convolutions:
             layers += [nn.Conv2d(frames, filters, size, stride), nn.ReLU()]
-            frames, side = filters, (side - size) // stride + 1
-        super().__init__(*layers, nn.Flatten(), nn.Linear(frames * side * side, features), nn.ReLU())
-        self.features = features
+            frames, height, width = filters, (height - size) // stride + 1, (width - size) // stride + 1
+        super().__init__(*layers, nn.Flatten(), nn.Linear(frames * height * width, features), nn.ReLU())
+        self.features, self.last = features, last
 
     def orthogonal(self) -> None:
         """Begin with weights like those of `mlp` with a gain."""
@@ -96,11 +107,12 @@ class _Convolutions(nn.Sequential):
                 _orthogonal(layer, 2**0.5)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Frames (n, frames, side, side) to features."""
+        """Frames (n, frames, height, width), or (n, height, width, frames), to features."""
         # oneDNN finds the gradients of kernels much sooner where channels are next to each other
         training = torch.is_grad_enabled() and input.device.type == "cpu"
         layout = torch.channels_last if training else torch.contiguous_format
-        x: Any = input.to(torch.float32, memory_format=layout)
+        frames = input.movedim(-1, 1) if self.last else input
+        x: Any = frames.to(torch.float32, memory_format=layout)
         if input.dtype == torch.uint8:
             x = x.div_(255)
         for layer in self:
@@ -112,22 +124,22 @@ class _Convolutions(nn.Sequential):
 class NipsTorso(_Convolutions):
     """Convolutions of Mnih et al., 2013, as in PAAC (1705.04862, section 4): 84x84 frames to 256 features."""
 
-    def __init__(self, frames: int = 4, side: int = 84) -> None:
-        super().__init__(frames, side, [(16, 8, 4), (32, 4, 2)], 256)
+    def __init__(self, frames: int = 4, side: int | tuple[int, int] = 84, last: bool = False) -> None:
+        super().__init__(frames, side, [(16, 8, 4), (32, 4, 2)], 256, last)
 
 
 class NatureTorso(_Convolutions):
     """Convolutions of Mnih et al., Nature 2015: 84x84 frames to 512 features."""
 
-    def __init__(self, frames: int = 4, side: int = 84) -> None:
-        super().__init__(frames, side, [(32, 8, 4), (64, 4, 2), (64, 3, 1)], 512)
+    def __init__(self, frames: int = 4, side: int | tuple[int, int] = 84, last: bool = False) -> None:
+        super().__init__(frames, side, [(32, 8, 4), (64, 4, 2), (64, 3, 1)], 512, last)
 
 
 class MinAtarTorso(_Convolutions):
     """The convolution of MinAtar (Young and Tian, 2019, arXiv 1903.03176): small frames to 128 features."""
 
-    def __init__(self, frames: int = 4, side: int = 10) -> None:
-        super().__init__(frames, side, [(16, 3, 1)], 128)
+    def __init__(self, frames: int = 4, side: int | tuple[int, int] = 10, last: bool = False) -> None:
+        super().__init__(frames, side, [(16, 3, 1)], 128, last)
 
 
 STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
@@ -139,8 +151,8 @@ Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by
 def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     """The part of a network that turns observations into features, which its `features` counts.
 
-    `kind` is the name of one in `TORSOS` for frames (channels, side, side), or a function of the observation space
-    that makes any module; None is the Nature torso for frames and no torso for all else.
+    `kind` is the name of one in `TORSOS` for frames (channels, height, width) or pictures (height, width, colours), or
+    a function of the observation space that makes any module; None is the Nature torso for these, else none.
 
     Raises `ParameterError` for a module that does not take these observations or does not give its `features`, and for
     one whose outputs depend on more than its parameters and each observation alone: dropout, batch normalisation.
@@ -163,12 +175,15 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     if name not in TORSOS:
         raise ParameterError(f"there is no torso {name!r}; there are {', '.join(TORSOS)}, or a function that makes one")
     least = {"nips": 20, "nature": 36, "minatar": 3}[name]
-    if len(shape) != 3 or shape[1] != shape[2] or shape[1] < least:
+    last = len(shape) == 3 and shape[2] in {1, 3, 4} and shape[0] > 4  # a picture, as most libraries have it
+    frames, *sides = (shape[2], *shape[:2]) if last else shape or (0,)
+    if len(sides) != 2 or min(sides) < least:
         raise ParameterError(
-            f"the torso {name!r} takes square frames (channels, side, side) with sides of {least} or more, and the "
-            f"observations are of shape {shape}; choose another torso, or resize them with gymnasium.wrappers"
+            f"the torso {name!r} takes frames (channels, height, width), or pictures (height, width, colours), with "
+            f"sides of {least} or more, and the observations are of shape {shape}; choose another torso, or resize "
+            "them with gymnasium.wrappers"
         )
-    return TORSOS[name](shape[0], shape[1])
+    return TORSOS[name](frames, (sides[0], sides[1]), last)
 
 
 def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:

@@ -17,6 +17,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ReactorError
+from reactors.rl.sources import maker
 from reactors.rl.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def video(
 ) -> Recorded:
     """What to give to `rl.Env` in the place of an environment, so that it writes videos into `folder`, on its worker.
 
-    `env` is an id, or a function that makes an environment with `render_mode="rgb_array"`. Every `every`-th episode is
+    `env` is a name, or a function that makes an environment with `render_mode="rgb_array"`. Every `every`-th episode is
     recorded; left out, those that `gymnasium.wrappers.RecordVideo` chooses. `options` go to it. Environments that
     record at the same time want folders of their own, or a `name_prefix`. Raises `ReactorError` where moviepy is
     missing, with which Gymnasium writes videos.
@@ -124,7 +125,7 @@ def video(
     """
     if importlib.util.find_spec("moviepy") is None:
         raise ReactorError("rl.record.video needs moviepy, with which Gymnasium writes videos: pip install moviepy")
-    make = partial(gym.make, gym.spec(env), render_mode="rgb_array") if isinstance(env, str) else env
+    make = maker(env, {"render_mode": "rgb_array"}, "rl.record.video") if isinstance(env, str) else env
     if every is not None:
         options["episode_trigger"] = partial(_is_multiple, every)
     return Recorded(make, str(folder), options)

@@ -12,6 +12,8 @@ from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.layout import checked_length
+from reactors.rl.atari_games import atari
+from reactors.rl.named import named
 from reactors.rl.owned import own
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 Maker: TypeAlias = Callable[[], Any]
 Source: TypeAlias = str | EnvSpec | Callable[..., Any]
+ATARI = "atari:"
 
 
 def is_row(env: Source | Sequence[Source]) -> TypeIs[Sequence[Source]]:
@@ -29,7 +32,7 @@ def is_row(env: Source | Sequence[Source]) -> TypeIs[Sequence[Source]]:
 
 
 def makers(env: Source | Sequence[Source], num_envs: int | None, kwargs: Mapping[str, Any], path: str) -> list[Maker]:
-    """A function without arguments for each environment; ids are looked up here, where they are registered."""
+    """A function without arguments for each environment; names are looked up here."""
     if is_row(env):
         if num_envs not in {None, len(env)}:
             raise ArgumentError(f"{path} is given {len(env)} environments and num_envs={num_envs}; leave num_envs out")
@@ -44,20 +47,32 @@ def makers(env: Source | Sequence[Source], num_envs: int | None, kwargs: Mapping
 
 def maker(env: Source, kwargs: Mapping[str, Any], path: str) -> Maker:
     """A function without arguments that makes the environment."""
-    if isinstance(env, str):
-        try:
-            env = gym.spec(env)  # a worker may not have the module imported that registers it
-        except gym.error.Error as error:
-            raise ParameterError(f"{path}: there is no environment {env!r}: {error}") from error
+    env = found(env, path)
     if isinstance(env, EnvSpec):
         settings = {"disable_env_checker": True, **kwargs}  # its answers are checked where it is stepped
         return partial(gym.make, env, **settings)
-    if callable(env):
-        return partial(env, **kwargs) if kwargs else env
+    if isinstance(env, atari):
+        return env.changed(kwargs) if kwargs else env
+    return partial(env, **kwargs) if kwargs else env
+
+
+def found(env: Source, path: str, of: str = "an environment") -> EnvSpec | Callable[..., Any]:
+    """A spec, a class or a function: what a name means, and anything else as it is."""
+    if isinstance(env, str):
+        # Here, for a worker may not have the module imported that registers an id.
+        return atari(env[len(ATARI) :]) if env.startswith(ATARI) else named(env, path)
+    if isinstance(env, EnvSpec) or callable(env):
+        return env
     raise ArgumentError(
-        f"{path} is given {env!r}, of type {type(env).__name__}, for an environment; give an id, a spec, or a function "
-        "that makes one"
+        f"{path} is given {env!r}, of type {type(env).__name__}, for {of}; give a name, a spec, or a function that "
+        "makes one"
     )
+
+
+def for_evaluation(make: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes environments in which a policy shows what it can: of Atari's games, whole ones."""
+    whole: Callable[..., Any] = getattr(make, "evaluation", make)
+    return whole
 
 
 def checked_seeds(seed: Any, k: int, path: str) -> list[int | None]:

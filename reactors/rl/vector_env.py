@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.async_vector_env import AsyncState
@@ -30,12 +29,12 @@ from reactors.stepwise import Stepwise
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gymnasium.envs.registration import EnvSpec
     from numpy.typing import NDArray
 
     from reactors.rl.group import Infos
     from reactors.rl.simulation import OnError
     from reactors.rl.vector_simulation import Autoreset
+    from reactors.rl.sources import Source
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 
@@ -72,11 +71,11 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     `max_concurrency` is another bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
     mean nothing here, and a `worker` function is refused.
 
-    `env_fns` is a list of functions, or an id, a spec or a function and `num_envs`; what else is named goes to the
-    function. Each environment gets its action as it was given: of a list its entry, of an array its row, whatever the
-    dtype. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
-    environment raises or answers wrongly, with its index and seed and the exception as its cause, and `rx.WorkerDied`
-    where its process dies.
+    `env_fns` is a list of functions, or `num_envs` and a name as in `rl.Env`, a spec or a function; what else is named
+    goes to the function. Each environment gets its action as it was given: of a list its entry, of an array its row,
+    whatever the dtype. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for
+    what an environment raises or answers wrongly, with its index and seed and the exception as its cause, and
+    `rx.WorkerDied` where its process dies.
 
     >>> from reactors import rl
     >>> envs = rl.VectorEnv("CartPole-v1", num_envs=4, workers=1)
@@ -91,7 +90,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        env_fns: str | EnvSpec | Callable[..., Any] | Sequence[Callable[[], Any]],
+        env_fns: Source | Sequence[Source],
         shared_memory: bool = True,
         copy: bool = True,
         context: str | None = None,

@@ -55,14 +55,8 @@ def breakout() -> Any:
     return gym.wrappers.TimeLimit(Breakout(), 5000)
 
 
-def pong() -> Any:
-    """Four grey frames of 84x84, each the fourth of the emulator's."""
-    import ale_py
-
-    gym.register_envs(ale_py)
-    env = gym.make("ALE/Pong-v5", frameskip=1, repeat_action_probability=0.0)
-    return gym.wrappers.FrameStackObservation(gym.wrappers.AtariPreprocessing(env), 4)
-
+# Whole games and their own scores in training, too, for the journal's returns are the curve.
+pong = rl.atari("Pong", episodic_life=False, fire_reset=False, clip_rewards=False)
 
 GAMES: dict[str, tuple[Any, Any]] = {
     "breakout": (breakout, rl.APPO(torso="minatar", num_envs=32, fragments=16)),

@@ -325,7 +325,7 @@ def test_continuous_actions_are_clipped_to_bounds_and_remembered_as_drawn() -> N
         (rl.DQN(), "Pendulum-v1", "DQN takes discrete actions"),
         (rl.QLearning(), "CartPole-v1", "QLearning keeps a table of all observations"),
         (rl.PPO(), "FrozenLake-v1", "PPO takes observations of a Box"),
-        (rl.PPO(torso="nips"), "CartPole-v1", "takes square frames"),
+        (rl.PPO(torso="nips"), "CartPole-v1", "takes frames"),
         (rl.PPO(torso="nope"), "CartPole-v1", "there is no torso 'nope'"),
         (rl.PPO(torso=lambda _: torch.nn.Identity()), "CartPole-v1", "how many features"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.simulation import Simulation, seed_of
+from reactors.rl.sources import for_evaluation
 from reactors.rl.training.rounds import round_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def play(
 ) -> list[float]:
     """The returns of so many greedy episodes, each in an environment with a seed of its own."""
     seeds = [seed_of(seed, i) for i in range(episodes)]
-    sim = Simulation([maker] * episodes, observation_space, action_space, seeds, path="the evaluation", remedy="fix it")
+    made = [for_evaluation(maker)] * episodes
+    sim = Simulation(made, observation_space, action_space, seeds, path="the evaluation", remedy="fix it")
     try:
         sim.reset_all()
         shape = sim.observations.shape

@@ -11,15 +11,18 @@ from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
 from reactors.rl.algorithms.algorithm import Algorithm
+from reactors.rl.atari_games import atari
 from reactors.rl.errors import RunFolderError
+from reactors.rl.named import known, spelled
 from reactors.rl.sealed import MARK, is_sealed, sealed
-from reactors.rl.sources import maker, spaces_of
+from reactors.rl.sources import ATARI, Source, found, maker, spaces_of
 from reactors.rl.training import tensors
 from reactors.rl.training.checkpoint_files import FOLDER, latest, load, set_aside
 from reactors.rl.training.journal_file import Row, read, verified
@@ -40,17 +43,24 @@ CONFIG = {
     "algorithm": "", "hyperparameters": {}, "env": "", "env_kwargs": {}, "mode": "", "workers": 1, "total_steps": 1
 }  # fmt: skip
 
-_GIVE_IT = (
-    "give the algorithm as it was given to rl.train: rl.load(folder, algorithm=...), or as FILE:CLASS on the command "
-    "line"
-)
+
+class Asking(NamedTuple):
+    """How whoever uses a folder gives what cannot be read from it."""
+
+    env: str
+    algorithm: str
+
+
+IN_PYTHON = Asking("rl.load(folder, env=...)", "rl.load(folder, algorithm=...)")
+ON_THE_COMMAND_LINE = Asking("--env FILE:CLASS", "--algorithm FILE:CLASS")
 
 
 class RunFolder:
     """The folder of a run. `RunFolderError` if it is none.
 
     What it reads there is data: nothing is imported that only the folder names. So an algorithm of the user's own has
-    to be given again: as it was given to `rl.train`, or its class.
+    to be given again: as it was given to `rl.train`, or its class. So has an environment that `named.known` does not
+    find.
     """
 
     def __init__(
@@ -58,9 +68,12 @@ class RunFolder:
         path: str | Path,
         *,
         algorithm: Algorithm | type[Algorithm] | None = None,
-        make: Callable[[], Any] | None = None,
+        env: Source | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
+        asking: Asking = IN_PYTHON,
     ) -> None:
-        self.path, self._algorithm, self._make = Path(path), algorithm, make
+        self.path, self.asking = Path(path), asking
+        self._algorithm, self._env, self._env_kwargs = algorithm, env, env_kwargs
 
     def begin(self, config: Mapping[str, Any], saved: Saved | None = None) -> None:
         """Make it, or go on in it from a checkpoint."""
@@ -160,19 +173,49 @@ class RunFolder:
             kind = given or algorithm_without_import(config["algorithm"], config.get("algorithm_file"))
             made = with_settings(kind, config["hyperparameters"], "config.json")
         except ArgumentError as error:
-            raise RunFolderError(f"{self.path}: its algorithm cannot be made: {error}; {_GIVE_IT}") from error
+            raise RunFolderError(
+                f"{self.path}: its algorithm cannot be made: {error}; give it: {self.asking.algorithm}"
+            ) from error
         return replace(made, total_steps=config["total_steps"]) if hasattr(made, "total_steps") else made  # type: ignore[call-arg]
 
-    def maker(self, **kwargs: Any) -> Callable[[], Any]:
-        """What makes its environment; `kwargs` are added to those of the run."""
-        if self._make is not None:
-            return partial(self._make, **kwargs) if kwargs else self._make
-        env = self.config["env"]
-        if ":" in env and "(" in env:
-            raise RunFolderError(
-                f"{self.path}: its environment was made by the function {env}; give it: rl.load(folder, env=...)"
-            )
-        return maker(env, {**self.config["env_kwargs"], **kwargs}, str(self.path))
+    @cached_property
+    def env(self) -> Source:
+        """What its environments are made of."""
+        if self._env is not None:
+            return self._env
+        name, file = self.config["env"], self.config.get("env_file")
+        if name.startswith(ATARI):
+            return name  # type: ignore[no-any-return]
+        found: Source | None = None
+        if not name.endswith("()"):
+            found = known(name, file, f"{self.path}: its environment {name} cannot be made")
+        if found is None:
+            raise RunFolderError(f"{self.path}: {_unknown(name)}; give it: {self._asked(name, file)}")
+        if isinstance(found, EnvSpec):  # with its module, which workers import
+            return name if file is None else f"{file}:{name.rpartition(':')[2]}"
+        return found
+
+    def _asked(self, name: str, file: str | None) -> str:
+        asked = self.asking.env
+        if ":" not in name:
+            return asked.replace("FILE:CLASS", "module:Id")
+        if file is not None and Path(file).is_file():
+            asked = asked.replace("FILE:CLASS", f"{_nearer(file)}:{name.rpartition(':')[2].removesuffix('()')}")
+        return asked
+
+    @property
+    def env_kwargs(self) -> Mapping[str, Any]:
+        """What else it is made with: what is given with it, or what the run says, if it is the same one."""
+        same = self._env is None or (isinstance(self._env, str) and self._says(self._env))
+        own = self.config["env_kwargs"] if same else {}
+        return own if self._env_kwargs is None else self._env_kwargs
+
+    def _says(self, env: str) -> bool:
+        return bool(described(env, {}, str(self.path))["env"] == self.config["env"])
+
+    def maker(self) -> Callable[[], Any]:
+        """What makes its environment."""
+        return maker(self.env, self.env_kwargs, str(self.path))
 
     @cached_property
     def spaces(self) -> tuple[Any, Any]:
@@ -204,13 +247,28 @@ class RunFolder:
             self.algorithm.check(*self.spaces)
             policy = self.algorithm.policy(*self.spaces)
         except ParameterError as error:
-            raise RunFolderError(f"{self.path}: its policy cannot be made: {error}; {_GIVE_IT}") from error
+            raise RunFolderError(f"{self.path}: its policy cannot be made: {error}; {self._with_its_own()}") from error
         if self.weights.shape != (policy.size,):
             raise RunFolderError(
                 f"{self.path} has {self.weights.size} weights, and the policy of config.json {policy.size}"
             )
         policy.load(self.weights)
         return policy
+
+    def _with_its_own(self) -> str:
+        """How to give an algorithm one of whose hyperparameters is a function, of which a folder has the name."""
+        config = self.config
+        functions = {
+            key: value.rpartition(":")[2]
+            for key, value in config["hyperparameters"].items()
+            if isinstance(value, str) and ":" in value
+        }
+        if not functions:
+            return f"give the algorithm: {self.asking.algorithm}"
+        told = ", ".join(f"{key}={value}" for key, value in functions.items())
+        if self.asking is IN_PYTHON:
+            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({told}, ...))"
+        return f"give a class of yours that has {told}: {self.asking.algorithm}"
 
     def keep(self, weights: NDArray[Any]) -> None:
         """Write the weights."""
@@ -273,13 +331,40 @@ def fingerprint(weights: NDArray[Any]) -> str:
     return blake2b(weights.tobytes(), digest_size=16).hexdigest()
 
 
-def described(env: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """An environment in words that JSON has."""
+def described(env: Source, kwargs: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """An environment in words that JSON has; `file_of_env` has the file, if it is in one of the user's own."""
     from reactors.rl.training.settings import plain
 
     while isinstance(env, partial):
         kwargs, env = {**env.keywords, **kwargs}, env.func
-    name = env if isinstance(env, str) else getattr(env, "id", None)
-    if name is None:
-        name = f"{getattr(env, '__module__', '')}:{getattr(env, '__qualname__', type(env).__qualname__)}()"
+    what = found(env, path)
+    if isinstance(what, atari):
+        what = what.changed(kwargs)
+        return {"env": f"{ATARI}{what.game}", "env_kwargs": plain(what.options)}
+    if isinstance(what, EnvSpec) and not isinstance(env, str):
+        return {"env": what.id, "env_kwargs": plain(dict(kwargs))}
+    name, _ = spelled(env if isinstance(what, EnvSpec) else what)
     return {"env": name, "env_kwargs": plain(dict(kwargs))}
+
+
+def file_of_env(env: Source, path: str) -> str | None:
+    """The file of the user's own that an environment is in."""
+    what = found(env, path)
+    if isinstance(what, EnvSpec):
+        return spelled(env)[1] if isinstance(env, str) else None
+    return None if isinstance(what, atari) else spelled(what)[1]
+
+
+def _unknown(name: str) -> str:
+    """Why a name from a folder is not enough."""
+    if name.endswith("()"):
+        return f"its environment was made by the function {name.removesuffix('()')}, and reading a folder calls none"
+    if ":" not in name:
+        return f"its environment {name} is none of those that are registered here"
+    return f"its environment {name} is not imported, and Python finds no environment of this name"
+
+
+def _nearer(file: str) -> str:
+    """A path as one would write it here."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

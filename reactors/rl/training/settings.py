@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
-import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from reactors import script
 from reactors.errors import ArgumentError
+from reactors.near import close
 from reactors.rl.algorithms.algorithm import Algorithm
 
 SET_ELSEWHERE = {"total_steps": "--total-steps, or total_steps of rl.train"}
@@ -43,7 +42,7 @@ def algorithm_named(name: str) -> type[Algorithm]:
     `ArgumentError` names what there is.
     """
     file, of_one_file = script.split(name)
-    return _own(file, of_one_file, _imported(file) or _import(file, of_one_file)) if of_one_file else _ours(name)
+    return _own(file, of_one_file, script.imported(file) or _import(file, of_one_file)) if of_one_file else _ours(name)
 
 
 def algorithm_without_import(name: str, file: str | None) -> type[Algorithm]:
@@ -54,7 +53,7 @@ def algorithm_without_import(name: str, file: str | None) -> type[Algorithm]:
     """
     if file is None:
         return _ours(name)
-    module = _imported(Path(file))
+    module = script.imported(Path(file))
     if module is None:
         raise ArgumentError(f"{name} is in {file}, which is not imported, and reading a folder imports nothing")
     return _own(Path(file), name, module)
@@ -65,11 +64,6 @@ def _ours(name: str) -> type[Algorithm]:
     if name.lower() not in known:
         raise ArgumentError(f"there is no algorithm {name!r}{close(name.lower(), known)}; there are {', '.join(known)}")
     return known[name.lower()]
-
-
-def _imported(file: Path) -> types.ModuleType | None:
-    path = str(file.resolve())
-    return next((each for each in [*sys.modules.values()] if getattr(each, "__file__", None) == path), None)
 
 
 def _import(file: Path, name: str) -> types.ModuleType:
@@ -101,16 +95,6 @@ def file_of(kind: type[Algorithm]) -> str | None:
     except (OSError, TypeError):
         return None
     return None if file is None or not Path(file).is_file() else str(Path(file).resolve())
-
-
-def close(name: str, known: Iterable[str]) -> str:
-    """What may have been meant, as the end of a sentence.
-
-    >>> close("learning_rat", ["learning_rate", "gamma"])
-    " (did you mean 'learning_rate'?)"
-    """
-    found = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
-    return f" (did you mean {' or '.join(map(repr, found))}?)" if found else ""
 
 
 def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str = "--set") -> Algorithm:

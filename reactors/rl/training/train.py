@@ -38,7 +38,7 @@ from reactors.rl.training.learners import learners_of
 from reactors.rl.training.live import Watch, scalars, summary_writer
 from reactors.rl.training.program import Mode, Training, Where, placement
 from reactors.rl.training.rounds import ROUND, STOP
-from reactors.rl.training.run_folder import RunFolder, described, fingerprint, folder_of
+from reactors.rl.training.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
 from reactors.rl.training.settings import file_of, hyperparameters
 from reactors.rl.training.state import count
 from reactors.rl.training.trained_policy import TrainedPolicy
@@ -132,7 +132,7 @@ def train(
     serve: Server | None = None,
     watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
 ) -> Trained:
-    """Train `algorithm` for `total_steps` environment steps in `env`, an id, a spec or a function.
+    """Train `algorithm` for `total_steps` steps in `env`: a name, as in `rl.Env`, a spec, a class or a function.
 
     Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
     many steps that were is `steps` of the result.
@@ -201,16 +201,18 @@ def train(
     rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
-        **described(env, env_kwargs or {}), "spaces": [str(space) for space in spaces], "actors": actors, "mode": mode,
+        **described(env, env_kwargs or {}, "rl.train"), "spaces": [str(space) for space in spaces],
+        "actors": actors, "mode": mode,
         "lag": lag, "inference": inference, "double_buffer": double_buffer, "loaders": loaders, "seed": seed,
         "learners": learners, "exchange_every": who.exchange_every, "adapt": adapt is not False,
     }  # fmt: skip
-    saved = None if resume is None else _saved(Path(resume), program, rounds)
+    saved = None if resume is None else _saved(Path(resume), program, rounds, algorithm)
     if saved is not None and out is None:
         out = folder_of(saved.path)
     check_out(out, checkpoint_every, video or None, view_every)
     config = {
-        **program, "algorithm_file": file_of(type(algorithm)), "total_steps": total_steps, "workers": workers,
+        **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train"),
+        "total_steps": total_steps, "workers": workers,
         "backend": backend, "device": device,
         "actor_device": actor_device, "critic_device": critic_device,
         "on_error": on_error, "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
@@ -306,6 +308,12 @@ def _run(
         there = None if folder is None else latest(folder.checkpoints)
         if there is not None:
             error.add_note(f"the last checkpoint is {there}: resume goes on from there")
+        elif isinstance(error, KeyboardInterrupt):
+            error.add_note(
+                "nothing is saved, for rl.train was given no folder: with out= it saves when it is interrupted"
+                if folder is None
+                else "nothing is saved: it was stopped before the first round was"
+            )
         raise
     finally:
         if (experience := getattr(training, "experience", None)) is not None:
@@ -314,8 +322,8 @@ def _run(
             watcher.close()
         if folder is not None:
             _finish(folder, report, weights, failed)
-    if interruption.asked:
-        raise KeyboardInterrupt
+    if interruption.asked and folder is not None:
+        raise KeyboardInterrupt(f"saved; go on with rl.train(..., resume={str(folder.path)!r})")
     if folder is not None:
         journal = training.journal
         return final, result, partial(verified, folder.journal_file, journal.noted, journal.checked)
@@ -335,12 +343,16 @@ def _finish(
         failed.add_note(what)
 
 
-def _saved(path: Path, program: Mapping[str, Any], rounds: int) -> Saved:
+def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algorithm) -> Saved:
     """The checkpoint to go on from."""
     saved = load(path)
     compare(saved, {**program, "graph": saved.meta["program"].get("graph")})  # that comes when there is one
     if saved.next_round >= rounds:
-        raise ArgumentError(f"{saved.path} is after {saved.meta['global_step']:,} steps already; give more total_steps")
+        steps = algorithm.horizon * algorithm.num_envs
+        raise ArgumentError(
+            f"{saved.path} is at step {saved.meta['global_step']:,} of {rounds * steps:,}, so nothing is left to do; "
+            f"to go on, give a total_steps (--total-steps) of {(saved.next_round + 1) * steps} or more"
+        )
     return saved
 
 

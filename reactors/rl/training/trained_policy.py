@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.sources import maker
 from reactors.rl.training.evaluator import play
 from reactors.rl.training.run_folder import RunFolder
 
@@ -63,9 +62,10 @@ def load(
 ) -> TrainedPolicy:
     """The policy of a run's folder, or of `Trained.save`; of a run that has not ended, that of its last checkpoint.
 
-    Nothing is imported that only the folder names. An algorithm of your own has to be given, as it was given to
-    `rl.train` or its class, unless its file is imported already; an environment that a function made, too. Raises
-    `RunFolderError` where it is not, and for a folder that is none, or damaged.
+    No code runs that only the folder leads to. An algorithm of your own has to be given, as it was given to `rl.train`
+    or its class, unless its file is imported already. An environment is found by its name if it is registered, or of a
+    class or a package that Python can import; one that a function made has to be given. Raises `RunFolderError` where
+    it is not, and for a folder that is none, or damaged.
 
     >>> import tempfile
     >>> from reactors import rl
@@ -75,6 +75,5 @@ def load(
     >>> again.evaluate(3) == done.evaluate(3)
     True
     """
-    make = None if env is None else maker(env, env_kwargs or {}, "rl.load")
-    run = RunFolder(folder, algorithm=algorithm, make=make)
+    run = RunFolder(folder, algorithm=algorithm, env=env, env_kwargs=env_kwargs)
     return TrainedPolicy(run.algorithm, run.policy(), run.weights, run.maker(), run.spaces, run.config)

@@ -10,6 +10,7 @@ import numpy as np
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.simulation import seed_of
+from reactors.rl.sources import for_evaluation
 from reactors.rl.spaces import reader
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def check_video(make: Callable[..., Any]) -> None:
 def rendering(make: Callable[..., Any], mode: str) -> Any:
     """An environment that renders; `ParameterError` if it does not."""
     try:
-        env = partial(make, render_mode=mode)()
+        env = partial(for_evaluation(make), render_mode=mode)()
     except Exception as error:
         raise ParameterError(
             f"the environment cannot be made with render_mode={mode!r} ({type(error).__name__}: {error})"

@@ -1,0 +1,172 @@
+"""How do learners see Atari's games?
+
+As in "Human-level control through deep reinforcement learning" (Mnih et al., Nature 518, 2015): by Gymnasium's
+wrappers, and by two that it has not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+from reactors.errors import ParameterError
+from reactors.near import close
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NEEDED = {"ale_py": "ale-py", "cv2": "opencv-python-headless"}
+
+
+@dataclass(frozen=True)
+class atari:  # noqa: N801 - one calls it, as functools.partial
+    """A function that makes environments of an Atari game, named as in `ALE/Pong-v5`, prepared as by Mnih et al., 2015.
+
+    Observations are uint8 (stack, screen_size, screen_size); with `grey=False` there is a last axis of 3 colours.
+    Evaluations, views and videos of `rl.train` and what comes of it are of `evaluation`: of whole games and what the
+    game itself pays.
+
+    Raises `ParameterError` for a game that there is not, a number that makes no sense, and where ale-py or OpenCV is
+    missing.
+
+    >>> from reactors import rl
+    >>> env = rl.atari("Pong")()
+    >>> env.observation_space.shape, env.observation_space.dtype
+    ((4, 84, 84), dtype('uint8'))
+    >>> env.close()
+    """
+
+    game: str
+    _: KW_ONLY
+    no_ops: int = 30
+    """An episode begins with 1 to so many actions that do nothing; 0 for none. Mnih et al., 2015, Extended Data
+    Table 1, "no-op max"."""
+    frame_skip: int = 4
+    """Frames in which an action is repeated. Of the last two each pixel is the brighter one, for some games draw things
+    in every other frame only. Mnih et al., 2015, Methods, "Preprocessing" and "Training details"."""
+    screen_size: int = 84
+    """The side of the pictures to which frames are scaled. Mnih et al., 2015, Methods, "Preprocessing"."""
+    grey: bool = True
+    """Luminance in the place of colours. Mnih et al., 2015, Methods, "Preprocessing"."""
+    stack: int = 4
+    """The last so many pictures are an observation. Mnih et al., 2015, Methods, "Preprocessing", m."""
+    episodic_life: bool = True
+    """In training, the loss of a life ends an episode, and the next one goes on with the same game. Mnih et al., 2015,
+    Methods, "Training details"; Machado et al., 2018 (arXiv 1709.06009), section 5, advise against it."""
+    fire_reset: bool = True
+    """Presses the button at the start of an episode, in games that wait for it. OpenAI Baselines, `FireResetEnv`."""
+    clip_rewards: bool = True
+    """In training, of a reward there is the sign alone. Mnih et al., 2015, Methods, "Training details"."""
+    sticky: float = 0.0
+    """How probable it is that the emulator repeats the action before: never in Mnih et al., 2015; 0.25 in Machado et
+    al., 2018, section 5."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What else `gymnasium.make` gets, `mode` and `difficulty` for instance."""
+
+    def __post_init__(self) -> None:
+        for module, package in _NEEDED.items():
+            try:
+                import_module(module)
+            except ImportError as error:
+                raise ParameterError(
+                    f"Atari's games need the package {package} ({error}); pip install 'reactors[atari]'"
+                ) from error
+        games = [name[len("ALE/") : -len("-v5")] for name in gym.registry if name.startswith("ALE/")]
+        if self.game not in games:
+            raise ParameterError(
+                f"there is no Atari game {self.game!r}{close(self.game, games)}; games are named as in ALE/Pong-v5: "
+                'rl.atari("Pong"), or atari:Pong'
+            )
+        for name, least in {"no_ops": 0, "frame_skip": 1, "screen_size": 1, "stack": 1}.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ParameterError(f"{name} of rl.atari is {value!r}; write a whole number, {least} or more")
+        if not 0 <= self.sticky <= 1:
+            raise ParameterError(f"sticky of rl.atari is {self.sticky!r}; write a probability, from 0 to 1")
+
+    def __call__(self, **settings: Any) -> gym.Env[Any, Any]:
+        """Make one; what is given goes to `gymnasium.make`, or is another value of an option."""
+        if settings:
+            return self.changed(settings)()
+        import_module("ale_py")  # which registers the games; a worker has not done so
+        env: gym.Env[Any, Any] = gym.make(
+            f"ALE/{self.game}-v5", frameskip=1, repeat_action_probability=self.sticky, disable_env_checker=True,
+            **self.settings,
+        )  # fmt: skip
+        env = gym.wrappers.AtariPreprocessing(
+            env, noop_max=self.no_ops, frame_skip=self.frame_skip, screen_size=self.screen_size, grayscale_obs=self.grey
+        )
+        if self.episodic_life:
+            env = EpisodicLife(env)
+        if self.fire_reset and "FIRE" in env.unwrapped.get_action_meanings()[1:2]:  # type: ignore[attr-defined]
+            env = FireReset(env)
+        if self.clip_rewards:
+            env = gym.wrappers.TransformReward(env, _sign)
+        return gym.wrappers.FrameStackObservation(env, self.stack)
+
+    @property
+    def evaluation(self) -> atari:
+        """What makes whole games, with rewards as they are."""
+        return replace(self, episodic_life=False, clip_rewards=False)
+
+    def changed(self, options: Mapping[str, Any]) -> atari:
+        """The same with other options, or more settings."""
+        own = {option.name for option in fields(self)} - {"game", "settings"}
+        settings = {name: value for name, value in options.items() if name not in own}
+        return replace(
+            self,
+            **{name: value for name, value in options.items() if name in own},
+            settings={**self.settings, **settings},
+        )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is not as it would be without a word: `changed` of a fresh one by them is this one."""
+        fresh = type(self)(self.game)
+        own = {option.name: getattr(self, option.name) for option in fields(self) if option.name != "settings"}
+        return {name: value for name, value in own.items() if value != getattr(fresh, name)} | dict(self.settings)
+
+
+def _sign(reward: Any) -> float:
+    return float(np.sign(reward))
+
+
+class EpisodicLife(gym.Wrapper[Any, Any, Any, Any]):
+    """Ends an episode where a life is lost, and begins the next one there: a game begins anew when it is over."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self.lives, self.over = 0, True
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """The next life, or the next game; with a seed, the next game."""
+        if self.over or seed is not None:
+            obs, info = self.env.reset(seed=seed, options=options)
+        else:
+            obs, _, terminated, truncated, info = self.env.step(0)
+            if terminated or truncated:
+                obs, info = self.env.reset(options=options)
+        self.lives, self.over = info["lives"], False
+        return obs, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """A step, with which a life may end."""
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        self.over = terminated or truncated
+        lost = 0 < info["lives"] < self.lives
+        self.lives = info["lives"]
+        return obs, reward, terminated or lost, truncated, info
+
+
+class FireReset(gym.Wrapper[Any, Any, Any, Any]):
+    """Presses the button at the start of every episode."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """As the environment does it, and one step more."""
+        _, info = self.env.reset(seed=seed, options=options)
+        pressed, _, terminated, truncated, told = self.env.step(1)
+        return self.env.reset(options=options) if terminated or truncated else (pressed, {**info, **told})
