@@ -51,7 +51,9 @@ def lossless(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     if not np.can_cast(array.dtype, dtype, "same_kind"):
         raise TypeError(f"{array.dtype} is no kind of {dtype}")
     made = array.astype(dtype)
-    kept = (made == array) | (array != array)  # no time is NaT again
+    kept = made == array
+    if array.dtype.kind in "mM":
+        kept |= np.isnat(array)
     if not kept.all():
         raise _lost(array, ~kept, dtype)
     return made

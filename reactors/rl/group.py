@@ -62,6 +62,7 @@ class Group:
             [None] * n,
             on_error=self.on_error,
             path="rl.VectorEnv",
+            nan_rewards=True,  # as Gymnasium's vector environments hand it on
             first=self.first,
             at=self.where.at[self.number : self.number + 1],
         )

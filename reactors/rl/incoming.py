@@ -107,8 +107,8 @@ class Incoming:
             base, shape = given[field.name][0].subdtype or (given[field.name][0], ())
             if base != field.dtype or shape != field.shape:
                 raise ArgumentError(
-                    f"field {field.name!r} of the records is {base}{list(shape) if shape else ''}, but the buffer keeps "
-                    f"{field}; make them of the same dtype, or give a mapping of arrays, which are converted"
+                    f"field {field.name!r} of the records is {base}{list(shape) if shape else ''}, but the buffer "
+                    f"keeps {field}; make them of the same dtype, or give a mapping of arrays, which are converted"
                 )
         return [given[field.name][1] for field in self.fields]
 

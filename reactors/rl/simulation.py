@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from hashlib import blake2b
+from math import isnan
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +45,8 @@ class Simulation:
     `seeds` has one for each environment, for its first reset. With `on_error="restart"` an environment that raises or
     answers wrongly in `step` or `reset` is made again, with a new seed, and its episode truncated; with "raise" the
     error comes out. `path` is how errors name the whole, and `first` is the number they give to the first environment;
-    `thorough` has all that goes in and out checked by its space. `at` is memory in which the place of the one that is
-    being stepped or reset is noted, from 1, for others to read.
+    `thorough` has all that goes in and out checked by its space, and `nan_rewards` takes a reward of NaN for one. `at`
+    is memory in which the place of the one that is being stepped or reset is noted, from 1, for others to read.
 
     >>> import gymnasium as gym
     >>> probe = gym.make("CartPole-v1")
@@ -81,13 +82,14 @@ class Simulation:
         remedy: str = 'fix it, or restart it with on_error="restart"',
         path: str = "the simulation",
         thorough: bool = False,
+        nan_rewards: bool = False,
         first: int = 0,
         at: memoryview | None = None,
     ) -> None:
         self.makers, self.seeds, self.path, self.thorough = list(makers), list(seeds), path, thorough
         self.first, self.at = first, memoryview(bytearray(4)).cast("I") if at is None else at
         self.observation_space, self.action_space = observation_space, action_space
-        self.restarting, self.remedy = on_error == "restart", remedy
+        self.restarting, self.remedy, self.nan_rewards = on_error == "restart", remedy, nan_rewards
         where = memory(observation_space)
         plain = where.dtype is not None and where.dtype.names is None and where.shape != ()
         self._fast = (where.dtype, where.shape) if plain and not thorough else (None, None)
@@ -240,6 +242,8 @@ class Simulation:
         try:
             obs, reward, over, cut, info = answer
             rewards[i] = reward
+            if isnan(rewards[i]) and not self.nan_rewards:
+                raise ValueError("its reward is nan")  # noqa: TRY301 - `_fault` says it in words
             if self.thorough:
                 self._check(obs)
             self._write(following, i, obs)
@@ -366,4 +370,6 @@ def _fault(what: str, answer: Any, error: Exception) -> str:
         for name, value in zip(wanted[1:4], answer[1:4], strict=True):
             if not isinstance(value, Number | np.generic) and not (isinstance(value, ndarray) and value.shape == ()):
                 return f"its {name} is {value!r}, which is no number"
+            if name == "reward" and isnan(value):
+                return "its reward is nan, which is no number"
     return told(error)

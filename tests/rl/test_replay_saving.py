@@ -337,7 +337,7 @@ def test_a_place_where_nothing_can_be_saved_is_named_as_it_was_given(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with rl.ReplayBuffer(8, {"x": "f4"}) as buffer:
-        with pytest.raises(rx.ArgumentError, match="saved as 'no/b', but there is no folder 'no'; make it$"):
+        with pytest.raises(rx.ArgumentError, match=r"saved as 'no/b', but there is no folder 'no'; make it$"):
             buffer.save("no/b")
         with pytest.raises(rx.ArgumentError, match=f"saved as '{tmp_path}', which is a folder; name a file in it$"):
             buffer.save(tmp_path)
