@@ -17,6 +17,7 @@ from stable_baselines3.common.vec_env import VecEnv as Base
 from stable_baselines3.common.vec_env.patch_gym import _patch_env
 
 from reactors.rl.owned import is_a
+from reactors.rl.sources import makers
 from reactors.rl.vector_env import VectorEnv
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
     from reactors.rl.group import Infos
+    from reactors.rl.sources import Source
     from reactors.rl.vector_env import Step
 
 TOLD = "told"  # under which infos come as they were: which environment, what it said
@@ -33,7 +35,8 @@ TOLD = "told"  # under which infos come as they were: which environment, what it
 class VecEnv(Base):
     """A `VecEnv` of Stable-Baselines3 over an `rl.VectorEnv`, which is its `envs`.
 
-    Give it where `DummyVecEnv` or `SubprocVecEnv` would stand. `settings` are those of `rl.VectorEnv`, `workers` and
+    Give it where `DummyVecEnv` or `SubprocVecEnv` would stand. `env_fns` is a list of functions, or one function, or an
+    id, and `num_envs`. `settings` are those of `rl.VectorEnv`, `workers` and
     `on_error` among them; `start_method` means nothing here. Results are those of `DummyVecEnv`,
     bit for bit. Raises what `rl.VectorEnv` raises.
 
@@ -45,13 +48,22 @@ class VecEnv(Base):
     >>> rewards, infos[0]
     (array([1., 1.], dtype=float32), {'TimeLimit.truncated': False})
     >>> envs.close()
+    >>> VecEnv("CartPole-v1", num_envs=4).num_envs
+    4
     """
 
-    def __init__(self, env_fns: Sequence[Callable[[], Any]], start_method: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        env_fns: Source | Sequence[Source],
+        start_method: str | None = None,
+        *,
+        num_envs: int | None = None,
+        **settings: Any,
+    ) -> None:
         multiprocessing.get_context(start_method)  # refuses what is none
-        makers = [partial(_patched, make) for make in env_fns]
-        self.envs = _Apart(makers, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
-        super().__init__(len(makers), self.envs.single_observation_space, self.envs.single_action_space)
+        made = [partial(_patched, make) for make in makers(env_fns, num_envs, {}, "rl.sb3.VecEnv")]
+        self.envs = _Apart(made, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
+        super().__init__(len(made), self.envs.single_observation_space, self.envs.single_action_space)
         self.metadata = {key: value for key, value in self.envs.metadata.items() if key != "autoreset_mode"}
 
     def reset(self) -> VecEnvObs:
@@ -154,8 +166,8 @@ class _Apart(VectorEnv):
         return {TOLD: told}
 
 
-def _patched(make: Callable[[], Any]) -> Any:
-    return _patch_env(make())
+def _patched(make: Callable[..., Any], **kwargs: Any) -> Any:
+    return _patch_env(make(**kwargs))
 
 
 def _is_wrapped(env: Any, kind: type) -> bool:

@@ -30,6 +30,8 @@ _HERE = os.path.dirname(__file__)  # noqa: PTH120 - it is to be found in text
 class WorkerDied(Exception):  # noqa: N818 - it is what happened
     """A worker process ended before its work did; says where it was."""
 
+    status: int | None = None  # its exit status or, negative, its signal
+
 
 class WorkerNotStarted(Exception):  # noqa: N818 - likewise
     """A worker process could not be started, or could not load its part of the program."""
@@ -42,6 +44,7 @@ class RemoteError(Exception):
 def died(image: Image, memory: Memory, worker: int, pid: int | None, status: int, crash: str) -> WorkerDied:
     """A worker ended with an exit status or, negative, by a signal; `crash` is what faulthandler wrote."""
     error = WorkerDied(f"{who(image, worker, pid)} {ending(status)} {where(image, memory, worker)}; {_remedy(status)}")
+    error.status = status
     frames = [*takewhile(lambda line: _HERE not in line, (line for line in crash.splitlines() if "  File " in line))]
     if frames:
         error.add_note("\n".join(["it crashed at (innermost first):", *frames]))
