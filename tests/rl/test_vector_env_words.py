@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -244,6 +245,21 @@ def test_calls_out_of_order_say_which_one_comes_first() -> None:
 def test_arguments_that_are_none(source: Any, settings: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         rl.VectorEnv(source, **settings)
+
+
+def test_an_open_file_that_a_function_carries_is_refused_and_not_copied_as_its_text() -> None:
+    with Path(__file__).open() as file:
+
+        def make() -> Any:
+            assert file.name
+            return Three()
+
+        with pytest.raises(rl.SimulationError) as caught:
+            rl.VectorEnv([make, make], workers=1)
+    assert str(caught.value) == (
+        "rl.VectorEnv: environment 0 cannot have a copy of what its function carries (TypeError: an open file belongs "
+        "to one process), and environments share nothing; let the function make all of it at each call"
+    )
 
 
 # ---- in a reaction ----
