@@ -31,7 +31,7 @@ from reactors.rl.sources import checked_seeds, makers
 from reactors.rl.spaces import memory
 from reactors.rl.whereabouts import Whereabouts
 from reactors.stepwise import Stepwise
-from reactors_runtime import stuck, terminal
+from reactors_runtime import faults, stuck, terminal
 from reactors_runtime.servers import ending
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _made_anew(self, error: Exception) -> Step:
         """After a process has died, or hung: all environments in new ones, and every episode ends, truncated."""
-        self._death = None
+        self._death, self._end = None, ""
         before, self._state = self._observations(), AsyncState.DEFAULT
         last = list(iterate(self.observation_space, before))
         self._run.close(0.0)
@@ -718,7 +718,9 @@ def _why(status: int) -> str:
         return "an environment ended it (os._exit, sys.exit in native code), and has to raise an exception instead"
     if status == -signal.SIGKILL:
         return "if nobody killed it, the system was out of memory (see dmesg), so take fewer or smaller environments"
-    return "native code of an environment crashed, which with workers=1 a debugger can follow"
+    if -status in faults.CRASHES:
+        return "native code of an environment crashed, which with workers=1 a debugger can follow"
+    return "somebody sent it this signal"
 
 
 def _native(action: Any) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reactors_runtime.program import Reactor
     from reactors_runtime.worker import Failure
 
-_CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
+CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
 
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - it is to be found in text
@@ -126,7 +126,7 @@ def _remedy(status: int) -> str:
         return "os._exit ends the process it is called in: raise an exception, or declare rx.stop and request it"
     if -status == signal.SIGKILL:
         return "if nobody killed it, the system was out of memory (see dmesg): use fewer workers or smaller state"
-    if -status in _CRASHES:
+    if -status in CRASHES:
         return (
             "native code that this reaction calls crashed (the note shows the line): "
             'run it with backend="inline" under a debugger'
