@@ -39,6 +39,10 @@ def seed_of(seed: int, *numbers: int) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=4).digest()) >> 1
 
 
+class NotANumberError(ValueError):
+    """A reward that is none, in words."""
+
+
 class ResetError(Exception):
     """Carries out of a step what the reset raised that took its place."""
 
@@ -251,7 +255,7 @@ class Simulation:
             obs, reward, over, cut, info = answer
             rewards[i] = reward
             if isnan(rewards[i]) and not self.nan_rewards:
-                raise ValueError("its reward is nan")  # noqa: TRY301 - `_fault` says it in words
+                raise NotANumberError("its reward is nan, which is no number")  # noqa: TRY301 - as all that is wrong
             if self.thorough:
                 self._check(obs)
             self._write(following, i, obs)
@@ -396,12 +400,12 @@ def _fault(what: str, answer: Any, error: Exception) -> str:
     if not isinstance(answer, tuple) or len(answer) != len(wanted):
         given = f"{len(answer)} values" if isinstance(answer, tuple) else f"one {type(answer).__name__}"
         return f"it gave {given} instead of ({', '.join(wanted)})"
+    if isinstance(error, NotANumberError):
+        return str(error)
     if isinstance(error, WrongValueError):
         return f"its observation is {error}"
     if what == "step":
         for name, value in zip(wanted[1:4], answer[1:4], strict=True):
             if not isinstance(value, Number | np.generic) and not (isinstance(value, ndarray) and value.shape == ()):
                 return f"its {name} is {value!r}, which is no number"
-            if name == "reward" and isnan(value):
-                return "its reward is nan, which is no number"
     return told(error)

@@ -36,7 +36,7 @@ class Chosen:
     def checked(self, actions: Any, n: int, method: str) -> NDArray[Any]:
         """The actions for n observations in the dtype of the space. Raises `ValueMismatchError`."""
         wanted = (n, *self.shape)
-        if actions.__class__ is np.ndarray and actions.dtype == self.dtype and actions.shape == wanted:
+        if actions.__class__ is np.ndarray and actions.dtype is self.dtype and actions.shape == wanted:
             found: NDArray[Any] = actions
             return found
         said = f"{self.name}.{method} gave"
@@ -62,10 +62,11 @@ class Chosen:
                 f"{_listed(names)}; let both have the same"
             )
         for name, value in remembered.items():
-            if np.shape(value)[:1] != (n,):
+            shape = value.shape if value.__class__ is np.ndarray else np.shape(value)
+            if shape[:1] != (n,):
                 raise ValueMismatchError(
-                    f"{self.name}.act remembers {name!r} of shape {np.shape(value)} for {n} observations; give one for "
-                    f"each, as in ({n}, ...)"
+                    f"{self.name}.act remembers {name!r} of shape {shape} for {n} observations; give one for each, as "
+                    f"in ({n}, ...)"
                 )
 
 

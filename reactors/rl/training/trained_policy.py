@@ -41,7 +41,8 @@ class TrainedPolicy:
 
     def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
         """The mean return of greedy episodes. Raises `ArgumentError` for less than one."""
-        for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
+        given: tuple[tuple[str, object, int], ...] = ("episodes", episodes, 1), ("seed", seed, 0)
+        for name, value, least in given:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ArgumentError(f"{name} of evaluate is {value!r}; write a whole number, {least} or more")
         return float(np.mean(play(self.policy, self.make, *self.spaces, episodes, seed)))
