@@ -255,7 +255,7 @@ class Simulation:
             obs, reward, over, cut, info = answer
             rewards[i] = reward
             if isnan(rewards[i]) and not self.nan_rewards:
-                raise NotANumberError("its reward is nan, which is no number")  # noqa: TRY301 - as all that is wrong
+                raise NotANumberError(f"its reward is {reward}, which is no number")  # noqa: TRY301 - as all that is wrong
             if self.thorough:
                 self._check(obs)
             self._write(following, i, obs)

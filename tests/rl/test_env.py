@@ -408,7 +408,7 @@ def test_one_that_breaks_again_at_once_ends_the_program() -> None:
         (lambda: rl.Env(cast("str", 5)), "is given 5, of type int, for an environment"),
         (lambda: rl.Env([]), "is given no environments"),
         (lambda: rl.Env([Line], num_envs=2), "is given 1 environments and num_envs=2"),
-        (lambda: rl.Env(Line, num_envs=0), "is given no environments"),
+        (lambda: rl.Env(Line, num_envs=0), "num_envs of .* is 0; write a whole number, 1 or more"),
         (lambda: rl.Env(Line, num_envs=cast("int", "2")), "num_envs"),
         (lambda: rl.Env(Line, seed=-1), "seed of Env is -1"),
         (lambda: rl.Env(Line, num_envs=2, seed=[1]), "2 of them in a list"),
