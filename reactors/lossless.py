@@ -43,8 +43,9 @@ def lossless(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     if array.dtype == dtype:
         return array
     if array.dtype.kind == "O" and all(isinstance(each, int) for each in array.flat):  # beyond 64 bits
-        if dtype.kind in "biu" or (beyond := np.abs(array) > MOST).any():
-            raise _lost(array, ~_whole(array, dtype) if dtype.kind in "biu" else beyond, dtype)
+        lost = ~_whole(array, dtype) if dtype.kind in "biu" else np.asarray(np.abs(array) > MOST)
+        if dtype.kind in "biu" or lost.any():
+            raise _lost(array, lost, dtype)
         array = array.astype(np.float64)
     if array.dtype.kind in NUMBERS and dtype.kind in NUMBERS:
         return _number(array, dtype)

@@ -22,8 +22,8 @@ class Odd(rl.PPO):
 
     odd: Any = staticmethod(lambda actions, remembered: (actions, remembered))
 
-    def policy(self, *spaces: Any) -> Any:
-        policy, odd = super().policy(*spaces), self.odd
+    def policy(self, observation_space: Any, action_space: Any) -> Any:
+        policy, odd = super().policy(observation_space, action_space), self.odd
         base: Any = type(policy)
 
         class Mine(base):  # type: ignore[misc]  # it is PPO's

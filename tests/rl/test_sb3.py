@@ -194,7 +194,8 @@ def test_it_is_found_without_an_import_of_its_own_and_imported_when_it_is_asked_
 
 
 def test_one_function_or_an_id_and_a_number_make_environments() -> None:
-    for source, settings in ((limited, {"length": 5}), ("CartPole-v1", {})):
+    sources: list[tuple[Any, dict[str, Any]]] = [(limited, {"length": 5}), ("CartPole-v1", {})]
+    for source, settings in sources:
         envs = sb3.VecEnv(source, num_envs=4, workers=1, **settings)
         assert envs.num_envs == 4
         envs.seed(3)
