@@ -130,6 +130,9 @@ class WorkerStartError(WorkerError):
 class WorkerDied(WorkerError):  # noqa: N818 - it is what happened
     """A worker process ended before its time: by a signal, by `os._exit`, for lack of memory."""
 
+    status: int | None = None
+    """Its exit status or, negative, the signal that killed it, if that is known."""
+
 
 class ShippingError(ReactorError):
     """A reactor that cannot be sent to a worker process, or something in it that cannot come back."""

@@ -103,8 +103,9 @@ class Reactor:
         self._made_at = Location(frame.f_code.co_filename, frame.f_lineno)
         if executing.program:
             raise StructureError(
-                f"a {spelled(cls)} is made at {self._made_at} while the program runs, but its graph is fixed by then; "
-                "make it in __init__ and let it wait for its first input"
+                f"a {spelled(cls)} is made at {self._made_at} inside of a reaction, where nothing nests: the graph of "
+                "the program is fixed by then, and no other program runs in it; make it in __init__ and let it wait "
+                "for its first input, or before or after this program"
             )
         self._added_reactions = []
         self._own_states = {}

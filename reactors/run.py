@@ -36,11 +36,10 @@ from reactors.errors import (
     ReactorWarning,
     ReplayError,
     RunWhileImported,
-    StructureError,
     TooManyOpenFiles,
     WorkerStartError,
 )
-from reactors.executing import executing
+from reactors.executing import executing, not_in_a_reaction
 from reactors.graph import Graph
 from reactors.modes import note_states
 from reactors.progress import Progress
@@ -117,8 +116,7 @@ def run(
     hello at 0 s
     1
     """
-    if executing.program:
-        raise StructureError("rx.run inside of a reaction: a program cannot run another one in the same thread")
+    not_in_a_reaction("rx.run")
     not_while_importing()
     checked(workers, backend, seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)

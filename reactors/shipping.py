@@ -115,6 +115,8 @@ def _users(error: BaseException) -> BaseException:
     if type(error) not in kinds:
         return error
     found = kinds[type(error)](str(error))
+    if isinstance(found, WorkerDied):
+        found.status = getattr(error, "status", None)
     for note in getattr(error, "__notes__", ()):
         found.add_note(note)
     found.__cause__ = error.__cause__

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from reactors_runtime.workers import Report
 
 
+PATIENCE_S = 5.0  # after Ctrl-C, for workers to run their shutdown reactions, before they are killed
+
+
 class Stepwise:
     """A run of `main` in fast mode, in steps.
 
@@ -182,14 +185,14 @@ class Stepwise:
         self._end.detach()
         engines.abort(self._memory, self._image)
         error: BaseException | None = None
-        executing.program = True
+        before, executing.program = executing.program, True
         try:
             for _ in self._steps:
                 pass
         except (KeyboardInterrupt, ReactionFailed) as found:
             error = found
         finally:
-            executing.program = False
+            executing.program = before
             try:
                 self._rest(timeout)
             finally:
@@ -221,7 +224,7 @@ class Stepwise:
         if error is not None:  # Ctrl-C comes anywhere, also where the engine could not tell the others
             engines.abort(self._memory, self._image)
         try:
-            self._rest()
+            self._rest(PATIENCE_S if isinstance(error, KeyboardInterrupt) else None)
             failures = self._failures(error)
             if not failures:
                 self.result = collect(
@@ -233,9 +236,9 @@ class Stepwise:
         self._raise(failures)
 
     def _failures(self, error: BaseException | None) -> list[tuple[BaseException, bool]]:
-        """What went wrong on the other workers, and on this one."""
+        """What went wrong on this worker, and on the others."""
         failures = [(report.error, report.aftermath) for report in self._outcome if report.error is not None]
-        return failures if error is None else [*failures, (error, is_aftermath(error))]
+        return failures if error is None else [(error, is_aftermath(error)), *failures]
 
     def _raise(self, failures: list[tuple[BaseException, bool]]) -> NoReturn:
         what = first(self._graph, failures)

@@ -969,8 +969,9 @@ def test_reaction_declared_while_the_program_runs() -> None:
 def test_reactor_made_while_the_program_runs() -> None:
     """Row 28."""
     assert told_in_a_run(lambda self: Source()) == (  # @runtime
-        "a Source is made at @runtime while the program runs, but its graph is fixed by then; make it in __init__ and "
-        "let it wait for its first input"
+        "a Source is made at @runtime inside of a reaction, where nothing nests: the graph of the program is fixed by "
+        "then, and no other program runs in it; make it in __init__ and let it wait for its first input, or before or "
+        "after this program"
     )
 
 

@@ -53,6 +53,14 @@ def test_what_else_is_in_the_program_does_not_matter() -> None:
     assert played(5, players=2).items() <= played(5, players=3).items()
 
 
+@every_way
+def test_a_second_run_goes_on_with_the_attributes_of_the_first(way: dict[str, Any]) -> None:
+    game = Game()
+    for runs in (1, 2):
+        rx.run(game, fast=True, timeout="2 ms", seed=5, **way)
+        assert [len(player.drawn) for player in game.players] == [3 * runs] * 3
+
+
 def test_a_second_run_draws_what_the_first_drew() -> None:
     game = Game()
     for _ in range(2):

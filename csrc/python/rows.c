@@ -42,7 +42,7 @@ static int store(const Place *to, Py_ssize_t i, PyObject *answer)
     if (!PyDict_CheckExact(info) || PyDict_Size(info)) return 0;
     if (!is_false(PyTuple_GetItem(answer, 2)) || !is_false(PyTuple_GetItem(answer, 3))) return 0;
     double number = PyFloat_AsDouble(reward);
-    if ((number == -1.0 && PyErr_Occurred()) || !has_form(to, observation)) {
+    if (number != number || (number == -1.0 && PyErr_Occurred()) || !has_form(to, observation)) {
         PyErr_Clear();
         return 0;
     }

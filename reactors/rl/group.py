@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 
 from reactors.rl.errors import SimulationError
 from reactors.rl.owned import own
-from reactors.rl.simulation import Simulation
+from reactors.rl.simulation import ResetError, Simulation
 from reactors.rl.spaces import memory, reader, rows
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Group:
             [None] * n,
             on_error=self.on_error,
             path="rl.VectorEnv",
+            nan_rewards=True,  # as Gymnasium's vector environments hand it on
             first=self.first,
             at=self.where.at[self.number : self.number + 1],
         )
@@ -123,7 +124,10 @@ class Group:
         """In place of a step: the next episode."""
         sim = self.simulation
         before, sim.infos = sim.infos, {}
-        sim.reset(i, into=self.block)
+        try:
+            sim.reset(i, into=self.block)
+        except SimulationError as error:
+            raise ResetError(error) from error
         sim.calls[i] = sim.envs[i].step
         info, sim.infos = sim.infos.get(i, {}), before
         return self.seen(self.block, i), 0.0, False, False, info

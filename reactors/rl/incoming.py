@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.rl.transition import write
+from reactors.lossless import NUMBERS, LostError, lossless
 from reactors_runtime._core import ffi
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Incoming:
             return self._take_records(batch)
         if not isinstance(batch, Mapping):
             raise ArgumentError(
-                f"rows are given as {type(batch).__name__}; give a mapping of arrays, a record array, or keywords"
+                f"rows are given as {type(batch).__name__}; give a mapping of arrays, a record array, or keywords: "
+                f"{self.call()}"
             )
         if not self._contiguous:
             self._plain_strides()
@@ -106,8 +107,8 @@ class Incoming:
             base, shape = given[field.name][0].subdtype or (given[field.name][0], ())
             if base != field.dtype or shape != field.shape:
                 raise ArgumentError(
-                    f"field {field.name!r} of the records is {base}{list(shape)}, but the buffer keeps {field}; make "
-                    "them of the same dtype, or give a mapping of arrays, which are converted"
+                    f"field {field.name!r} of the records is {base}{list(shape) if shape else ''}, but the buffer "
+                    f"keeps {field}; make them of the same dtype, or give a mapping of arrays, which are converted"
                 )
         return [given[field.name][1] for field in self.fields]
 
@@ -125,57 +126,88 @@ class Incoming:
         """Hold an array that a pointer leads to until the next call."""
         self._kept.append(array)
 
+    def call(self) -> str:
+        """How fields are given as keywords."""
+        return f"add({', '.join(f'{field.name}=...' for field in self.fields)})"
+
     def _refuse_missing(self, batch: Any, missing: list[str] | None = None) -> NoReturn:
         missing = missing or [f.name for f in self.fields if f.name not in batch]
+        extra = self._extra(batch)
+        beside = f" and have {', '.join(map(repr, extra))}" if extra else ""
         raise ArgumentError(
-            f"the rows lack {', '.join(map(repr, missing))}; the buffer keeps {', '.join(map(str, self.fields))}"
+            f"the rows lack {', '.join(map(repr, missing))}{beside}; the buffer keeps "
+            f"{', '.join(map(str, self.fields))}{_ends(extra)}"
         )
 
     def _refuse_unknown(self, batch: Any) -> NoReturn:
-        known = {field.name for field in self.fields}
-        extra = [repr(name) for name in batch if name not in known]
+        extra = self._extra(batch)
         raise ArgumentError(
-            f"the rows have {', '.join(extra)}, which the buffer does not keep; leave it out, or add it to the fields"
+            f"the rows have {', '.join(map(repr, extra))}, which the buffer does not keep; leave it out, or add it to "
+            f"the fields{_ends(extra)}"
         )
+
+    def _extra(self, batch: Any) -> list[str]:
+        known = {field.name for field in self.fields}
+        return [name for name in batch if name not in known]
+
+
+def _ends(extra: list[str]) -> str:
+    """What to do with the flag of older interfaces."""
+    done = next((name for name in extra if name in {"done", "dones"}), None)
+    if done is None:
+        return ""
+    return (
+        f". {done!r} does not say how an episode ended: give terminated (by its rules) and truncated (broken off), as "
+        "step returns them"
+    )
 
 
 def converted(column: Any, field: Field) -> NDArray[Any]:
-    """`column` in the dtype of the field; refused where values would change but for rounding of floats."""
-    if field.dtype.names is not None and not isinstance(column, np.ndarray):
+    """`column` in the dtype of the field; refused where a value would be lost, as `lossless` has it."""
+    if field.dtype.names is not None:
         return _record_column(column, field)
+    return _fitting(column, field.dtype, field.name)
+
+
+def _fitting(column: Any, dtype: np.dtype[Any], name: str) -> NDArray[Any]:
     try:
-        array = np.asarray(column)
-    except (ValueError, RuntimeError, TypeError) as error:
-        raise ArgumentError(f"field {field.name!r} is given as {type(column).__name__}: {error}") from None
-    if array.dtype == field.dtype:
-        return array
-    fits = np.can_cast(array.dtype, field.dtype, "same_kind")
-    if array.dtype.kind in "iu" and field.dtype.kind in "iub":
-        cast = array.astype(field.dtype)
-        wrong = np.argwhere(cast != array)
-        if not wrong.size:
-            return cast
+        return lossless(column, dtype)
+    except LostError as lost:
+        where = f"row {lost.at[0]} of {name!r}" if lost.at else repr(name)
+        given = np.asarray(column).dtype
+        wider = f'declare the field as "{given}", or ' if given.kind in NUMBERS else ""
+        raise ArgumentError(f"{where} has {lost}; {wider}convert it yourself") from None
+    except TypeError:
+        given = np.asarray(column).dtype
         raise ArgumentError(
-            f"row {wrong[0][0]} of {field.name!r} has {array[tuple(wrong[0])]}, which {field.dtype} does not hold"
-        )
-    if not fits:
-        raise ArgumentError(
-            f"field {field.name!r} is given as {array.dtype}, but kept as {field.dtype}, which would lose something; "
-            f'convert it yourself, or declare the field as "{array.dtype}"'
-        )
-    return array.astype(field.dtype)
+            f"field {name!r} is given as {given}, and kept as {dtype}, which is of another kind; convert it yourself"
+        ) from None
+    except (ValueError, RuntimeError) as error:
+        raise ArgumentError(f"field {name!r} is given as {type(column).__name__}: {error}") from None
 
 
 def _record_column(column: Any, field: Field) -> NDArray[Any]:
+    """Records out of mappings, tuples or records of other dtypes, part by part."""
+
     def rows(value: Any) -> int:
         if isinstance(value, Mapping):
             return rows(next(iter(value.values())))
         return rows(value[0]) if isinstance(value, tuple) else len(value)
 
+    def put(into: NDArray[Any], value: Any, name: str) -> None:
+        if into.dtype.names is None:
+            into[...] = _fitting(value, into.dtype, name)
+            return
+        by_name = isinstance(value, Mapping) or getattr(getattr(value, "dtype", None), "names", None) is not None
+        for i, part in enumerate(into.dtype.names):
+            put(into[part], value[part] if by_name else value[i], f"{name}.{part}")
+
     try:
         made = np.zeros((rows(column), *field.shape), field.dtype)
-        write(made, column)
+        put(made, column, field.name)
     except (TypeError, ValueError, KeyError, IndexError) as error:
+        if isinstance(error, ArgumentError):
+            raise
         raise ArgumentError(f"field {field.name!r} does not fit {field.dtype}: {error!r}") from None
     return made
 
@@ -184,7 +216,7 @@ def _refuse_shape(column: NDArray[Any], field: Field) -> NoReturn:
     hint = "; one row needs a leading axis as well: array[None]" if column.shape == field.shape else ""
     raise ArgumentError(
         f"field {field.name!r} has shape {column.shape}, but rows of it have shape "
-        f"(n, {', '.join(map(str, field.shape))}){hint}"
+        f"({', '.join(map(str, ('n', *field.shape)))}{'' if field.shape else ','}){hint}"
     )
 
 

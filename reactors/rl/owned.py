@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import io
 import pickle
+import sys
 import threading
 import weakref
 from types import FunctionType, ModuleType
@@ -65,7 +66,12 @@ class _Writer(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
         return isinstance(reduced, tuple) and len(reduced) > len(("function", "arguments"))  # then it has a state, too
 
     def reducer_override(self, obj: Any) -> Any:
-        """As cloudpickle does it, but without the number by which it finds a class again that this process has."""
+        """As cloudpickle does it, but without the number by which it finds a class again that this process has.
+
+        Nor does it take what is in an open file for the file.
+        """
+        if isinstance(obj, io.TextIOWrapper) and obj not in (sys.stdout, sys.stderr):
+            raise TypeError("an open file belongs to one process")
         reduced: Any = super().reducer_override(obj)
         if not isinstance(obj, type) or reduced is NotImplemented:
             return reduced

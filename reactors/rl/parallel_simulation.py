@@ -7,6 +7,7 @@ tells what breaks with the seed of the environment.
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactors.rl.episode import Episode
@@ -102,6 +103,9 @@ class ParallelSimulation:
                 for agent in there
             ]
             left = {agent: observations[agent] for agent in self.env.agents}
+            for outcome in outcomes:
+                if math.isnan(outcome.reward):
+                    raise ValueError(f"the reward of agent {outcome.agent!r} is nan, which is no number")  # noqa: TRY301
         except Exception as error:
             if not self.restarting:
                 raise self._error("step", error) from error

@@ -9,7 +9,7 @@ Learners" (2021); n-step returns are those of Sutton and Barto, section 7.1.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never, NoReturn, Self
 
 import numpy as np
 
@@ -232,7 +232,7 @@ class ReplayBuffer:
         self,
         batch: Mapping[str, Any] | NDArray[Any] | None = None,
         /,
-        *,
+        *more: Never,
         priorities: ArrayLike | None = None,
         envs: ArrayLike | None = None,
         **columns: Any,
@@ -244,12 +244,18 @@ class ReplayBuffer:
         if left out, row i belongs to stream i. Returns the indices (int64) by which the rows are known as long as they
         are there; with `n_step` there are as many as became complete.
 
-        Raises `ArgumentError` for fields that are missing, unknown, of other shapes, or of dtypes that would lose
-        something, for more rows than the capacity, and for priorities that are negative or not finite.
+        Values of other dtypes are converted: floats may be rounded, but a finite number stays finite, and a whole
+        number the number that it is.
+
+        Raises `ArgumentError` for fields that are missing, unknown, of other shapes, or with values that their dtypes
+        do not hold, for more rows than the capacity, and for priorities that are negative or not finite.
         """
-        desk = self._desk()
-        rows = desk.incoming
-        n = rows.take(columns if batch is None else batch)
+        rows = self._desk().incoming
+        if batch is None:
+            batch = columns
+        elif columns or more:
+            self._refuse_mixed(rows, columns, 1 + len(more))
+        n = rows.take(batch)
         if n > self.config.share:
             self._refuse_too_many(n, envs)
         config = self.config
@@ -280,6 +286,17 @@ class ReplayBuffer:
             if done < 0:
                 raise _stuck()
         return indices
+
+    @staticmethod
+    def _refuse_mixed(rows: Incoming, columns: Mapping[str, Any], by_position: int) -> NoReturn:
+        if by_position > 1:
+            raise ArgumentError(
+                f"rows are given as {by_position} arguments without names; name the fields: {rows.call()}"
+            )
+        raise ArgumentError(
+            f"rows are given as one argument and by the name {next(iter(columns))!r} as well; give them all in one "
+            f"mapping, or name all: {rows.call()}"
+        )
 
     def _refuse_too_many(self, n: int, envs: ArrayLike | None) -> None:
         if n > self.capacity or self.config.num_envs == 1 or (envs is not None and np.ndim(envs) == 0):

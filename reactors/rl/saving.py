@@ -202,6 +202,12 @@ def _header(buffer: ReplayBuffer, found: Mapping[str, NDArray[Any]], sums: dict[
 def save(buffer: ReplayBuffer, path: str | Path) -> None:
     """Write the file beside its place, then put it there."""
     path, found = Path(path), arrays(buffer)
+    if path.is_dir():
+        raise ArgumentError(f"a replay buffer is to be saved as {str(path)!r}, which is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise ArgumentError(
+            f"a replay buffer is to be saved as {str(path)!r}, but there is no folder {str(path.parent)!r}; make it"
+        )
     beside = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")  # with a new file's permissions
     try:
         with beside.open("wb") as file:
@@ -218,8 +224,10 @@ def save(buffer: ReplayBuffer, path: str | Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from None  # never the file beside it
         raise
 
 

@@ -64,6 +64,8 @@ class VecEnv(Base):
     >>> rewards, infos[0]
     (array([1., 1.], dtype=float32), {'TimeLimit.truncated': False})
     >>> envs.close()
+    >>> VecEnv("CartPole-v1", num_envs=4).num_envs
+    4
     """
 
     def __init__(
@@ -180,8 +182,8 @@ class _Apart(VectorEnv):
         return {TOLD: told}
 
 
-def _patched(make: Callable[[], Any]) -> Any:
-    return _patch_env(make())
+def _patched(make: Callable[..., Any], **kwargs: Any) -> Any:
+    return _patch_env(make(**kwargs))
 
 
 def _is_wrapped(env: Any, kind: type) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from hashlib import blake2b
+from math import isnan
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -40,14 +41,26 @@ def seed_of(seed: int, *numbers: int) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=4).digest()) >> 1
 
 
+class NotANumberError(ValueError):
+    """A reward that is none, in words."""
+
+
+class ResetError(Exception):
+    """Carries out of a step what the reset raised that took its place."""
+
+    def __init__(self, error: SimulationError) -> None:
+        super().__init__()
+        self.error = error
+
+
 class Simulation:
     """k environments, made by k functions, with what to act on next in `observations`.
 
     `seeds` has one for each environment, for its first reset. With `on_error="restart"` an environment that raises or
     answers wrongly in `step` or `reset` is made again, with a new seed, and its episode truncated; with "raise" the
     error comes out. `path` is how errors name the whole, and `first` is the number they give to the first environment;
-    `thorough` has all that goes in and out checked by its space. `at` is memory in which the place of the one that is
-    being stepped or reset is noted, from 1, for others to read.
+    `thorough` has all that goes in and out checked by its space, and `nan_rewards` takes a reward of NaN for one. `at`
+    is memory in which the place of the one that is being stepped or reset is noted, from 1, for others to read.
 
     >>> import gymnasium as gym
     >>> probe = gym.make("CartPole-v1")
@@ -83,13 +96,14 @@ class Simulation:
         remedy: str = 'fix it, or restart it with on_error="restart"',
         path: str = "the simulation",
         thorough: bool = False,
+        nan_rewards: bool = False,
         first: int = 0,
         at: memoryview | None = None,
     ) -> None:
         self.makers, self.seeds, self.path, self.thorough = list(makers), list(seeds), path, thorough
         self.first, self.at = first, memoryview(bytearray(4)).cast("I") if at is None else at
         self.observation_space, self.action_space = observation_space, action_space
-        self.restarting, self.remedy = on_error == "restart", remedy
+        self.restarting, self.remedy, self.nan_rewards = on_error == "restart", remedy, nan_rewards
         where = memory(observation_space)
         plain = where.dtype is not None and where.dtype.names is None and where.shape != ()
         self._fast = (where.dtype, where.shape) if plain and not thorough else (None, None)
@@ -149,7 +163,7 @@ class Simulation:
                 if not at[0]:  # it is not one of them
                     raise
                 i = at[0] - 1
-                self._break(i, error, None, following, rewards, terminated, truncated)
+                self._break(i, actions, error, None, following, rewards, terminated, truncated)
             else:
                 if uncommon is None:
                     return
@@ -167,7 +181,7 @@ class Simulation:
         try:
             answer = self.calls[i](action)
         except Exception as error:  # noqa: BLE001 - any code runs in an environment
-            self._break(i, error, None, following, rewards, terminated, truncated)
+            self._break(i, {i: action}, error, None, following, rewards, terminated, truncated)
         else:
             self._take(i, answer, following, rewards, terminated, truncated)
         self.at[0] = 0
@@ -242,6 +256,8 @@ class Simulation:
         try:
             obs, reward, over, cut, info = answer
             rewards[i] = reward
+            if isnan(rewards[i]) and not self.nan_rewards:
+                raise NotANumberError(f"its reward is {reward}, which is no number")  # noqa: TRY301 - as all that is wrong
             if self.thorough:
                 self._check(obs)
             self._write(following, i, obs)
@@ -253,13 +269,26 @@ class Simulation:
                 self.infos[i] = dict(info)  # some environments go on writing into it
             self._totals[i] += reward
         except Exception as error:  # noqa: BLE001 - what is wrong with it is found out
-            self._break(i, error, answer, following, rewards, terminated, truncated)
+            self._break(i, None, error, answer, following, rewards, terminated, truncated)
 
     def _break(
-        self, i: int, error: Exception, answer: Any, following: Any, rewards: Any, terminated: Any, truncated: Any
+        self,
+        i: int,
+        actions: Any,
+        error: Exception,
+        answer: Any,
+        following: Any,
+        rewards: Any,
+        terminated: Any,
+        truncated: Any,
     ) -> None:
         """An episode that ends because its environment failed, if that is not the end of all."""
-        self._failed(i, "step", error, answer)
+        if isinstance(error, ResetError):
+            found = error.error
+            del error.error
+            error.__cause__ = error.__context__ = None  # or each would keep the other
+            raise found from found.__cause__
+        self._failed(i, "step", error, answer, "" if actions is None else self._action_fault(actions[i]))
         following[i] = self.observations[i]
         rewards[i], terminated[i], truncated[i] = 0.0, False, True
         self.infos.pop(i, None)
@@ -319,9 +348,18 @@ class Simulation:
 
     # ---- what breaks ----
 
-    def _failed(self, i: int, what: str, error: Exception, answer: Any) -> None:
+    def _action_fault(self, action: Any) -> str:
+        """What was wrong with the action at which an environment raised, if anything was."""
+        try:
+            wrong = not self.action_space.contains(action)
+        except Exception:  # noqa: BLE001 - a space of the user's own, too
+            return ""
+        fact = f"its action was {action!r}, which its action space {self.action_space} does not contain"
+        return f"; {fact}: give it one that is in there" * wrong
+
+    def _failed(self, i: int, what: str, error: Exception, answer: Any, cause: str = "") -> None:
         """Note that an environment has to be made again; raise, unless that is wanted."""
-        failed = self._error(i, what, error, answer)
+        failed = self._error(i, what, error, answer, cause=cause)
         if not self.restarting or isinstance(error, ResetNeeded):
             raise failed from error
         self.broken[i] = str(failed)
@@ -337,19 +375,21 @@ class Simulation:
         self.calls[i] = self.envs[i].step
         del self.broken[i]
 
-    def _error(self, i: int, what: str, error: Exception, answer: Any, when: str = "") -> SimulationError:
+    def _error(
+        self, i: int, what: str, error: Exception, answer: Any, when: str = "", cause: str = ""
+    ) -> SimulationError:
         seed, number, length = self.seeds[i], self._numbers[i], self.steps - self._began[i]
         subject = f"{self.path}: environment {self.first + i} (seed {seed}, episode {number}, step {length})"
         if answer is None:
-            fact = f"raised in {what}{when}: {told(error)}"
+            fact = f"raised in {what}{when}: {told(error)}{cause}"
         else:
             fact = f"answered {what} wrongly{when}: {_fault(what, answer, error)}"
-        if not self.restarting and not isinstance(error, ResetNeeded):
+        if not self.restarting and not cause and not isinstance(error, ResetNeeded):
             fact += f"; {self.remedy}"
         return SimulationError(f"{subject} {fact}", self.first + i, seed)
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """An exception in a sentence: its class, and what it says."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
@@ -362,6 +402,8 @@ def _fault(what: str, answer: Any, error: Exception) -> str:
     if not isinstance(answer, tuple) or len(answer) != len(wanted):
         given = f"{len(answer)} values" if isinstance(answer, tuple) else f"one {type(answer).__name__}"
         return f"it gave {given} instead of ({', '.join(wanted)})"
+    if isinstance(error, NotANumberError):
+        return str(error)
     if isinstance(error, WrongValueError):
         return f"its observation is {error}"
     if what == "step":

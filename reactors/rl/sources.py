@@ -11,7 +11,6 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, ParameterError
-from reactors.layout import checked_length
 from reactors.rl.atari_games import atari
 from reactors.rl.named import named
 from reactors.rl.owned import own
@@ -38,7 +37,9 @@ def makers(env: Source | Sequence[Source], num_envs: int | None, kwargs: Mapping
             raise ArgumentError(f"{path} is given {len(env)} environments and num_envs={num_envs}; leave num_envs out")
         made = [maker(each, kwargs, path) for each in env]
     else:
-        count = 1 if num_envs is None else checked_length(num_envs, "num_envs", path)
+        count: Any = 1 if num_envs is None else num_envs
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise ArgumentError(f"num_envs of {path} is {num_envs!r}; write a whole number, 1 or more")
         made = [maker(env, kwargs, path)] * count
     if not made:
         raise ArgumentError(f"{path} is given no environments; give at least one")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import os
+import signal
+import sys
 import time
 from copy import deepcopy
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
@@ -16,6 +20,7 @@ from gymnasium.vector.async_vector_env import AsyncState
 from gymnasium.vector.utils import batch_differing_spaces, batch_space, concatenate, create_empty_array, iterate
 
 import reactors as rx
+from reactors.executing import apart, executing
 from reactors.rl.errors import SimulationError
 from reactors.rl.group import Group
 from reactors.rl.lockstep import Beat, Form, Rows
@@ -25,6 +30,8 @@ from reactors.rl.sources import checked_seeds, makers
 from reactors.rl.spaces import memory
 from reactors.rl.whereabouts import Whereabouts
 from reactors.stepwise import Stepwise
+from reactors_runtime import faults, stuck, terminal
+from reactors_runtime.servers import ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,8 +40,8 @@ if TYPE_CHECKING:
 
     from reactors.rl.group import Infos
     from reactors.rl.simulation import OnError
-    from reactors.rl.vector_simulation import Autoreset
     from reactors.rl.sources import Source
+    from reactors.rl.vector_simulation import Autoreset
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 
@@ -71,11 +78,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     `max_concurrency` is another bound of `workers`; any space has shared memory or needs none, `context` and `daemon`
     mean nothing here, and a `worker` function is refused.
 
+    In a reaction, where nothing nests, the reaction's own worker steps all environments, with the same results.
+
     `env_fns` is a list of functions, or `num_envs` and a name as in `rl.Env`, a spec or a function; what else is named
-    goes to the function. Each environment gets its action as it was given: of a list its entry, of an array its row,
-    whatever the dtype. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for
-    what an environment raises or answers wrongly, with its index and seed and the exception as its cause, and
-    `rx.WorkerDied` where its process dies.
+    goes to the function. Each environment gets its action as it was given: of a list its entry, of an array its row, whatever the
+    dtype. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
+    environment raises or answers wrongly, with its index and seed and the exception as its cause, and `rx.WorkerDied`
+    where its process dies.
 
     >>> from reactors import rl
     >>> envs = rl.VectorEnv("CartPole-v1", num_envs=4, workers=1)
@@ -121,12 +130,17 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             )
         self.env_fns = makers(env_fns, num_envs, kwargs, "rl.VectorEnv")
         n = self.num_envs = len(self.env_fns)
-        self.copy, self.observation_mode, self.autoreset_mode = copy, observation_mode, AutoresetMode(autoreset_mode)
+        self.copy, self.observation_mode, self.autoreset_mode = copy, observation_mode, _checked_mode(autoreset_mode)
         if on_error not in {"raise", "restart"}:
             raise rx.ArgumentError(f'on_error of rl.VectorEnv is {on_error!r}; write "raise" or "restart"')
+        if isolate and executing.program:
+            raise rx.StructureError(
+                "rl.VectorEnv(isolate=True) inside of a reaction: nothing nests in a reaction, so its environments are "
+                "stepped by the reaction's own worker; leave isolate out"
+            )
         if n > 1 or isolate:
             self._check_belongings()
-        self._find_spaces()
+        self._find_spaces(kwargs)
         self.workers = self._number_of_workers(workers, n, max_concurrency, oversubscribe=oversubscribe)
         self._form = _actions_form(self.action_space)
         self._block = (self._form["dtype"], self.action_space.shape) if self._form else None
@@ -136,6 +150,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.asynchronous, self.isolate = asynchronous, isolate
         self.on_error: OnError = on_error
         self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._end = ""  # what ended it, if it was no close
         self._lost = 0  # environments that were made again with their process
         self._death: Exception | None = None  # of a process, in a step that nobody has waited for yet
         self._start()
@@ -154,6 +170,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             raise ValueError(f"`max_concurrency` must be an integer or None, got {most!r}")
         if most is not None and most < 1:
             raise ValueError(f"`max_concurrency` must be a positive or None, got {most!r}")
+        if executing.program:  # nothing nests in a reaction
+            return 1
         return int(min(workers, n, 63 if oversubscribe else cores, most or n))
 
     def _check_belongings(self) -> None:
@@ -172,10 +190,16 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                     i,
                 ) from error
 
-    def _find_spaces(self) -> None:
+    def _find_spaces(self, kwargs: dict[str, Any]) -> None:
         """From an environment that is made for this alone, and from all where they may differ."""
         n, mode = self.num_envs, self.observation_mode
-        probe = own(self.env_fns[0])()  # which may carry one that is used later
+        try:
+            probe = own(self.env_fns[0])()  # which may carry one that is used later
+        except TypeError as error:
+            for name in kwargs:
+                if name in str(error):
+                    raise rx.ArgumentError(_unknown(name, error)) from error
+            raise
         self.metadata = {**probe.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = probe.render_mode
         self.single_action_space = probe.action_space
@@ -221,6 +245,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _start(self) -> None:
         """The program, and with it the environments."""
+        with apart():
+            self._make_program()
+        self._beat.pause = self._run.pause
+        self._go_on()  # makes the environments
+
+    def _make_program(self) -> None:
         n, space = self.num_envs, self.single_observation_space
         room = -(-n // self.workers)
         firsts = range(0, n, room)
@@ -239,15 +269,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 workers=first + len(rows),
                 placement=where,
             )
-        except BaseException:
-            self._gone()
+        except BaseException as error:
+            self._gone(error)
             raise
-        beat.pause = self._run.pause
-        self._go_on()  # makes the environments
 
     def _made_anew(self, error: Exception) -> Step:
         """After a process has died, or hung: all environments in new ones, and every episode ends, truncated."""
-        self._death = None
+        self._death, self._end = None, ""
         before, self._state = self._observations(), AsyncState.DEFAULT
         last = list(iterate(self.observation_space, before))
         self._run.close(0.0)
@@ -272,24 +300,52 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def _go_on(self, timeout: float | None = None) -> bool:
         """Run to the next pause; False if that took too long. After an error nothing is left of the program."""
         try:
-            return self._run.advance(timeout)
+            return self._advanced(timeout)
         except rx.ReactionError as error:
-            self._gone()
+            self._gone(error.__cause__ or error)
             cause = error.__cause__
             if isinstance(cause, SimulationError):
                 raise cause from cause.__cause__
             raise
         except rx.WorkerDied as error:
-            named = [rows.group for rows in self._rows if rows.path in str(error)]
-            what = self._told(named or [rows.group for rows in self._rows])
-            self._gone()
-            raise rx.WorkerDied(f"the process of {what} died: {error}") from None
-        except rx.WorkerStartError:
-            self._gone()
+            died = self._died(error)
+            self._gone(died)
+            raise died from None
+        except (rx.WorkerStartError, KeyboardInterrupt) as error:
+            self._gone(error)
             raise
 
-    def _gone(self) -> None:
-        self.closed = True
+    def _advanced(self, timeout: float | None) -> bool:
+        """Run to the next pause; on a terminal, say once whom that waits for if it takes long."""
+        long = stuck.AFTER_S
+        if not self._terminal or (timeout is not None and timeout <= long):
+            return self._run.advance(timeout)
+        if self._run.advance(long) or self._run.over:
+            return not self._run.over
+        terminal.say(f"rl.VectorEnv: no answer for {long:g} s from {self._late() or 'its workers'}; Ctrl-C stops it")
+        return self._run.advance(None if timeout is None else timeout - long)
+
+    def _late(self) -> str:
+        """The environments that have not answered, as far as they are known."""
+        return self._told([rows.group for rows in self._rows if self._whereabouts.of(rows.group.number) is not None])
+
+    def _died(self, error: rx.WorkerDied) -> rx.WorkerDied:
+        """The death of a process, in terms of environments."""
+        named = [rows.group for rows in self._rows if f"{rows.path})" in str(error)]
+        what, status = self._told(named or [rows.group for rows in self._rows]), error.status
+        how = f"died: {error}"
+        if status is not None and named:
+            how = f"{ending(status)}: {_why(status)}"
+            if self.on_error == "raise":
+                how += '; to go on, with all environments made again, say on_error="restart"'
+        died = rx.WorkerDied(f"rl.VectorEnv: the process of {what}, {how}")
+        died.status = status
+        for note in getattr(error, "__notes__", ()):
+            died.add_note(note)
+        return died
+
+    def _gone(self, error: BaseException) -> None:
+        self.closed, self._end = True, told(error)
         self._whereabouts.close()
 
     def _call(self) -> None:
@@ -303,6 +359,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         told = []
         for group in groups:
             text, at = f"environments {group.first} to {group.own.stop - 1}", self._whereabouts.of(group.number)
+            if group.own.stop - group.first == 1:
+                text = f"environment {group.first}"
             if at is not None:
                 text += f", in environment {group.first + at} (seed {self._seeds[group.first + at]})"
             told.append(text)
@@ -312,13 +370,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """Refuse a call while another one is pending, or after the end."""
         self._assert_is_running()
         if self._state is not AsyncState.DEFAULT:
-            raise AlreadyPendingCallError(
-                f"Calling `{name}` while waiting for a pending call to `{self._state.value}` to complete.",
-                str(self._state.value),
-            )
+            raise AlreadyPendingCallError(*self._pending_call(name))
         if self._pending:
             raise AlreadyPendingCallError(
-                f"Calling `{name}` while waiting for {len(self._pending)} environments that `send` has stepped", "send"
+                f"Calling `{name}` while waiting for {len(self._pending)} environments that `send` has stepped; call "
+                "`recv` first",
+                "send",
             )
         if self._overdue:  # what timed out is over first, and nobody wants it any more
             self._go_on()
@@ -334,7 +391,11 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """Wait for what is pending."""
         self._assert_is_running()
         if self._state is not state:
-            raise NoAsyncCallError(f"Calling `{name}_wait` without any prior call to `{name}_async`.", state.value)
+            pending = self._state is not AsyncState.DEFAULT
+            instead = f" What is pending is `{self._state.value}`: call `{self._state.value}_wait`." if pending else ""
+            raise NoAsyncCallError(
+                f"Calling `{name}_wait` without any prior call to `{name}_async`.{instead}", state.value
+            )
         late = None if timeout is None else time.monotonic() + timeout
         done = self._go_on(timeout)
         self._state = AsyncState.DEFAULT
@@ -343,8 +404,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             raise self._timed_out(f"{name}_wait", timeout)
 
     def _timed_out(self, name: str, timeout: float | None) -> multiprocessing.TimeoutError:
-        late = [rows.group for rows in self._rows if self._whereabouts.of(rows.group.number) is not None]
-        still = f" Still at work: {self._told(late)}." if late else ""
+        late = self._late()
+        still = f" Still at work: {late}." if late else ""
         return multiprocessing.TimeoutError(f"The call to `{name}` has timed out after {timeout} second(s).{still}")
 
     def _order(self, *order: Any) -> None:
@@ -360,8 +421,20 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return replies
 
     def _assert_is_running(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(f"Trying to operate on `{type(self).__name__}`, after a call to `close()`.")
+        if not self.closed:
+            return
+        name = type(self).__name__
+        if self._end:
+            raise ClosedEnvironmentError(
+                f"Trying to operate on `{name}`, which has ended with an error; make another one. It was: {self._end}"
+            )
+        raise ClosedEnvironmentError(f"Trying to operate on `{name}`, after a call to `close()`.")
+
+    def _pending_call(self, name: str) -> tuple[str, str]:
+        """Why a call cannot be made now."""
+        pending = str(self._state.value)
+        why = f"Calling `{name}` while waiting for a pending call to `{pending}` to complete"
+        return f"{why}; call `{pending}_wait` first.", pending
 
     # ---- what users call ----
 
@@ -380,6 +453,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         n = self.num_envs
         seeds = checked_seeds(seed, n, "rl.VectorEnv")
         mask = None
+        if options is not None and not isinstance(options, dict):
+            raise rx.ArgumentError(f"options of rl.VectorEnv.reset is {options!r}; write a dict, or leave it out")
         if options is not None and "reset_mask" in options:
             options = dict(options)
             mask = _checked_mask(options.pop("reset_mask"), n)
@@ -441,10 +516,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """
         self._assert_is_running()
         if self._state is not AsyncState.DEFAULT:
-            raise AlreadyPendingCallError(
-                f"Calling `send` while waiting for a pending call to `{self._state.value}` to complete.",
-                str(self._state.value),
-            )
+            raise AlreadyPendingCallError(*self._pending_call("send"))
         if not self.asynchronous:
             raise rx.ArgumentError("send of rl.VectorEnv: it is made for lock-step; make it with asynchronous=True")
         ids = list(range(self.num_envs)) if env_ids is None else [int(i) for i in env_ids]
@@ -575,7 +647,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return self._listed(self.action_space, self.num_envs, actions)
 
     def _listed(self, space: gym.Space[Any], n: int, actions: Any) -> list[Any]:
-        given = self._one_by_one(space, actions)
+        try:
+            given = self._one_by_one(space, None if isinstance(actions, str) else actions)  # its letters are none
+        except TypeError as error:
+            raise rx.ArgumentError(
+                f"rl.VectorEnv takes an action of {self.single_action_space} for each of {n} environments, as in "
+                f"action_space.sample(), and was given {actions!r}, of type {type(actions).__name__}"
+            ) from error
         if len(given) != n:
             raise ValueError(f"{len(given)} actions for {n} environments; give one to each")
         # Environments of this thread look at them later, when the caller may have changed them.
@@ -618,6 +696,33 @@ def _actions_form(space: gym.Space[Any]) -> Form:
     if where.dtype is None or where.dtype.names is not None or isinstance(space, gym.spaces.Tuple):
         return {}
     return {"shape": where.shape, "dtype": where.dtype}
+
+
+def _checked_mode(given: Any) -> AutoresetMode:
+    try:
+        return AutoresetMode(given)
+    except ValueError:
+        raise ValueError(
+            f'autoreset_mode of rl.VectorEnv is {given!r}; write "NextStep", "SameStep" or "Disabled"'
+        ) from None
+
+
+def _unknown(name: str, error: TypeError) -> str:
+    """What to say of an argument that neither the vector environment nor an environment knows."""
+    near = get_close_matches(name, [*inspect.signature(VectorEnv).parameters], 1, 0.7)
+    meant = f"did you mean {near[0]}=?" if near else "leave it out"
+    return f"rl.VectorEnv has no {name}=, so it went to the environment, which has none either ({error}); {meant}"
+
+
+def _why(status: int) -> str:
+    """Why a process of environments has ended, as far as its status says."""
+    if status >= 0:
+        return "an environment ended it (os._exit, sys.exit in native code), and has to raise an exception instead"
+    if status == -signal.SIGKILL:
+        return "if nobody killed it, the system was out of memory (see dmesg), so take fewer or smaller environments"
+    if -status in faults.CRASHES:
+        return "native code of an environment crashed, which with workers=1 a debugger can follow"
+    return "somebody sent it this signal"
 
 
 def _native(action: Any) -> Any:

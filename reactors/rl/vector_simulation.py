@@ -8,6 +8,7 @@ count. Only with NEXT_STEP there are others: the step after an end ignores its a
 from __future__ import annotations
 
 import contextlib
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -234,6 +235,9 @@ class VectorSimulation:
     def _check_rewards(self, rewards: Any) -> None:
         if rewards.shape != self._shape[:1]:
             raise ValueError(f"rewards of shape {rewards.shape}, which is not {self._shape[:1]}")
+        if isnan(np.dot(rewards, rewards)):  # only where a reward is, and quicker than to look at each
+            i = int(np.isnan(rewards).argmax())
+            raise SimulationError("its reward is nan, which is no number", i)
 
     def _checked(self, obs: Any) -> Any:
         dtype = self._dtype

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reactors_runtime.program import Reactor
     from reactors_runtime.worker import Failure
 
-_CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
+CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
 
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - it is to be found in text
@@ -29,6 +29,8 @@ _HERE = os.path.dirname(__file__)  # noqa: PTH120 - it is to be found in text
 
 class WorkerDied(Exception):  # noqa: N818 - it is what happened
     """A worker process ended before its work did; says where it was."""
+
+    status: int | None = None  # its exit status or, negative, its signal
 
 
 class WorkerNotStarted(Exception):  # noqa: N818 - likewise
@@ -42,6 +44,7 @@ class RemoteError(Exception):
 def died(image: Image, memory: Memory, worker: int, pid: int | None, status: int, crash: str) -> WorkerDied:
     """A worker ended with an exit status or, negative, by a signal; `crash` is what faulthandler wrote."""
     error = WorkerDied(f"{who(image, worker, pid)} {ending(status)} {where(image, memory, worker)}; {_remedy(status)}")
+    error.status = status
     frames = [*takewhile(lambda line: _HERE not in line, (line for line in crash.splitlines() if "  File " in line))]
     if frames:
         error.add_note("\n".join(["it crashed at (innermost first):", *frames]))
@@ -123,7 +126,7 @@ def _remedy(status: int) -> str:
         return "os._exit ends the process it is called in: raise an exception, or declare rx.stop and request it"
     if -status == signal.SIGKILL:
         return "if nobody killed it, the system was out of memory (see dmesg): use fewer workers or smaller state"
-    if -status in _CRASHES:
+    if -status in CRASHES:
         return (
             "native code that this reaction calls crashed (the note shows the line): "
             'run it with backend="inline" under a debugger'

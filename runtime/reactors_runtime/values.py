@@ -199,10 +199,10 @@ def dumps(value: Any) -> bytes:
     try:
         body = pickle.dumps(value, 5, buffer_callback=buffers.append)
     except (pickle.PicklingError, AttributeError, TypeError):
-        import cloudpickle  # a lambda, or a class of __main__
+        from reactors_runtime import by_value
 
         buffers.clear()
-        body = cloudpickle.dumps(value, 5, buffer_callback=buffers.append)
+        body = by_value.dumps(value, buffers.append)
     raw = [buffer.raw() for buffer in buffers]
     head = np.array([len(raw), len(body), *(len(view) for view in raw)], np.uint64).tobytes()
     if not raw:

@@ -554,3 +554,21 @@ def test_attributes_come_back_that_are_equal_to_what_they_were_and_are_not_the_s
     for each in (main.a, main.b):
         assert repr((each.one, each.yes, each.zero, each.three)) == "(True, 1, -0.0, 3.0)"
         assert repr(each.inside) == "[True, -0.0]"
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_an_open_file_on_a_port_is_not_sent_as_what_is_in_it(deep: bool) -> None:
+    def send(holder: Any) -> None:
+        with Path("/dev/null").open() as file:
+            holder.out.set({"deep": [file]} if deep else file)
+
+    with pytest.raises(rx.ReactionError) as caught:
+        one(send)
+    assert (
+        f"a {'dict' if deep else 'TextIOWrapper'} cannot be sent to another process (an open file belongs to one "
+        "process); send plain data, or place both reactors on one worker"
+    ) in str(caught.value)
+
+
+def test_standard_output_on_a_port_is_that_of_the_worker() -> None:
+    one(lambda holder: holder.out.set((sys.stdout, lambda: 3)))

@@ -292,6 +292,14 @@ def test_wrong_answers_are_told(answer: Any, message: str) -> None:
     assert message in str(error)
 
 
+def test_a_reward_of_nan_is_a_wrong_answer_of_one_environment() -> None:
+    answer = (np.zeros((2, 2), np.float32), np.array([-np.inf, np.nan], np.float32), NO, NO, {})
+    assert str(fault(rl.BatchedEnv(Pool, answer=answer, seed=9))).startswith(
+        "main.env: environment 1 (seed 10, step 1) of its vector environment answered step wrongly: its reward is nan, "
+        "which is no number"
+    )
+
+
 def test_an_error_has_its_cause() -> None:
     error = fault(rl.BatchedEnv(Pool, step=2, seed=9))
     assert "main.env: its vector environment (seed 9, step 2) raised in step: OSError: pool is dry" in str(error)

@@ -289,6 +289,27 @@ def test_an_environment_that_cannot_be_made_here_is_told_at_once() -> None:
 GOOD = np.zeros(2, np.float32)
 
 
+def test_a_reward_of_nan_is_a_wrong_answer() -> None:
+    words = (
+        "environment 1 (seed 41, episode 0, step 2) answered step wrongly: its reward is nan, which is no number; fix"
+    )
+    for info in ({}, {"at": 1}):  # what is quick, and what is not
+        answer = (GOOD, float("nan"), False, False, info)
+        quiet = lambda: Line(wrong=2, answer=answer)  # noqa: B023, E731
+        assert words in str(fault(rl.Env([Line, quiet], seed=40)))
+    env = rl.Env([Line, lambda: Line(wrong=2, answer=answer)], seed=40, on_error="restart")
+    assert watched(env, 2, lambda n: np.ones(2, int))[2]["reward"] == [1.0, 0.0]
+    assert env.restarts == 1
+
+
+def test_an_observation_of_nan_is_a_wrong_answer_under_debug() -> None:
+    nothing = np.full(2, np.nan, np.float32)
+    env = lambda: rl.Env([Line, lambda: Line(wrong=2, answer=(nothing, 1.0, False, False, {}))], seed=40)  # noqa: E731
+    assert np.isnan(watched(env(), 2, lambda n: np.ones(2, int))[2]["observation"][1]).all()
+    words = "environment 1 (seed 41, episode 0, step 2) answered step wrongly: its observation is array([nan, nan]"
+    assert words in str(fault(env(), debug=True))
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -387,7 +408,7 @@ def test_one_that_breaks_again_at_once_ends_the_program() -> None:
         (lambda: rl.Env(cast("str", 5)), "is given 5, of type int, for an environment"),
         (lambda: rl.Env([]), "is given no environments"),
         (lambda: rl.Env([Line], num_envs=2), "is given 1 environments and num_envs=2"),
-        (lambda: rl.Env(Line, num_envs=0), "is given no environments"),
+        (lambda: rl.Env(Line, num_envs=0), "num_envs of .* is 0; write a whole number, 1 or more"),
         (lambda: rl.Env(Line, num_envs=cast("int", "2")), "num_envs"),
         (lambda: rl.Env(Line, seed=-1), "seed of Env is -1"),
         (lambda: rl.Env(Line, num_envs=2, seed=[1]), "2 of them in a list"),

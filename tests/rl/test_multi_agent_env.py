@@ -310,6 +310,18 @@ def test_an_action_of_an_agent_that_is_not_there_is_refused() -> None:
     sim.close()
 
 
+def test_a_reward_of_nan_is_a_wrong_answer() -> None:
+    sim = ParallelSimulation(lambda: pettingzoo.make("parallel", "classic/rps_v2"), seed=1, path="main.env")
+    sim.reset()
+    step = sim.env.step
+    sim.env.step = lambda actions: (step(actions)[0], dict.fromkeys(actions, float("nan")), *step(actions)[2:])
+    with pytest.raises(
+        rl.SimulationError, match=r"in step: ValueError: the reward of agent 'player_0' is nan, which is no"
+    ):
+        sim.step({"player_0": 0, "player_1": 1})
+    sim.close()
+
+
 def test_programs_are_deterministic() -> None:
     assert_deterministic(
         lambda: Play("classic/rps_v2", max_cycles=5),

@@ -357,8 +357,26 @@ WRONG = {
     ),
     "one row needs a leading axis": lambda b: b.add({**rows(3), "obs": np.zeros(3)}),
     "'reward' has 2 rows, but 'obs' has 3": lambda b: b.add({**rows(3), "reward": np.zeros(2)}),
-    "'action' is given as float64, but kept as int64": lambda b: b.add({**rows(3), "action": np.zeros(3)}),
-    "row 1 of 'done' has 2": lambda b: b.add({**rows(3), "done": np.array([0, 2, 1])}),
+    r"row 2 of 'action' has 1\.5, which int64 does not hold; declare the field as \"float64\", or convert it you": (
+        lambda b: b.add({**rows(3), "action": [0, 1, 1.5]})
+    ),
+    "row 0 of 'action' has nan, which int64 does not hold": lambda b: b.add({**rows(3), "action": np.full(3, np.nan)}),
+    r"row 1 of 'reward' has 1e\+300, which float32 does not hold; declare the field as \"float64\"": lambda b: b.add(
+        {**rows(3), "reward": [0, 1e300, 1]}
+    ),
+    r"row 2 of 'obs' has -1e\+39, which float32 does not hold": lambda b: b.add(
+        {**rows(3), "obs": np.array([[0, 1, 2], [3, 4, 5], [6, -1e39, 7]])}
+    ),
+    "row 1 of 'done' has 2, which bool does not hold": lambda b: b.add({**rows(3), "done": np.array([0, 2, 1])}),
+    "field 'reward' is given as <U1, and kept as float32, which is of another kind; convert it yourself": lambda b: (
+        b.add({**rows(3), "reward": ["1", "2", "3"]})
+    ),
+    r"rows are given as 3 arguments without names; name the fields: add\(obs=\.\.\., action=\.\.\.": lambda b: b.add(
+        [1], [2], [3]
+    ),
+    "rows are given as one argument and by the name 'reward' as well; give them all in one mapping": lambda b: b.add(
+        less("reward"), reward=np.zeros(3)
+    ),
     "11 rows are added at once": lambda b: b.add(rows(11)),
     r"priority of row 1 is -1\.0": lambda b: b.add(rows(3), priorities=[1, -1, 1]),
     "priority of row 2 is nan": lambda b: b.update_priorities([0, 1, 2], [1, 1, np.nan]),
@@ -396,6 +414,61 @@ def test_what_does_not_fit_is_refused_in_words(words: str) -> None:
         WRONG[words](buffer)
     assert len(buffer) == 3
     assert_whole(buffer.sample(20))
+
+
+LOSSES = [
+    ("i1", [300], "300"), ("i1", np.array([1, -129], "i2"), "-129"), ("i4", [2**40], "1099511627776"),
+    ("u8", [-1], "-1"), ("i8", [2**64], "18446744073709551616"), ("i8", [2.0**63], "9.223372036854775808e+18"),
+    ("i4", np.array([0.5], "f2"), "0.5"), ("f4", [2**200], "1.60693804425899e+60"),
+    ("f2", np.array([70000.0], "f4"), "70000.0"), ("?", [0, 1, 2], "2"), ("c8", [1e300j], "1e+300j"),
+]  # fmt: skip
+KEPT = [
+    ("i1", [127.0]), ("i4", [True]), ("?", [1.0]), ("f4", [0.1, np.inf, np.nan, 1e-300]), ("f4", [2**70]), ("f2", [1]),
+    ("i8", np.array([7], ">i8")), ("f4", []), ("c8", [1.5]),
+]  # fmt: skip
+
+
+def test_only_values_that_the_dtype_of_their_field_holds_are_taken() -> None:
+    for dtype, given, value in LOSSES:
+        with rl.ReplayBuffer(8, {"x": dtype}) as buffer:
+            with pytest.raises(rx.ArgumentError, match=r"row . of 'x' has (.*), which .* does not hold") as caught:
+                buffer.add(x=given)
+            found = str(caught.value).split(" has ")[1].split(",")[0]
+            assert complex(found) == complex(value) or float(found) == pytest.approx(float(value)), found
+            assert len(buffer) == 0
+    for dtype, given in KEPT:
+        with rl.ReplayBuffer(8, {"x": dtype}) as buffer:
+            buffer.add(x=given)
+            np.testing.assert_array_equal(buffer.fields["x"][: len(given)], np.array(given).astype(dtype))
+
+
+def test_a_value_that_is_lost_is_found_in_parts_of_records() -> None:
+    fields = np.dtype([("obs", [("at", "f4"), ("door", "i1")])])
+    with rl.ReplayBuffer(8, fields) as buffer:
+        for given, words in (
+            ({"at": [0.5], "door": [300]}, "row 0 of 'obs.door' has 300, which int8 does not hold"),
+            ({"at": [1e300], "door": [3]}, r"row 0 of 'obs.at' has 1e\+300, which float32 does not hold"),
+            (([1], [3.5]), "row 0 of 'obs.door' has 3.5, which int8 does not hold"),
+            (np.array([(1, 300)], [("at", "f8"), ("door", "i4")]), "row 0 of 'obs.door' has 300"),
+        ):
+            with pytest.raises(rx.ArgumentError, match=words):
+                buffer.add(obs=given)
+        assert len(buffer) == 0
+        buffer.add(obs=np.array([(3, 0.5)], [("door", "i8"), ("at", "f8")]))
+        assert buffer.fields["obs"][0].tolist() == (0.5, 3)
+
+
+def test_the_flag_of_older_interfaces_is_explained() -> None:
+    with rl.ReplayBuffer(8, {"terminated": "?", "truncated": "?"}) as buffer:
+        with pytest.raises(rx.ArgumentError) as caught:
+            buffer.add(done=[True])
+        assert str(caught.value) == (
+            "the rows lack 'terminated', 'truncated' and have 'done'; the buffer keeps 'terminated' bool, "
+            "'truncated' bool. 'done' does not say how an episode ended: give terminated (by its rules) and truncated "
+            "(broken off), as step returns them"
+        )
+        with pytest.raises(rx.ArgumentError, match=r"the rows have 'dones', .* 'dones' does not say how"):
+            buffer.add(terminated=[True], truncated=[False], dones=[True])
 
 
 def test_an_empty_buffer_and_one_without_priorities_give_no_samples() -> None:

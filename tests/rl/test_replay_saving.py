@@ -330,3 +330,18 @@ def test_another_process_has_the_same_memory_while_its_owner_lives() -> None:
     del buffer
     with pytest.raises(rx.ArgumentError, match="has ended or closed it"):
         pickle.loads(data)
+
+
+def test_a_place_where_nothing_can_be_saved_is_named_as_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with rl.ReplayBuffer(8, {"x": "f4"}) as buffer:
+        with pytest.raises(rx.ArgumentError, match=r"saved as 'no/b', but there is no folder 'no'; make it$"):
+            buffer.save("no/b")
+        with pytest.raises(rx.ArgumentError, match=f"saved as '{tmp_path}', which is a folder; name a file in it$"):
+            buffer.save(tmp_path)
+        name = "x" * 300
+        with pytest.raises(OSError, match=f"'{name}'$"):  # and not that of the file beside it
+            buffer.save(name)
+    assert not [*tmp_path.iterdir()]

@@ -191,3 +191,21 @@ def test_it_is_found_without_an_import_of_its_own_and_imported_when_it_is_asked_
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "VecEnv"]
+
+
+def test_one_function_or_an_id_and_a_number_make_environments() -> None:
+    sources: list[tuple[Any, dict[str, Any]]] = [(limited, {"length": 5}), ("CartPole-v1", {})]
+    for source, settings in sources:
+        envs = sb3.VecEnv(source, num_envs=4, workers=1, **settings)
+        assert envs.num_envs == 4
+        envs.seed(3)
+        listed = sb3.VecEnv([partial(limited, 5) if settings else lambda: gym.make("CartPole-v1")] * 4, workers=1)
+        listed.seed(3)
+        assert repr(envs.reset()) == repr(listed.reset())
+        envs.close()
+        listed.close()
+    envs = sb3.VecEnv(Told)
+    assert envs.num_envs == 1
+    envs.close()
+    with pytest.raises(TypeError, match=r"rl\.sb3\.VecEnv is given 2 environments and num_envs=3; leave num_envs out"):
+        sb3.VecEnv([Told, Told], num_envs=3)

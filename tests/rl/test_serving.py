@@ -209,7 +209,7 @@ class Unreadable:
         ([1, np.nan, 2], NotFiniteError, "an observation with a number that is not finite"),
         ([1, 1e39, 2], NotFiniteError, "an observation with a number that is too large for float32"),
         ([1, [2, 3], 2], ValueMismatchError, r"was given list, which is no array \(.*\); convert it first"),
-        ([1, 10**400, 2], ValueMismatchError, "dtype object; convert it first"),
+        ([1, 10**400, 2], NotFiniteError, "an observation with a number that is too large for float32"),
         (Unreadable(), ValueMismatchError, r"was given Unreadable, which is no array \(not today\)"),
     ],
 )
@@ -223,6 +223,22 @@ def test_a_wrong_observation_is_refused_to_who_asked(observation: Any, error: An
 
     assert during(main, WAYS[0], clients) is None
     assert main.server.statistics().refused == 1
+
+
+class Short(Scale):
+    def __deepcopy__(self, memo: Any) -> "Short":
+        return Short()
+
+    def greedy(self, observations: Any) -> Any:
+        return super().greedy(observations)[:0]
+
+
+def test_a_policy_that_does_not_answer_all_of_a_batch_is_named_and_no_request_waits_for_ever() -> None:
+    main = Main(policy=Short(), max_wait=0)
+    futures: list[Future[Any]] = []
+    error = during(main, WAYS[0], lambda: futures.append(main.server.request([1, 1, 1])))
+    assert "Short.greedy gave actions of shape (0,) for 1 observations; give one for each" in str(error)
+    assert isinstance(futures[0].exception(5), rl.NotServingError)
 
 
 @pytest.mark.parametrize(

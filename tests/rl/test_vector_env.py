@@ -608,7 +608,9 @@ def test_a_process_that_dies() -> None:
     envs.reset(seed=6)
     with pytest.raises(rx.WorkerDied) as caught:
         envs.step([0] * 4)
-    assert "the process of environments 2 to 3, in environment 2 (seed 8) died" in str(caught.value)
+    assert "the process of environments 2 to 3, in environment 2 (seed 8), ended with exit status 3" in str(
+        caught.value
+    )
     with pytest.raises(ClosedEnvironmentError):
         envs.step([0] * 4)
 

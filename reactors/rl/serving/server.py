@@ -6,13 +6,13 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.algorithms.algorithm import Algorithm, Policy
 from reactors.rl.errors import NotFiniteError
+from reactors.rl.observed import Observed
 from reactors.rl.serving.requests import Requests
 from reactors.rl.sources import maker, spaces_of
 from reactors.rl.training.run_folder import RunFolder
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Future
 
+    import gymnasium as gym
     from numpy.typing import NDArray
 
     from reactors.rl.serving.statistics import ServingStatistics
@@ -46,8 +47,7 @@ class Server(rx.Reactor):
         self, policy: Policy, observation_space: gym.Space[Any], max_batch: int, max_wait: float, *, stoppable: bool
     ) -> None:
         self.policy, self.size, self.updates = policy, policy.size, 0
-        self.shape, self.dtype = observation_space.shape, np.dtype(observation_space.dtype)
-        self.range = _range(observation_space)
+        self.observed = Observed(observation_space)
         self.requests = Requests(self._send, max_batch, max_wait)
         if stoppable:
             self.halt = rx.PhysicalAction()
@@ -63,7 +63,7 @@ class Server(rx.Reactor):
         """
         self.requests.path = self.path
         try:
-            given = self._checked(observation)
+            given = self.observed.checked(observation, self.path)
         except (ValueMismatchError, NotFiniteError):
             self.requests.refuse()
             raise
@@ -87,32 +87,6 @@ class Server(rx.Reactor):
             raise ArgumentError(f"{self.path} cannot end its program; say rl.serve(..., stoppable=True)")
         return self.halt.schedule()
 
-    def _checked(self, observation: Any) -> NDArray[Any]:
-        """A copy, as the policy takes it."""
-        takes = f"{self.path} takes observations of shape {self.shape} and dtype {self.dtype}, and was given"
-        try:
-            given = np.asarray(observation)
-        except Exception as error:
-            raise ValueMismatchError(
-                f"{takes} {type(observation).__name__}, which is no array ({error}); convert it first"
-            ) from error
-        if given.shape != self.shape or not np.can_cast(given.dtype, self.dtype, "same_kind"):
-            raise ValueMismatchError(
-                f"{takes} {type(observation).__name__} of shape {given.shape} and dtype {given.dtype}; convert it first"
-            )
-        with np.errstate(over="ignore"):
-            taken = np.array(given, self.dtype)
-        if taken.dtype.kind == "f" and not np.isfinite(taken).all():
-            finite = np.isfinite(given).all()
-            what = f"that is too large for {self.dtype}" if finite else "that is not finite"
-            raise NotFiniteError(f"{self.path} was given an observation with a number {what}: {given}")
-        if taken.dtype.kind in "iu" and (taken != given).any():
-            raise ValueMismatchError(f"{takes} a number that is none of that dtype: {given}")
-        if self.range is not None and ((taken < self.range[0]) | (taken > self.range[1])).any():
-            least, most = self.range
-            raise ValueMismatchError(f"{self.path} takes observations from {least} to {most}, and was given {given}")
-        return taken
-
     def _send(self, batch: tuple[int, NDArray[Any]]) -> bool:
         return self.batch.schedule(batch)
 
@@ -131,7 +105,13 @@ class Server(rx.Reactor):
     def answer(self) -> None:
         """One evaluation."""
         number, observations = self.batch.value
-        self.requests.answered(number, np.asarray(self.policy.greedy(observations)))
+        actions = np.asarray(self.policy.greedy(observations))
+        if actions.shape[:1] != (len(observations),):
+            raise ValueMismatchError(
+                f"{type(self.policy).__name__}.greedy gave actions of shape {actions.shape} for {len(observations)} "
+                "observations; give one for each"
+            )
+        self.requests.answered(number, actions)
 
     def end(self) -> None:
         """As was asked."""
@@ -141,16 +121,6 @@ class Server(rx.Reactor):
     def close(self) -> None:
         """No more."""
         self.requests.closed()
-
-
-def _range(space: gym.Space[Any]) -> tuple[Any, Any] | None:
-    """The least and the greatest integer that a policy has an index for; None where any number will do."""
-    if isinstance(space, gym.spaces.MultiBinary):
-        return 0, 1
-    if isinstance(space, gym.spaces.Discrete | gym.spaces.MultiDiscrete):
-        n = space.n if isinstance(space, gym.spaces.Discrete) else space.nvec
-        return space.start, space.start + n - 1
-    return None
 
 
 def serve(

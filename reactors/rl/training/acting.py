@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.rl.training.chosen import Chosen
 from reactors.rl.training.state import count
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Acting:
         lately: ReplayBuffer | None = None,
     ) -> None:
         self.policy = algorithm.policy(observation_space, action_space)
+        self.chosen = Chosen(self.policy, action_space)
+        self.remembered = algorithm.remembered(action_space).keys()
         self.latest, self.steps, self.lately = weights, steps, lately
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
 
@@ -72,8 +75,11 @@ class Acting:
         return int(row["samplers"][0])
 
     def act(self, observations: NDArray[Any], number: int) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Actions in round `number`, and what the policy remembers of them."""
-        return self.policy.act(observations, self.rng, number * self.steps)
+        """Actions in round `number`, and what the policy remembers of them. Raises `ValueMismatchError`."""
+        n = len(observations)
+        actions, remembered = self.policy.act(observations, self.rng, number * self.steps)
+        self.chosen.noted(remembered, self.remembered, n)
+        return self.chosen.checked(actions, n, "act"), remembered
 
     def age(self, number: int) -> int:
         """How many rounds old the weights are in round `number`."""

@@ -6,11 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
+from reactors.executing import not_in_a_reaction
+from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.serving.server import Server
 
 if TYPE_CHECKING:
-    from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.rl.algorithms.off_policy import OffPolicy
+
+
+def check_call(algorithm: object) -> None:
+    """Refuse a call in a reaction, and one without an algorithm."""
+    not_in_a_reaction("rl.train")
+    if not isinstance(algorithm, Algorithm):
+        raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
 
 
 def check_numbers(**numbers: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import reactors as rx
 from reactors.rl.simulation import Simulation, seed_of
 from reactors.rl.sources import for_evaluation
+from reactors.rl.training.chosen import Chosen
 from reactors.rl.training.rounds import round_of
 
 if TYPE_CHECKING:
@@ -34,8 +35,10 @@ def play(
         following, rewards = np.zeros(shape, sim.observations.dtype), np.zeros(episodes)
         terminated, truncated = np.zeros(episodes, bool), np.zeros(episodes, bool)
         returns: list[float | None] = [None] * episodes
+        chosen = Chosen(policy, action_space)
         while None in returns:
-            sim.advance(policy.greedy(sim.observations), following, rewards, terminated, truncated)
+            actions = chosen.checked(policy.greedy(sim.observations), episodes, "greedy")
+            sim.advance(actions, following, rewards, terminated, truncated)
             for episode in sim.episodes:
                 if returns[episode.env] is None:
                     returns[episode.env] = episode.total

@@ -68,6 +68,7 @@ class Rollout:
                 seeds[part :: self.parts],
                 path=path,
                 on_error=self.on_error,
+                nan_rewards=True,  # which `finish` refuses, as it does infinite ones
             )
             for part in range(self.parts)
         ]

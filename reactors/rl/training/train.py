@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.record import description
-from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.errors import RunFolderError
 from reactors.rl.sources import Source, maker, spaces_of
@@ -22,6 +21,7 @@ from reactors.rl.training.adaptation import Bounds, adapting
 from reactors.rl.training.checkpoint import Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.training.checks import (
+    check_call,
     check_inference,
     check_memory,
     check_numbers,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.algorithms.algorithm import Algorithm, Policy
     from reactors.rl.serving.server import Server
     from reactors.rl.simulation import OnError
     from reactors.rl.training.journal_file import Row
@@ -170,8 +170,7 @@ def train(
     >>> done.journal[-1]["global_step"], done.weights.shape
     (256, (4610,))
     """
-    if not isinstance(algorithm, Algorithm):
-        raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
+    check_call(algorithm)
     lag = checked_lag(mode, lag)
     check_inference(inference, double_buffer, loaders)
     check_numbers(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reactors.errors import ArgumentError
+from reactors.rl.observed import Observed
 from reactors.rl.training.evaluator import play
 from reactors.rl.training.run_folder import RunFolder
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 class TrainedPolicy:
     """A `policy` and its `weights`, with the algorithm that made it, its environment and the spaces of that.
 
-    Called with one observation, it gives the greedy action.
+    Called with one observation, an array or what NumPy makes one of, it gives the greedy action; `policy.greedy` takes
+    a batch. Raises `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert, and
+    `NotFiniteError` for one with a number that is none.
     """
 
     algorithm: Algorithm
@@ -35,12 +39,18 @@ class TrainedPolicy:
     config: dict[str, Any]
 
     def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
-        """The mean return of greedy episodes."""
+        """The mean return of greedy episodes. Raises `ArgumentError` for less than one."""
+        given: tuple[tuple[str, object, int], ...] = ("episodes", episodes, 1), ("seed", seed, 0)
+        for name, value, least in given:
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ArgumentError(f"{name} of evaluate is {value!r}; write a whole number, {least} or more")
         return float(np.mean(play(self.policy, self.make, *self.spaces, episodes, seed)))
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""
-        return self.policy.greedy(np.asarray(observation)[None])[0]
+        who = f"the policy of {self.algorithm.name}"
+        taken = Observed(self.spaces[0]).checked(observation, who, "of a batch, policy.greedy gives all actions")
+        return self.policy.greedy(taken[None])[0]
 
     def save(self, folder: str | Path) -> Path:
         """Keep it in a new folder, as a run with `out=` does: `load`, `reactors eval` and `reactors play` read it.

@@ -13,6 +13,7 @@ MISTAKES = (
                 "if (!PyDict_CheckExact(info) || PyDict_Size(info)) return 0;",
                 "if (!PyDict_CheckExact(info)) return 0;",
             ),
+            Mistake("a reward of NaN is one", "if (number != number || (number", "if ((number", "tests/rl/test_env.py"),
             Mistake("truncation is overlooked", "|| !is_false(PyTuple_GetItem(answer, 3))) return 0;", ") return 0;"),
         ),
     ),
@@ -282,6 +283,12 @@ MISTAKES = (
             ),
             Mistake(
                 "every reset has the first seed", "seed, self._fresh[i] = self._fresh[i], None", "seed = self._fresh[i]"
+            ),
+            Mistake(
+                "what a reset raises in place of a step is that of the step",
+                "        if isinstance(error, ResetError):\n",
+                "        if False:\n",
+                "tests/rl/test_vector_env_words.py",
             ),
             Mistake(
                 "an episode that breaks terminates",

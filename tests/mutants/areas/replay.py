@@ -223,4 +223,15 @@ MISTAKES = (
             Mistake("a saved buffer forgets what waits", "            array[:] = state[name]\n", "            pass\n"),
         ),
     ),
+    Mistakes(
+        "reactors/lossless.py",
+        "tests/rl/test_replay_buffer.py tests/rl/test_chosen.py",
+        (
+            Mistake(
+                "parts of whole numbers are lost", "return found & (array == np.trunc(array)) if", "return found if"
+            ),
+            Mistake("2**63 is an int64", "(array < beyond)", "(array <= beyond)"),
+            Mistake("finite numbers become infinite", 'np.errstate(over="raise")', 'np.errstate(over="ignore")'),
+        ),
+    ),
 )

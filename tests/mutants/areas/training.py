@@ -92,8 +92,8 @@ MISTAKES = (
             ),
             Mistake(
                 "the evaluator explores",
-                "sim.advance(policy.greedy(sim.observations),",
-                "sim.advance(policy.act(sim.observations, np.random.default_rng(0), 10**9)[0],",
+                "chosen.checked(policy.greedy(sim.observations),",
+                "chosen.checked(policy.act(sim.observations, np.random.default_rng(0), 10**9)[0],",
                 "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
             ),
             Mistake(
@@ -147,8 +147,8 @@ MISTAKES = (
         (
             Mistake(
                 "actors never explore",
-                "return self.policy.act(observations, self.rng, number * self.steps)",
-                "return self.policy.greedy(observations), {}",
+                "actions, remembered = self.policy.act(observations, self.rng, number * self.steps)",
+                "actions, remembered = self.policy.greedy(observations), {}",
             ),
             Mistake("actions stay random", "self.rng, number * self.steps)", "self.rng, 0)"),
         ),
