@@ -10,11 +10,56 @@ if TYPE_CHECKING:
 
 
 class Executing(threading.local):
-    """Whether it executes a program, or a file for the sake of its classes; and the modes whose `with` it is in."""
+    """Which program it executes, and whether a file for the sake of its classes; the modes whose `with` it is in."""
 
-    program = False
+    run: Running | None = None
     definitions = False
     modes: tuple[Mode, ...] = ()
 
+    @property
+    def program(self) -> bool:
+        """Whether it executes reactions, or was started by one of a program that is not over."""
+        return self.run is not None and not self.run.over
+
+
+class Running:
+    """A program that runs. Threads that its reactions start belong to it, as far as `threading.Thread` knows of them.
+
+    Its `start` is replaced while there is such a program; it looks what the thread is doing that calls it.
+    """
+
+    def __init__(self) -> None:
+        with _LOCK:
+            _RUNNING.add(self)
+            threading.Thread.start = _start  # type: ignore[method-assign]
+
+    @property
+    def over(self) -> bool:
+        """Whether it has come to its end."""
+        return self not in _RUNNING
+
+    def end(self) -> None:
+        """It is over, for all its threads."""
+        with _LOCK:
+            _RUNNING.discard(self)
+            if not _RUNNING:
+                threading.Thread.start = _plain_start  # type: ignore[method-assign]
+
 
 executing = Executing()
+_LOCK = threading.Lock()
+_RUNNING: set[Running] = set()
+_plain_start = threading.Thread.start
+
+
+def _start(thread: threading.Thread) -> None:
+    run, work = executing.run, thread.run
+
+    def belong() -> None:
+        executing.run = run
+        del thread.run  # type: ignore[attr-defined]  # or the thread would refer to itself
+        work()
+
+    if executing.program:
+        thread.run = belong  # type: ignore[method-assign]
+    _plain_start(thread)

@@ -40,7 +40,7 @@ from reactors.errors import (
     TooManyOpenFiles,
     WorkerStartError,
 )
-from reactors.executing import executing
+from reactors.executing import Running, executing
 from reactors.graph import Graph
 from reactors.modes import note_states
 from reactors.progress import Progress
@@ -115,7 +115,9 @@ def run(
     1
     """
     if executing.program:
-        raise StructureError("rx.run inside of a reaction: a program cannot run another one in the same thread")
+        raise StructureError(
+            "rx.run inside of a reaction, or in a thread that one started: a program cannot run another one on the way"
+        )
     not_while_importing()
     checked(workers, backend, seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)
@@ -237,18 +239,20 @@ def alone(graph: Graph, image: Image, memory: Memory, worker: int, binding: Bind
     """One worker with the user's own objects."""
     engine = Engine(image, worker, memory, shared)
     mine = [reactor for reactor in graph.reactors if image.placement[reactor._index] == worker]
+    running = Running()
     try:
         binding.attach(engine)
         context = Context(engine)
         for reactor in mine:
             reactor._engine = context
             settle(reactor)
-        executing.program = True
+        executing.run = running
         note_states(engine, mine)
         bodies, late = [graph.bodies[n] for n in engine.reactions], [graph.late[n] for n in engine.reactions]
         engine.run(bodies, late)  # type: ignore[arg-type]  # a native body is never called
     finally:
-        executing.program = False
+        executing.run = None
+        running.end()
         for reactor in mine:
             reactor._engine = None
         if image.workers == 1:
@@ -499,7 +503,8 @@ def failure(graph: Graph, failed: ReactionFailed, way: str) -> ReactionError:
     path = graph.program.name(failed.reaction) if failed.reaction >= 0 else "no reaction"
     tag = Tag(*failed.tag)
     said = f": {cause}" if str(cause) else ""
-    error = ReactionError(f"{path} at {tag} raised {type(cause).__name__}{said}{remedy(cause, way)}", path, tag)
+    what = failed.name(graph.program) if failed.reaction >= 0 else path
+    error = ReactionError(f"{what} at {tag} raised {type(cause).__name__}{said}{remedy(cause, way)}", path, tag)
     return noted(error, failed)
 
 
