@@ -131,8 +131,8 @@ def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
     width = checked_length(n, "size", call)
     if width > MOST_MEMBERS:
         raise WidthError(
-            f"{call} makes {width:,} reactors, and a bank has at most {MOST_MEMBERS:,}; let each do the work of several, "
-            "as with arrays of several rows"
+            f"{call} makes {width:,} reactors, and a bank has at most {MOST_MEMBERS:,}; let each do the work of "
+            "several, as with arrays of several rows"
         )
     refuse_too_large(width, f"{call} makes {width:,} reactors")
     if isinstance(cls, Reactor):
@@ -152,7 +152,8 @@ def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
         if "mode" in named:
             of_reactor(cls, named, call)  # what is no mode is refused with the line of the bank
         member = cls.__new__(cls, *positional, **named)
-        member._bank_index, member._made_at, member._maker = i, made, maker  # known before __init__, which may use them
+        # Known before __init__, which may use them.
+        member._bank_index, member._made_at, member._made_in = i, made, maker
         member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
         members.append(member)
     return Bank(members, cls)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias,
 
 from reactors.actions import Action, Timed, Timer, checked_duration
 from reactors.bank import Bank, Ports
-from reactors.declared import Decorating, Declared
+from reactors.declared import Declared, Decorating
 from reactors.errors import ArgumentError, DeclarationError
 from reactors.location import Call, Location
 from reactors.modes import Mode, Transition, current

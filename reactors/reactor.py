@@ -65,7 +65,7 @@ class Reactor:
         "_engine",
         "_index",
         "_made_at",
-        "_maker",
+        "_made_in",
         "_mode",
         "_own_states",
         "_path",
@@ -83,7 +83,7 @@ class Reactor:
     _engine: Any  # what runs it, while something does
     _index: int  # in graph.reactors
     _made_at: Location
-    _maker: Reactor | None  # in whose method it was made, and which perhaps contains it
+    _made_in: Reactor | None  # in whose method it was made, and which perhaps contains it
     _container: Reactor | None
     _mode: Mode | None  # of its container, in which it lies
     _own_states: dict[str, State[Any]]  # those that no class declares, by name
@@ -103,7 +103,7 @@ class Reactor:
         """
         self = object.__new__(cast("type[Self]", Bare) if cls is Reactor else cls)
         frame = sys._getframe(1)
-        self._made_at, self._maker = Location(frame.f_code.co_filename, frame.f_lineno), maker_in(frame)
+        self._made_at, self._made_in = Location(frame.f_code.co_filename, frame.f_lineno), maker_in(frame)
         if executing.program:
             raise StructureError(
                 f"a {spelled(cls)} is made at {self._made_at} while the program runs, but its graph is fixed by then; "
@@ -320,4 +320,4 @@ class Bare(Reactor):
     def __setattr__(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
         if isinstance(value, Reactor):
-            value._maker = self
+            value._made_in = self

@@ -55,7 +55,17 @@ _UNCHANGED = (
 )
 _CHANGED = object()  # is nobody's value
 # Of what this package keeps about a reactor, what a worker does not need, or has its own of.
-_UNSENT = {"__dict__", "__weakref__", "_added_reactions", "_claimed", "_container", "_engine", "_maker", "_mode", "_rng"}
+_UNSENT = {
+    "__dict__",
+    "__weakref__",
+    "_added_reactions",
+    "_claimed",
+    "_container",
+    "_engine",
+    "_made_in",
+    "_mode",
+    "_rng",
+}
 _SENT = [name for name in Reactor.__slots__ if name not in _UNSENT]
 
 

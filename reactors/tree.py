@@ -141,7 +141,7 @@ def check_main(main: object) -> None:
         raise ContainmentError(f"{spelled(main)} is a class of reactors; make one: {main.__name__}(...)")
     if not isinstance(main, Reactor):
         raise ArgumentError(f"the program is {main!r}, of type {type(main).__name__}; it has to be an rx.Reactor")
-    around = main._container or main._maker
+    around = main._container or main._made_in
     if around is not None and any(thing is main for _, thing, _ in _contained(around)):
         raise ContainmentError(
             f"{main.path} (made at {main._made_at}) is contained in {_named(around)}; run that, or make another "

@@ -659,12 +659,12 @@ class Wrong(rx.Reactor):
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("@rx.reaction(tick)", 'go.deadline("1 ms")', f"go.deadline (wrong.py:7) {NOTHING}@go.deadline(...) above the "
-         "one that runs instead"),
-        ("rx.reaction(tick)", "", f"rx.reaction (wrong.py:5) {NOTHING}@rx.reaction(...) directly above the one that "
-         "runs"),
-        ("", "on_tick = rx.reaction(tick)", f"rx.reaction (wrong.py:7) {NOTHING}@rx.reaction(...) directly above the "
-         "one that runs"),
+        ("@rx.reaction(tick)", 'go.deadline("1 ms")', (f"go.deadline (wrong.py:7) {NOTHING}@go.deadline(...) above the "
+         "one that runs instead")),
+        ("rx.reaction(tick)", "", (f"rx.reaction (wrong.py:5) {NOTHING}@rx.reaction(...) directly above the one that "
+         "runs")),
+        ("", "on_tick = rx.reaction(tick)", (f"rx.reaction (wrong.py:7) {NOTHING}@rx.reaction(...) directly above the "
+         "one that runs")),
     ],
     ids=["deadline", "reaction", "reaction with a name"],
 )  # fmt: skip

@@ -118,6 +118,7 @@ class Engine:
         self._late = False  # what is for missed deadlines runs, or has failed
         self._calls: list[Any] = []  # the bodies of all reactions, then what runs when their deadlines are missed
         self.failed = False  # nothing but shutdown reactions runs any more
+        self.around: Callable[[Callable[[], Any]], Any] | None = None  # what is put around each body
         self.on_failure: Callable[[BaseException], None] | None = None  # is told of each as it happens
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
@@ -285,6 +286,8 @@ class Engine:
         watched: bool = False,
     ) -> Generator[bool]:
         self._calls = calls = [*bodies, *(each and self._once(each) for each in late)]
+        if self.around is not None:
+            calls[:] = [self.around(each) if callable(each) else each for each in calls]
         failure: BaseException | None = None
         code, begun = 0, False
         while True:
