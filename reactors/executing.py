@@ -31,7 +31,7 @@ class Running:
     def __init__(self) -> None:
         with _LOCK:
             _RUNNING.add(self)
-            threading.Thread.start = _start  # type: ignore[method-assign]
+            threading.Thread.start = _start  # type: ignore[assignment, method-assign]
 
     @property
     def over(self) -> bool:
@@ -57,7 +57,7 @@ def _start(thread: threading.Thread) -> None:
 
     def belong() -> None:
         executing.run = run
-        del thread.run  # type: ignore[attr-defined]  # or the thread would refer to itself
+        del thread.run  # or the thread would refer to itself
         work()
 
     if executing.program:

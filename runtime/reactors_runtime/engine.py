@@ -285,9 +285,10 @@ class Engine:
         *,
         watched: bool = False,
     ) -> Generator[bool]:
-        self._calls = calls = [*bodies, *(each and self._once(each) for each in late)]
+        calls: list[Any] = [*bodies, *(each and self._once(each) for each in late)]
         if self.around is not None:
-            calls[:] = [self.around(each) if callable(each) else each for each in calls]
+            calls = [self.around(each) if callable(each) else each for each in calls]
+        self._calls = calls
         failure: BaseException | None = None
         code, begun = 0, False
         while True:
@@ -365,6 +366,7 @@ class Engine:
             code = getattr(returned, _UNFINISHED[kind] + "_code")
             if isinstance(returned, CoroutineType):
                 returned.close()  # or Python complains, too, and of this line
+            self._late = call >= len(self.reactions)
             body = inspect.unwrap(self._calls[call])
             own = getattr(body, "__code__", None)
             where = f"{own.co_name} ({own.co_filename}:{own.co_firstlineno})" if own else repr(body)
