@@ -34,7 +34,11 @@ FOREVER = (1 << 63) - 1
 ABORTED: int = lib.RX_E_ABORTED
 INTERRUPTED: int = lib.RX_E_INTERRUPT
 
-_UNFINISHED = {CoroutineType: "cr", AsyncGeneratorType: "ag", GeneratorType: "gi"}  # and how their code is named
+_UNFINISHED: dict[type[Any], str] = {
+    CoroutineType: "cr",
+    AsyncGeneratorType: "ag",
+    GeneratorType: "gi",
+}  # and how their code is named
 _LOOK = {lib.RX_INTERRUPTED, lib.RX_PAUSED}  # nothing is the matter: the caller may look around
 
 
@@ -287,7 +291,7 @@ class Engine:
     ) -> Generator[bool]:
         calls: list[Any] = [*bodies, *(each and self._once(each) for each in late)]
         if self.around is not None:
-            calls = [self.around(each) if callable(each) else each for each in calls]
+            calls = [each if each is None else self.around(each) for each in calls]
         self._calls = calls
         failure: BaseException | None = None
         code, begun = 0, False
