@@ -143,6 +143,7 @@ class Binding:
         self._threads: dict[int, int] = {}  # worker -> thread
         self._lock = threading.Lock()
         self._alone = threading.RLock()
+        self._watches: list[Watch] = []
 
     def attach(self, engine: Engine) -> None:
         """Everything that this worker's reactions declare."""
@@ -151,6 +152,7 @@ class Binding:
             watched: dict[str, Any] = {}
             if self.debug:
                 watch = watched["_watch"] = Watch(engine, self._alone)
+                self._watches.append(watch)
                 engine.around = watch.around
             multiports: dict[int, tuple[Any, bool]] = {}
             for element, door in engine.part.doors.items():
@@ -187,6 +189,9 @@ class Binding:
                 live._detach()
         self._rest.clear()
         self._twins.clear()
+        for watch in self._watches:
+            watch.close()
+        self._watches.clear()
 
     def _life(self, thing: Any, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         """The live class of an object for one worker, what only it knows, and its way to values (`Engine.way`)."""

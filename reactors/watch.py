@@ -137,6 +137,12 @@ class Watch:
 
         return run
 
+    def close(self) -> None:
+        """Let go of all values, and of the ports that they were on."""
+        for kept in self._objects, self._lent, self._given, self._views, self._memory:
+            kept.clear()
+        del self._engine
+
     def _running(self) -> tuple[str, int]:
         number, program = self._engine.running(), self._engine.image.program
         return program.name(number), program.reactions[number].reactor

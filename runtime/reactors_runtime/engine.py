@@ -424,6 +424,7 @@ class Engine:
             lib.rx_close(self.core)
             self.core = ffi.NULL
         self.stores.close()
+        self._calls, self.around = [], None  # which know the engine
         if self._record >= 0:
             os.close(self._record)
             self._record = -1
