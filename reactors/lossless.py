@@ -68,7 +68,7 @@ def _integers(dtype: np.dtype[Any]) -> tuple[int, int]:
 def _cast(given: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """All elements in `dtype`, as C would make them."""
     if given.dtype != object:
-        return (given.real if given.dtype.kind == "c" and dtype.kind in _REAL else given).astype(dtype)
+        return (np.real(given) if given.dtype.kind == "c" and dtype.kind in _REAL else given).astype(dtype)
     # Python's numbers of any size: integers go around, all others come as near as can be.
     if dtype.kind in "iu":
         within = [int(each) % (1 << 8 * dtype.itemsize) for each in given.flat]
