@@ -955,7 +955,7 @@ class Unfinished(rx.Reactor):
         self.start = start
 
     @rx.reaction(rx.startup)  # @begin
-    def begin(self) -> object:
+    def begin(self) -> Any:
         return self.start()
 
 
@@ -967,7 +967,7 @@ class TooLate(rx.Reactor):
     def begin(self) -> None: ...
 
     @begin.deadline(0)  # @late
-    def late(self) -> object:
+    def late(self) -> Any:
         return self.start()
 
 
