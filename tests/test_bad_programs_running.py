@@ -690,7 +690,7 @@ def set_and_change(self: Any) -> None:
 
 
 def change_what_was_kept(self: Any) -> None:
-    self.kept = [*(self.kept or ()), 1] if self.kept is None else self.kept
+    self.kept = [1] if self.kept is None else self.kept
     self.kept += [2] * (self.tag.time > 0)
     self.thing.set(self.kept)
 
