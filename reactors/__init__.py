@@ -12,6 +12,8 @@ A map of the rooms, from what users write down to what runs:
 - nodes, diagram, draw, cli                     pictures and the command line
 - clock                                         virtual time
 - run: access, binding, debug, standstill, result   ports that are alive, and running
+- watch, draws, difference                      what debug mode finds after a reaction
+- lossless                                      which values survive which dtype
 - shipping                                      to worker processes and back
 - log_context                                   what lines of a log say of where they come from
 """

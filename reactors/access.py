@@ -15,6 +15,7 @@ import itertools
 import pickle
 import threading
 import warnings
+from numbers import Number
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -30,6 +31,7 @@ from reactors.errors import (
     UndeclaredAccessError,
     ValueMismatchError,
 )
+from reactors.lossless import lossy
 from reactors.time import duration
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
@@ -246,26 +248,35 @@ class MutablePort(LivePort):
 
 def copy_into(slot: Any, value: Any, port: Any) -> None:
     """Write a value of the right shape and kind into the memory of a port."""
-    if hasattr(value, "detach"):  # a torch tensor, perhaps with a gradient or on another device
-        value = value.detach().cpu().numpy()
     try:
+        if hasattr(value, "detach"):  # a torch tensor, perhaps with a gradient or on another device
+            value = value.detach().cpu().numpy()
         array = np.asarray(value)
-    except ValueError as error:  # rows of unequal lengths, as a rule
+    except (ValueError, TypeError) as error:  # rows of unequal lengths, as a rule, or a dtype of torch's own
         raise ValueMismatchError(
             f"{port.where()} takes arrays of shape {slot.shape} and dtype {slot.dtype}, and was given a "
             f"{type(value).__name__} that makes no array ({error}); convert it first"
         ) from None
-    if array.shape != slot.shape or not np.can_cast(array.dtype, slot.dtype, "same_kind"):
-        if array.shape == slot.shape and array.ndim == 0 and not isinstance(value, np.generic | np.ndarray):
-            converted = np.asarray(value, slot.dtype)  # a Python number, if it fits exactly
-            if converted == array:
-                slot[...] = converted
-                return
+    number = array.ndim == 0 and isinstance(value, Number) and not isinstance(value, np.generic)
+    if array.shape != slot.shape or not (number or np.can_cast(array.dtype, slot.dtype, "same_kind")):
         raise ValueMismatchError(
             f"{port.where()} takes arrays of shape {slot.shape} and dtype {slot.dtype}, and was given "
             f"{type(value).__name__} of shape {array.shape} and dtype {array.dtype}; convert it first"
         )
-    slot[...] = array
+    lost = None
+    if array.ndim and array.dtype.kind == slot.dtype.kind == "f" and array.itemsize > slot.itemsize:
+        # The processor itself notices what becomes infinite.
+        try:
+            with np.errstate(over="raise"):
+                slot[...] = array.astype(slot.dtype) if port._is_present else array  # what was set before stays
+        except FloatingPointError:
+            lost = lossy(array, slot.dtype)
+    else:
+        lost = lossy(value if number else array, slot.dtype)
+        if lost is None:
+            slot[...] = array
+    if lost is not None:
+        raise ValueMismatchError(f"{port.where()}: {lost}; clip or round it first, or declare a dtype that holds it")
 
 
 def snapshot(array: Any) -> Any:

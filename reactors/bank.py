@@ -8,13 +8,14 @@ index first. It has no names of its own: every attribute is its members'.
 from __future__ import annotations
 
 import inspect
+import sys
 from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from reactors.declared import spelled
-from reactors.errors import ArgumentError, ContainmentError
-from reactors.layout import checked_length, refuse_too_large, refuse_too_many
+from reactors.errors import ArgumentError, ContainmentError, WidthError
+from reactors.layout import MOST_MEMBERS, checked_length, refuse_too_large
 from reactors.location import Call, Location
 from reactors.modes import of_reactor
 from reactors.ports import Port
@@ -150,12 +151,16 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     >>> [source.start for source in sources], sources.out
     ([0, 10, 20], <3 ports: Source.out, Source.out, Source.out>)
     """
-    from reactors.reactor import Reactor
+    from reactors.reactor import Reactor, maker_in
 
     made = Location.caller()
     call = Call("rx.bank", made)
     width = checked_length(n, "size", call)
-    refuse_too_many(width, f"{call} makes {width:,} reactors")
+    if width > MOST_MEMBERS:
+        raise WidthError(
+            f"{call} makes {width:,} reactors, and a bank has at most {MOST_MEMBERS:,}; let each do the work of "
+            "several, as with arrays of several rows"
+        )
     refuse_too_large(width, f"{call} makes {width:,} reactors")
     if isinstance(cls, Reactor):
         raise ContainmentError(
@@ -167,13 +172,15 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     arguments = [(arg, _takes_index(arg)) for arg in args]
     keywords = {key: (arg, _takes_index(arg)) for key, arg in kwargs.items()}
     members = []
+    maker = maker_in(sys._getframe(1))
     for i in range(width):
         positional = [arg(i) if called else arg for arg, called in arguments]
         named = {key: arg(i) if called else arg for key, (arg, called) in keywords.items()}
         if "mode" in named:
             of_reactor(cls, named, call)  # what is no mode is refused with the line of the bank
         member = cls.__new__(cls, *positional, **named)
-        member._bank_index, member._made_at = i, made  # known before __init__, which may use them
+        # Known before __init__, which may use them.
+        member._bank_index, member._made_at, member._made_in = i, made, maker
         member.__init__(*positional, **named)  # the second half of cls(...)
         members.append(member)
     return Bank(members, cls)

@@ -16,10 +16,11 @@ import numpy as np
 
 from reactors import access
 from reactors.actions import LogicalAction, PhysicalAction
-from reactors.debug import DEBUG
+from reactors.debug import DEBUG, DebugMultiport
 from reactors.errors import ArgumentError, UndeclaredAccessError
 from reactors.ports import Port
 from reactors.triggers import Startup
+from reactors.watch import Watch
 from reactors_runtime import tables
 from reactors_runtime._doors import KEEPS
 from reactors_runtime.program import Kind
@@ -141,25 +142,33 @@ class Binding:
         self._rest: dict[int, tuple[Any, type, dict[str, Any]]] = {}  # id -> the object, its class and dict at rest
         self._threads: dict[int, int] = {}  # worker -> thread
         self._lock = threading.Lock()
+        self._alone = threading.RLock()
+        self._watches: list[Watch] = []
 
     def attach(self, engine: Engine) -> None:
         """Everything that this worker's reactions declare."""
         with self._lock:
             self._threads[engine.worker] = engine.thread
+            watched: dict[str, Any] = {}
+            if self.debug:
+                watch = watched["_watch"] = Watch(engine, self._alone)
+                self._watches.append(watch)
+                engine.around = watch.around
             multiports: dict[int, tuple[Any, bool]] = {}
             for element, door in engine.part.doors.items():
                 thing = self.objects[element]
                 if thing is None or isinstance(thing, Startup):  # which no program has a name for
                     continue
                 life, live, way = self._life(thing, engine, element)
-                live.update(_engine=engine, _door=door)
+                live.update(_engine=engine, _door=door, **watched)
                 self._revive(thing, engine.worker, life, live, engine.way(door, **way))
                 multiport = getattr(thing, "_multiport", None)
                 if multiport is not None:
                     multiports[id(multiport)] = multiport, engine.image.program.elements[element].mutable
             for multiport, mutable in multiports.values():
-                life = access.LiveMutableMultiport if mutable else access.LiveMultiport
-                self._revive(multiport, engine.worker, life, self._rows(multiport, engine))
+                plain = DebugMultiport if self.debug else access.LiveMultiport
+                life = access.LiveMutableMultiport if mutable else plain
+                self._revive(multiport, engine.worker, life, {**self._rows(multiport, engine), **watched})
 
     def attach_caller(self, image: Image, memory: Memory) -> None:
         """The physical actions, for threads of a process that runs no worker."""
@@ -180,6 +189,9 @@ class Binding:
                 live._detach()
         self._rest.clear()
         self._twins.clear()
+        for watch in self._watches:
+            watch.close()
+        self._watches.clear()
 
     def _life(self, thing: Any, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         """The live class of an object for one worker, what only it knows, and its way to values (`Engine.way`)."""

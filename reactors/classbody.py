@@ -40,6 +40,8 @@ def complete(cls: type[Reactor], location: Location) -> None:
         if body is None:  # unpickled: all this is known already, and about to come
             return
     _check_names(cls, body, location)
+    for decorating in body.decorating if body else ():
+        raise DeclarationError(f"{spelled(cls)}: {decorating.call} decorates no method; write {decorating.form}")
     declared = [each for kind in linear(cls) for each in _own(kind)]
     cls._states = tuple(state for state in _states(cls))
     _check_clashes(cls, declared, location)

@@ -1,16 +1,12 @@
 """What is checked only when asked to (`rx.run(..., debug=True)`), because it is too dear for every day?
 
-Types of objects that are set or scheduled; values that somebody changed after they were set, or kept after the
-reaction; ports read that may be absent.
+Types of objects that are set or scheduled; ports read that may be absent; and, by way of `watch.py`, values that
+somebody changed after they were set or read, or kept after the reaction.
 """
 
 from __future__ import annotations
 
-import pickle
-import warnings
-import weakref
-from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +15,14 @@ from reactors.access import (
     DistantPhysicalAction,
     Live,
     LiveLogicalAction,
+    LiveMultiport,
     LivePhysicalAction,
     LivePort,
     ObjectPort,
     PicklePort,
 )
-from reactors.errors import ReactorWarning, SharedValueError, ValueMismatchError
-from reactors.time import Tag
+from reactors.errors import ValueMismatchError
+from reactors.watch import READ, SET, Watch, warn
 
 
 def check_type(value: Any, wanted: Any, of: Live) -> None:
@@ -40,7 +37,7 @@ def check_type(value: Any, wanted: Any, of: Live) -> None:
 class DebugPort(LivePort):
     """Types are checked, and whether a reaction asks before it reads what may be absent."""
 
-    _store: Any  # a Store
+    _watch: Watch  # of its worker
     _carried: Any  # of the port at rest
     _asked: tuple[Any, ...] | None = None
     _warned = False
@@ -48,10 +45,7 @@ class DebugPort(LivePort):
     @property
     def value(self) -> Any:
         self._asked_before_reading()
-        value = super().value
-        if value is not None:
-            self._check_seal()
-        return value
+        return super().value
 
     @property
     def is_present(self) -> bool:
@@ -62,9 +56,6 @@ class DebugPort(LivePort):
     def set(self, value: Any) -> None:
         check_type(value, self._carried().type, self)
         super().set(value)
-
-    def _check_seal(self) -> None:
-        """See whether the value is as it was, where that can be known."""
 
     def _named(self, number: int) -> str:
         reaction = self._engine.image.program.reactions[number]
@@ -81,120 +72,77 @@ class DebugPort(LivePort):
         if self._element in reaction.triggers or self._element in reaction.effects or self._warned:
             return
         self._warned = True
-        warnings.warn(
+        warn(
             f"{self._named(running)} reads {self.where()} without asking for .is_present; it is no trigger of this "
-            f"reaction, so it may be absent, and its value None",
-            ReactorWarning,
-            stacklevel=3,  # the line that reads
+            f"reaction, so it may be absent, and its value None"
         )
 
 
-class DebugPicklePort(DebugPort, PicklePort):
-    """Objects that were copied on their way: nobody else can change them."""
+class DebugObject(DebugPort):
+    """Objects: those who set and read one share it with all others on their worker, or in their process."""
 
-
-class SealedPort(DebugPort):
-    """Values that several share: a change after one was set is found by whoever looks next."""
+    @property
+    def value(self) -> Any:
+        value = super().value
+        self._watch.has(self, value, READ)
+        return value
 
     def set(self, value: Any) -> None:
         super().set(value)
-        self._seal(self._number())
-
-    def _number(self) -> int:
-        return self._engine.where[self._door]
-
-    def _value_of(self, number: int) -> Any:
-        """What tells the value from another one in the same place."""
-        raise NotImplementedError
-
-    def _digest_of(self, number: int) -> bytes | None:
-        """What it looks like; None if that is hard to say."""
-        raise NotImplementedError
-
-    def _stale(self, seal: Seal, number: int) -> bool:
-        raise NotImplementedError
-
-    def _seal(self, number: int) -> None:
-        self._store.seals[number] = Seal(self._value_of(number), self._digest_of(number), self._engine.running())
-
-    def _check_seal(self) -> None:
-        """See whether the value is as it was; who has it now is the next suspect."""
-        number = self._number()
-        seal = self._store.seals.get(number)
-        if seal is None or self._stale(seal, number):  # set by a port that seals nothing
-            self._seal(number)
-        else:
-            self._compare(seal, number)
-            self._store.seals[number] = seal._replace(reaction=self._engine.running())
-
-    def _compare(self, seal: Seal, number: int) -> None:
-        if seal.digest is not None and self._digest_of(number) != seal.digest:
-            del self._store.seals[number]
-            raise SharedValueError(
-                f"{self.where()}: its value was changed after it was set, by {self._named(seal.reaction)}, which had "
-                "it last, or by what else keeps it; those who read it share it with who set it: change a copy"
-            )
+        self._watch.has(self, value, SET)
 
 
-class DebugObjectPort(SealedPort, ObjectPort):
-    """Objects by reference."""
-
-    def set(self, value: Any) -> None:
-        number = self._number()
-        seal = self._store.seals.get(number)
-        if seal is not None and not self._stale(seal, number):
-            self._compare(seal, number)  # the one before, while it is there
-        super().set(value)
-        self._store.seals.pop(number - len(self._store.values), None)  # nobody needs that one any more
-
-    def _value_of(self, number: int) -> Any:
-        values = self._store.values
-        return values[number % len(values)]
-
-    def _digest_of(self, number: int) -> bytes | None:
-        try:
-            return blake2b(pickle.dumps(self._value_of(number), 5)).digest()
-        except Exception:  # noqa: BLE001 - what cannot be pickled cannot be checked
-            return None
-
-    def _stale(self, seal: Seal, number: int) -> bool:
-        return seal.value is not self._value_of(number)
+class DebugObjectPort(DebugObject, ObjectPort):
+    """By reference."""
 
 
-class DebugArrayPort(SealedPort, ArrayPort):
-    """Arrays are read-only, but tensors cannot be: compared among those who look at the same tag."""
+class DebugPicklePort(DebugObject, PicklePort):
+    """Copied on their way to another process."""
 
-    _lent: tuple[weakref.ref[Any], str] | None = None  # what was read last, and when
+
+class DebugArrayPort(DebugPort, ArrayPort):
+    """Arrays are read-only, but neither loans nor tensors can be, and no view tells how long it is kept."""
 
     @property
     def value(self) -> Any:
         shared = super().value
-        if not isinstance(shared, np.ndarray):
-            return shared
-        view, now = shared[...], str(Tag(*self._engine.tag()))
-        if self._lent is not None and self._lent[1] != now and self._lent[0]() is not None:
-            warnings.warn(
-                f"{self.where()}: somebody still has the value of {self._lent[1]} at {now}; it is a view of memory "
-                "that is written again, and valid during the reaction: keep a copy (value.copy())",
-                ReactorWarning,
-                stacklevel=2,
-            )
-        self._lent = weakref.ref(view), now
-        return view
+        return self._watch.view(self, shared) if isinstance(shared, np.ndarray) else shared
 
     @property
     def tensor(self) -> Any:
-        _ = self.value
-        return super().tensor
+        shared = super().value
+        return None if shared is None else self._watch.tensor(self, shared)
 
-    def _value_of(self, number: int) -> Any:  # noqa: ARG002 - whatever lies there, it is the tag that counts
-        return self._engine.tag()
+    def loan(self) -> Any:
+        return self._watch.lend(self, super().loan())
 
-    def _digest_of(self, number: int) -> bytes | None:
-        return blake2b(self._store.get(number).tobytes()).digest()
+    def set(self, value: Any) -> None:
+        super().set(value)
+        if getattr(value, "requires_grad", False):
+            self._watch.tell_of_graph(self)
+        self._watch.was_set(self)
 
-    def _stale(self, seal: Seal, number: int) -> bool:
-        return bool(seal.value != self._value_of(number))
+
+class DebugMultiport(LiveMultiport):
+    """All channels at once, likewise."""
+
+    _watch: Watch
+    _element = -1
+
+    def loan(self) -> Any:
+        return self._watch.lend(self, super().loan())
+
+    def set(self, value: Any) -> None:
+        super().set(value)
+        self._watch.was_set(self)
+
+    @property
+    def tensor(self) -> Any:
+        return self._watch.tensor(self, self.array)
+
+    @property
+    def _is_present(self) -> bool:
+        return self.is_present
 
 
 class DebugAction(Live):
@@ -228,11 +176,3 @@ DEBUG: dict[type, type] = {
     LivePhysicalAction: DebugPhysicalAction,
     DistantPhysicalAction: DebugDistantPhysicalAction,
 }
-
-
-class Seal(NamedTuple):
-    """A value, what it looked like, and the reaction that had it last."""
-
-    value: Any
-    digest: bytes | None
-    reaction: int

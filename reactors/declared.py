@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from types import CodeType, FrameType
 
+    from reactors.location import Call
     from reactors.modes import Mode
     from reactors.reactor import Reactor
 
@@ -36,6 +37,7 @@ class Body:
         self.name = namespace["__qualname__"].rpartition("<locals>.")[2]
         self.code = code
         self.declared: list[tuple[Declared, int]] = []  # with the place in the code that made it
+        self.decorating: list[Decorating] = []  # what has been called, and has decorated nothing yet
         self.owner: type | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -59,6 +61,21 @@ class Body:
                 return None
             namespace[BODY] = Body(namespace, frame.f_code)
         return cast("Body", namespace[BODY])
+
+
+class Decorating:
+    """A decorator that was called, and is to be applied before the class is made whose body `frame` executes."""
+
+    def __init__(self, frame: FrameType, call: Call, form: str) -> None:
+        self.call, self.form = call, form
+        self._body = Body.of(frame)
+        if self._body is not None:
+            self._body.decorating.append(self)
+
+    def done(self) -> None:
+        """It has been applied."""
+        if self._body is not None and self in self._body.decorating:
+            self._body.decorating.remove(self)
 
 
 def _class_by_name(declaration: Declared) -> Callable[[type, str], None]:

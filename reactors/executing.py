@@ -15,30 +15,75 @@ if TYPE_CHECKING:
 
 
 class Executing(threading.local):
-    """Whether it executes a program, or a file for the sake of its classes; and the modes whose `with` it is in."""
+    """Which program it executes, and whether a file for the sake of its classes; the modes whose `with` it is in."""
 
-    program = False
+    run: Running | None = None
     definitions = False
     modes: tuple[Mode, ...] = ()
 
+    @property
+    def program(self) -> bool:
+        """Whether it executes reactions, or was started by one of a program that is not over."""
+        return self.run is not None and not self.run.over
+
+
+class Running:
+    """A program that runs. Threads that its reactions start belong to it, as far as `threading.Thread` knows of them.
+
+    Its `start` is replaced while there is such a program; it looks what the thread is doing that calls it.
+    """
+
+    def __init__(self) -> None:
+        with _LOCK:
+            _RUNNING.add(self)
+            threading.Thread.start = _start  # type: ignore[assignment, method-assign]
+
+    @property
+    def over(self) -> bool:
+        """Whether it has come to its end."""
+        return self not in _RUNNING
+
+    def end(self) -> None:
+        """It is over, for all its threads."""
+        with _LOCK:
+            _RUNNING.discard(self)
+            if not _RUNNING:
+                threading.Thread.start = _plain_start  # type: ignore[method-assign]
+
 
 executing = Executing()
+_LOCK = threading.Lock()
+_RUNNING: set[Running] = set()
+_plain_start = threading.Thread.start
 
 
 def not_in_a_reaction(what: str) -> None:
     """Refuse what would run a program of its own in a reaction."""
     if executing.program:
         raise StructureError(
-            f"{what} inside of a reaction: nothing nests in a reaction, so no program runs in another one; call it "
-            "before or after that, or make its reactors part of it"
+            f"{what} inside of a reaction, or of a thread that one started: nothing nests there, so no program runs in "
+            "another one; call it before or after that, or make its reactors part of it"
         )
 
 
 @contextmanager
 def apart() -> Iterator[None]:
     """Make a program that the reaction which runs now steps by itself."""
-    before, executing.program = executing.program, False
+    before, executing.run = executing.run, None
     try:
         yield
     finally:
-        executing.program = before
+        executing.run = before
+
+
+def _start(thread: threading.Thread) -> None:
+    run, work = executing.run, thread.run
+
+    def belong() -> None:
+        executing.run = run
+        del thread.run  # or the thread would refer to itself
+        work()
+
+    if executing.program:
+        thread.run = belong  # type: ignore[method-assign]
+    _plain_start(thread)

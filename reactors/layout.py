@@ -38,6 +38,7 @@ else:
 Shape: TypeAlias = int | str | Sequence[int | str]
 MOST_CHANNELS = 1 << 20  # of a multiport: with as many, a program takes half a minute to start
 BYTES = 2048  # that each port takes, at the least, until a program runs
+MOST_MEMBERS = 1 << 18  # of a bank: likewise
 _MODEST = 1 << 14  # ports that are made without asking for the free memory, which takes a millisecond
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias,
 
 from reactors.actions import Action, Timed, Timer, checked_duration
 from reactors.bank import Bank, Ports
-from reactors.declared import Declared
+from reactors.declared import Declared, Decorating
 from reactors.errors import ArgumentError, DeclarationError
 from reactors.location import Call, Location
 from reactors.modes import Mode, Transition, current
@@ -135,6 +135,9 @@ class Reaction(Declared, Generic[R_co]):
         5000000
         """
         given = checked_duration(limit, "deadline", f"the reaction {self.where()}")
+        name = getattr(self.body, "__name__", "name")
+        call = Call(f"{name}.deadline", Location.caller())
+        decorating = Decorating(sys._getframe(1), call, f"@{name}.deadline(...) above the one that runs instead")
 
         def declare(method: Callable[[R], None]) -> Callable[[R], None]:
             checked_method(method, f"{Call('deadline', Location.caller())} decorates")
@@ -147,6 +150,7 @@ class Reaction(Declared, Generic[R_co]):
                 raise DeclarationError(f"{self.where()} has a deadline already; it can have one")
             self.limit, self.late = given, method
             same_name = getattr(method, "__name__", "") == getattr(self.body, "__name__", None)
+            decorating.done()
             return self if same_name else method  # as with property.setter
 
         return declare
@@ -178,6 +182,7 @@ def reaction(
     call = Call("rx.reaction", Location.caller())
     ends = Ends.of(triggers, uses, effects, call)
     inside = current(mode, call)
+    decorating = Decorating(sys._getframe(1), call, "@rx.reaction(...) directly above the one that runs")
 
     def declare(method: Callable[[R], None] | Native) -> Reaction[R]:
         if not isinstance(method, Native):
@@ -185,6 +190,7 @@ def reaction(
         declared: Reaction[R] = Reaction(method, ends)
         declared._mode = inside
         declared._declare(sys._getframe(1))
+        decorating.done()
         return declared
 
     return declare

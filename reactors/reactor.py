@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _MAKING = ("__new__", "__init__", "__post_init__")  # what runs while a reactor is made
+_WITHIN = ("<listcomp>", "<dictcomp>", "<genexpr>", "<lambda>")  # frames of their own, in CPython 3.11 all of them
 _new_tag = tuple.__new__  # half the time of Tag(...)
 
 
@@ -64,6 +65,7 @@ class Reactor:
         "_engine",
         "_index",
         "_made_at",
+        "_made_in",
         "_mode",
         "_own_states",
         "_path",
@@ -81,6 +83,7 @@ class Reactor:
     _engine: Any  # what runs it, while something does
     _index: int  # in graph.reactors
     _made_at: Location
+    _made_in: Reactor | None  # in whose method it was made, and which perhaps contains it
     _container: Reactor | None
     _mode: Mode | None  # of its container, in which it lies
     _own_states: dict[str, State[Any]]  # those that no class declares, by name
@@ -100,7 +103,7 @@ class Reactor:
         """
         self = object.__new__(cast("type[Self]", Bare) if cls is Reactor else cls)
         frame = sys._getframe(1)
-        self._made_at = Location(frame.f_code.co_filename, frame.f_lineno)
+        self._made_at, self._made_in = Location(frame.f_code.co_filename, frame.f_lineno), maker_in(frame)
         if executing.program:
             raise StructureError(
                 f"a {spelled(cls)} is made at {self._made_at} inside of a reaction, where nothing nests: the graph of "
@@ -315,5 +318,20 @@ class Reactor:
         return self._engine
 
 
+def maker_in(frame: FrameType | None) -> Reactor | None:
+    """The reactor whose method `frame` executes, or what stands within it as one expression."""
+    while frame is not None and frame.f_code.co_name in _WITHIN:
+        frame = frame.f_back
+    if frame is None or not frame.f_code.co_argcount:
+        return None
+    first = frame.f_locals.get(frame.f_code.co_varnames[0])
+    return first if isinstance(first, Reactor) else None
+
+
 class Bare(Reactor):
     """What `rx.Reactor()` makes: a container without a class of its own, to which attributes can be assigned."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+        if isinstance(value, Reactor):
+            value._made_in = self

@@ -39,7 +39,7 @@ from reactors.errors import (
     TooManyOpenFiles,
     WorkerStartError,
 )
-from reactors.executing import executing, not_in_a_reaction
+from reactors.executing import Running, executing, not_in_a_reaction
 from reactors.graph import Graph
 from reactors.modes import note_states
 from reactors.progress import Progress
@@ -101,8 +101,9 @@ def run(
     from outside, and `replay` one from which that is taken instead. `trace` names a file for a timeline that
     chrome://tracing and Perfetto show. `progress` draws a line, or calls a function with the tag, the seconds since the
     start, and how much of the timeout is over. `debug` checks what is too dear to check every day: types on ports,
-    shared values that are changed, globals that reactions set. `max_microsteps` at one time is an error. Numeric
-    libraries use one thread in each worker, or as many as OMP_NUM_THREADS says.
+    shared values that are changed, globals that reactions set, draws from global random generators, tensors whose graph
+    would get lost. `max_microsteps` at one time is an error. Numeric libraries use one thread in each worker, or as
+    many as OMP_NUM_THREADS says.
 
     Raises `ReactorError`: what elaboration finds, `ReactionError` with the exception of a reaction as its cause,
     `WorkerDied`; and `KeyboardInterrupt` after the shutdown reactions have run.
@@ -238,18 +239,20 @@ def alone(graph: Graph, image: Image, memory: Memory, worker: int, binding: Bind
     """One worker with the user's own objects."""
     engine = Engine(image, worker, memory, shared)
     mine = [reactor for reactor in graph.reactors if image.placement[reactor._index] == worker]
+    running = Running()
     try:
         binding.attach(engine)
         context = Context(engine)
         for reactor in mine:
             reactor._engine = context
             settle(reactor)
-        executing.program = True
+        executing.run = running
         note_states(engine, mine)
         bodies, late = [graph.bodies[n] for n in engine.reactions], [graph.late[n] for n in engine.reactions]
         engine.run(bodies, late)  # type: ignore[arg-type]  # a native body is never called
     finally:
-        executing.program = False
+        executing.run = None
+        running.end()
         for reactor in mine:
             reactor._engine = None
         if image.workers == 1:
@@ -502,7 +505,8 @@ def failure(graph: Graph, failed: ReactionFailed, way: str) -> ReactionError:
     path = graph.program.name(failed.reaction) if failed.reaction >= 0 else "no reaction"
     tag = Tag(*failed.tag)
     said = f": {cause}" if str(cause) else ""
-    error = ReactionError(f"{path} at {tag} raised {type(cause).__name__}{said}{remedy(cause, way)}", path, tag)
+    what = failed.name(graph.program) if failed.reaction >= 0 else path
+    error = ReactionError(f"{what} at {tag} raised {type(cause).__name__}{said}{remedy(cause, way)}", path, tag)
     return noted(error, failed)
 
 

@@ -17,7 +17,7 @@ from reactors.binding import Binding, Context, settle
 from reactors.blame import USES_GLOBAL, culprit
 from reactors.declared import Declared, spelled
 from reactors.errors import ShippingError, WorkerDied, WorkerError, WorkerStartError
-from reactors.executing import executing
+from reactors.executing import Running, executing
 from reactors.modes import note_states
 from reactors.native import Native
 from reactors.packer import (
@@ -55,7 +55,17 @@ _UNCHANGED = (
 )
 _CHANGED = object()  # is nobody's value
 # Of what this package keeps about a reactor, what a worker does not need, or has its own of.
-_UNSENT = {"__dict__", "__weakref__", "_added_reactions", "_claimed", "_container", "_engine", "_mode", "_rng"}
+_UNSENT = {
+    "__dict__",
+    "__weakref__",
+    "_added_reactions",
+    "_claimed",
+    "_container",
+    "_engine",
+    "_made_in",
+    "_mode",
+    "_rng",
+}
 _SENT = [name for name in Reactor.__slots__ if name not in _UNSENT]
 
 
@@ -208,12 +218,14 @@ class Part:
         self.binding.attach(engine)
         for local, native in self.natives.values():
             lib.rx_set_native(engine.core, local, native.function.address, native.function.state)
-        executing.program = True
+        executing.run = Running()
         return [_body(body, "body") for body in self.bodies], [_body(late, "late") for late in self.late]
 
     def detach(self, engine: Engine, file: BinaryIO) -> None:  # noqa: ARG002 - what the runtime calls it with
         """Let all come to rest, and write what has changed."""
-        executing.program = False
+        if executing.run is not None:
+            executing.run.end()
+            executing.run = None
         self.binding.detach()
         changes: dict[int, Change] = {}
         for number, reactor, before in zip(self.numbers, self.reactors, self.before, strict=True):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from reactors.binding import Binding, Context, settle
 from reactors.claim import claimed
-from reactors.executing import executing
+from reactors.executing import Running, executing
 from reactors.graph import Graph
 from reactors.modes import note_states
 from reactors.result import Result, collect
@@ -82,11 +82,11 @@ class Stepwise:
         image = self._image = Image(graph.program, where, workers, options)
         with enough_files(graph.main.path):
             memory = reserved(graph, image, spills=True)
-        self._memory, self._seed = memory, seed
+        self._memory, self._seed, self._running = memory, seed, Running()
         self._others: list[threading.Thread] = []  # one, which sees all other workers through, or none
         self._outcome: list[Report] = []
         self._reports: dict[int, Report] = {}  # the same as they come
-        self._end = weakref.finalize(self, _let_go, memory, image, self._others)
+        self._end = weakref.finalize(self, _let_go, memory, image, self._running, self._others)
         try:
             with enough_files(graph.main.path):
                 image.write(memory)
@@ -156,7 +156,7 @@ class Stepwise:
         if self.over:
             return False
         due = None if timeout is None else time.monotonic() + timeout
-        before, executing.program = executing.program, True
+        before, executing.run = executing.run, self._running
         try:
             while True:
                 try:
@@ -172,7 +172,7 @@ class Stepwise:
                 if due is not None and time.monotonic() >= due:
                     return False
         finally:
-            executing.program = before
+            executing.run = before
 
     def close(self, timeout: float | None = None) -> None:
         """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing.
@@ -185,14 +185,14 @@ class Stepwise:
         self._end.detach()
         engines.abort(self._memory, self._image)
         error: BaseException | None = None
-        before, executing.program = executing.program, True
+        before, executing.run = executing.run, self._running
         try:
             for _ in self._steps:
                 pass
         except (KeyboardInterrupt, ReactionFailed) as found:
             error = found
         finally:
-            executing.program = before
+            executing.run = before
             try:
                 self._rest(timeout)
             finally:
@@ -204,6 +204,7 @@ class Stepwise:
     def _rest(self, timeout: float | None = None) -> None:
         """Wait for the others, and let everything go but what the reactors have become."""
         self._end.detach()
+        self._running.end()
         if self._others:
             from reactors import shipping
 
@@ -248,9 +249,10 @@ class Stepwise:
             raise what
 
 
-def _let_go(memory: Memory, image: Image, others: list[threading.Thread]) -> None:
+def _let_go(memory: Memory, image: Image, running: Running, others: list[threading.Thread]) -> None:
     """End the run of a `Stepwise` that nobody has any more."""
     engines.abort(memory, image)
+    running.end()
     for thread in others:
         if thread is not threading.current_thread():  # garbage is collected in any
             thread.join()

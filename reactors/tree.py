@@ -21,7 +21,7 @@ from reactors.layout import refuse_too_many
 from reactors.modes import EACH_ITS_OWN, Mode, State, bound, refuse_inside
 from reactors.ports import Port
 from reactors.reaction import Reaction
-from reactors.reactor import Reactor
+from reactors.reactor import Bare, Reactor
 from reactors.triggers import Reset, Shutdown, Startup, reset, shutdown, startup
 from reactors.undeclared import assignment
 from reactors_runtime.program import Element, Kind
@@ -141,7 +141,7 @@ def check_main(main: object) -> None:
         raise ContainmentError(f"{spelled(main)} is a class of reactors; make one: {main.__name__}(...)")
     if not isinstance(main, Reactor):
         raise ArgumentError(f"the program is {main!r}, of type {type(main).__name__}; it has to be an rx.Reactor")
-    around = main._container
+    around = main._container or main._made_in
     if around is not None and any(thing is main for _, thing, _ in _contained(around)):
         raise ContainmentError(
             f"{main.path} (made at {main._made_at}) is contained in {_named(around)}; run that, or make another "
@@ -151,6 +151,8 @@ def check_main(main: object) -> None:
 
 def _named(container: Reactor) -> str:
     """A container, which may not have been elaborated yet."""
+    if isinstance(container, Bare) and container._path is None:
+        return f"an rx.Reactor (made at {container._made_at})"
     kind = spelled(type(container))
     return f"a {kind} (made at {container._made_at})" if container._path is None else f"{container.path}, a {kind}"
 

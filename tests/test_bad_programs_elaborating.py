@@ -439,12 +439,46 @@ def test_running_a_reactor_that_is_connected_elsewhere() -> None:
         self.a, self.relay = Source(), Relay()  # @neighbour
         self.a.out >> self.relay.inp  # @outward
 
-    main: Any = Main(build)
+    main: Any = Main(build)  # @both
     assert refused(rx.ContainmentError, lambda: rx.Graph(main.a)) == (
-        "the connection at @outward: Relay.inp belongs to a Relay (made at @neighbour) that the program does not "
-        "contain; assign it to an attribute of a reactor in it (self.x = Relay(...)), or run the reactor that "
-        "contains both"
+        "Source (made at @neighbour) is contained in a Main (made at @both); run that, or make another Source"
     )
+
+
+class Holding(rx.Reactor):
+    """Contains reactors, and has nothing to do with them."""
+
+    def __init__(self) -> None:
+        self.one, self.bank = Source(), rx.bank(2, Source)  # @held
+        self.row = [Source() for _ in range(2)]  # @held
+        self.spare = len([Source()])
+
+
+NOTHING = "decorates no method; write "
+
+
+@pytest.mark.parametrize("part", [lambda held: held.one, lambda held: held.bank[1], lambda held: held.row[1]])
+def test_running_a_reactor_that_was_made_in_its_container(part: Callable[[Holding], Any]) -> None:
+    """Row 13: which has not been elaborated, and does nothing with it."""
+    holding = Holding()  # @holding
+    assert refused(rx.ContainmentError, lambda: rx.run(part(holding))) == (
+        "Source (made at @held) is contained in a Holding (made at @holding); run that, or make another Source"
+    )
+
+
+def test_running_a_reactor_that_was_assigned_to_one() -> None:
+    """Row 13: and one that was made in a method of a reactor, which does not contain it, runs."""
+    main: Any = rx.Reactor()  # @plain
+    main.a = Source()  # @assigned
+    assert refused(rx.ContainmentError, lambda: rx.run(main.a)) == (
+        "Source (made at @assigned) is contained in an rx.Reactor (made at @plain); run that, or make another Source"
+    )
+
+    class Making(rx.Reactor):
+        def make(self) -> rx.Reactor:
+            return Source()
+
+    assert rx.run(Making().make()).reactions == 1
 
 
 def test_reactor_contained_nowhere() -> None:
@@ -614,7 +648,31 @@ def test_what_cannot_stand_for_the_method_of_a_deadline(
     assert refused(error, make) == told
 
 
-MANY = "and a program has at most 16,777,216 ports, timers, actions and reactions"
+DECORATING = """
+class Wrong(rx.Reactor):
+    tick = rx.Timer()
+    {before}
+    def go(self): pass
+    {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("@rx.reaction(tick)", 'go.deadline("1 ms")', (f"go.deadline (wrong.py:7) {NOTHING}@go.deadline(...) above the "
+         "one that runs instead")),
+        ("rx.reaction(tick)", "", (f"rx.reaction (wrong.py:5) {NOTHING}@rx.reaction(...) directly above the one that "
+         "runs")),
+        ("", "on_tick = rx.reaction(tick)", (f"rx.reaction (wrong.py:7) {NOTHING}@rx.reaction(...) directly above the "
+         "one that runs")),
+    ],
+    ids=["deadline", "reaction", "reaction with a name"],
+)  # fmt: skip
+def test_a_decorator_that_decorates_nothing(before: str, after: str, told: str) -> None:
+    """It would be lost: no reaction, or no deadline."""
+    text = DECORATING.format(before=before, after=after)
+    assert refused_class(rx.DeclarationError, text) == f"Wrong: {told}"
 
 
 def test_more_than_the_core_tells_apart() -> None:
@@ -627,8 +685,9 @@ def test_more_than_the_core_tells_apart() -> None:
         "main.inp (@wide) has a width of 1,048,577, and a multiport has at most 1,048,576 channels; send an array "
         "through one port (shape=...)"
     )
-    assert refused(rx.WidthError, lambda: rx.bank(2**24 + 1, Source)) == (  # @manybank
-        f"rx.bank (@manybank) makes 16,777,217 reactors, {MANY}"
+    assert refused(rx.WidthError, lambda: rx.bank(2**18 + 1, Source)) == (  # @manybank
+        "rx.bank (@manybank) makes 262,145 reactors, and a bank has at most 262,144; let each do the work of several, "
+        "as with arrays of several rows"
     )
     with pytest.raises(rx.ArgumentError, match="more than 64 bits hold; write less"):
         rx.Input(shape=(2**70,))
@@ -636,16 +695,16 @@ def test_more_than_the_core_tells_apart() -> None:
 
 def test_more_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before they are made, too."""
-    monkeypatch.setattr("reactors.layout.available", lambda: 2**30)
+    monkeypatch.setattr("reactors.layout.available", lambda: 2**28)
     monkeypatch.setattr("reactors.ports.Port._channel", None)
 
     class Wide(rx.Reactor):
-        inp = rx.Input(int, width=2**20)  # @wide
+        inp = rx.Input(int, width=2**18)  # @wide
 
-    few = "they need at least 2.0 GiB, and 1.0 GiB are free; send an array through one port (shape=...), or take fewer"
-    assert refused(rx.MemoryTooSmall, lambda: rx.Graph(Wide())) == f"main.inp (@wide) has a width of 1,048,576: {few}"
-    assert refused(rx.MemoryTooSmall, lambda: rx.bank(2**20, Source)) == (  # @manybank
-        f"rx.bank (@manybank) makes 1,048,576 reactors: {few}"
+    few = "they need at least 0.5 GiB, and 0.2 GiB are free; send an array through one port (shape=...), or take fewer"
+    assert refused(rx.MemoryTooSmall, lambda: rx.Graph(Wide())) == f"main.inp (@wide) has a width of 262,144: {few}"
+    assert refused(rx.MemoryTooSmall, lambda: rx.bank(2**18, Source)) == (  # @manybank
+        f"rx.bank (@manybank) makes 262,144 reactors: {few}"
     )
 
 

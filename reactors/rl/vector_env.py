@@ -80,11 +80,11 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     In a reaction, where nothing nests, the reaction's own worker steps all environments, with the same results.
 
-    `env_fns` is a list of functions, or `num_envs` and a name as in `rl.Env`, a spec or a function; what else is named
-    goes to the function. Each environment gets its action as it was given: of a list its entry, of an array its row, whatever the
-    dtype. With `copy=False`, observations are valid until the next call. Raises `rl.SimulationError` for what an
-    environment raises or answers wrongly, with its index and seed and the exception as its cause, and `rx.WorkerDied`
-    where its process dies.
+    `env_fns` is a list of functions, or `num_envs` and a name as in `rl.Env`, a spec or a function; what else is
+    named goes to the function. Each environment gets its action as it was given: of a list its entry, of an array
+    its row, whatever the dtype. With `copy=False`, observations are valid until the next call. Raises
+    `rl.SimulationError` for what an environment raises or answers wrongly, with its index and seed and the
+    exception as its cause, and `rx.WorkerDied` where its process dies.
 
     >>> from reactors import rl
     >>> envs = rl.VectorEnv("CartPole-v1", num_envs=4, workers=1)

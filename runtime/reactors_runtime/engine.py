@@ -7,9 +7,12 @@ to do. No C code calls Python. This module and `tables`/`image` are all that tou
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import time
+from functools import wraps
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,21 +35,37 @@ FOREVER = (1 << 63) - 1
 ABORTED: int = lib.RX_E_ABORTED
 INTERRUPTED: int = lib.RX_E_INTERRUPT
 
+_UNFINISHED: dict[type[Any], str] = {
+    CoroutineType: "cr",
+    AsyncGeneratorType: "ag",
+    GeneratorType: "gi",
+}  # and how their code is named
 _LOOK = {lib.RX_INTERRUPTED, lib.RX_PAUSED}  # nothing is the matter: the caller may look around
 
 
 class ReactionFailed(Exception):  # noqa: N818 - what happened, not what is wrong
     """A reaction raised `exception`; which reaction (a number of the program) at which tag.
 
-    `aftermath`: something else had ended the program, and this was one of the shutdown reactions.
+    `aftermath`: something else had ended the program, and this was one of the shutdown reactions. `late`: it was what
+    runs when the deadline is missed.
     """
 
     def __init__(
-        self, reaction: int, tag: tuple[int, int], exception: BaseException, *, aftermath: bool = False
+        self,
+        reaction: int,
+        tag: tuple[int, int],
+        exception: BaseException,
+        *,
+        aftermath: bool = False,
+        late: bool = False,
     ) -> None:
         super().__init__(reaction, tag, exception)
-        self.reaction, self.tag, self.exception, self.aftermath = reaction, tag, exception, aftermath
+        self.reaction, self.tag, self.exception, self.aftermath, self.late = reaction, tag, exception, aftermath, late
         self.__cause__ = exception
+
+    def name(self, program: Program) -> str:
+        """What raised it: "main.learner.train", or its deadline."""
+        return "the deadline of " * self.late + program.name(self.reaction)
 
 
 class Runaway(Exception):  # noqa: N818
@@ -101,8 +120,10 @@ class Engine:
         self._record = -1  # the log
         self._looks: tuple[Any, int] = (None, 0)  # at deadlines: tag and reaction, how often before
         self._handled: Any = None  # tag and reaction of the last missed deadline
+        self._late = False  # what is for missed deadlines runs, or has failed
         self._calls: list[Any] = []  # the bodies of all reactions, then what runs when their deadlines are missed
         self.failed = False  # nothing but shutdown reactions runs any more
+        self.around: Callable[[Callable[[], Any]], Any] | None = None  # what is put around each body
         self.on_failure: Callable[[BaseException], None] | None = None  # is told of each as it happens
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
@@ -204,16 +225,20 @@ class Engine:
 
     def handle_missed(self) -> None:
         """Run what is declared for when the deadline of the reaction being executed is missed, unless it ran before."""
-        self._calls[len(self.reactions) + self.current[0]]()
+        self._finished(len(self.reactions) + self.current[0], self._calls[len(self.reactions) + self.current[0]]())
 
-    def _once(self, late: Callable[[], None]) -> Callable[[], None]:
+    def _once(self, late: Callable[[], object]) -> Callable[[], object]:
         """What runs when a deadline is missed: by the loop or by `handle_missed`, but once for each execution."""
 
-        def run() -> None:
+        @wraps(late)
+        def run() -> object:
             execution = self.tag(), self.running()
-            if self._handled != execution:
-                self._handled = execution
-                late()
+            if self._handled == execution:
+                return None
+            self._handled, self._late = execution, True
+            returned = late()
+            self._late = False
+            return returned
 
         return run
 
@@ -265,7 +290,10 @@ class Engine:
         *,
         watched: bool = False,
     ) -> Generator[bool]:
-        self._calls = calls = [*bodies, *(each and self._once(each) for each in late)]
+        calls: list[Any] = [*bodies, *(each and self._once(each) for each in late)]
+        if self.around is not None:
+            calls = [each if each is None else self.around(each) for each in calls]
+        self._calls = calls
         failure: BaseException | None = None
         code, begun = 0, False
         while True:
@@ -299,7 +327,8 @@ class Engine:
             except Runaway as error:
                 failure, code = self._failed(error, failure), 0
             except BaseException as error:  # noqa: BLE001 - whatever a body raises
-                found = ReactionFailed(self.running(), self.tag(), error, aftermath=self.failed)
+                found = ReactionFailed(self.running(), self.tag(), error, aftermath=self.failed, late=self._late)
+                self._late = False
                 failure, code = self._failed(found, failure), 0
             if watched and code in _LOOK:
                 yield code == lib.RX_PAUSED
@@ -329,13 +358,32 @@ class Engine:
         while True:
             n = follow(core)
             if n >= 0:
-                calls[n]()
+                if (returned := calls[n]()) is not None:
+                    self._finished(n, returned)
             elif n < last:
                 for each in batch[: last - n].tolist():
                     current[0] = each
-                    calls[each]()
+                    if (returned := calls[each]()) is not None:
+                        self._finished(each, returned)
             else:
                 return int(n)
+
+    def _finished(self, call: int, returned: object) -> None:
+        """Refuse what would have to go on after a reaction has returned."""
+        kind = next((kind for kind in _UNFINISHED if isinstance(returned, kind)), None)
+        if kind is not None:
+            code = getattr(returned, _UNFINISHED[kind] + "_code")
+            if isinstance(returned, CoroutineType):
+                returned.close()  # or Python complains, too, and of this line
+            self._late = call >= len(self.reactions)
+            body = inspect.unwrap(self._calls[call])
+            own = getattr(body, "__code__", None)
+            where = f"{own.co_name} ({own.co_filename}:{own.co_firstlineno})" if own else repr(body)
+            raise TypeError(
+                f"{where} returns a {kind.__name__.replace('_', ' ')} of {code.co_name} ({code.co_filename}:"
+                f"{code.co_firstlineno}), and nothing would run it: a reaction runs to its end at one tag; call what "
+                "returns its result, or bring results from outside in through a physical action"
+            )
 
     def _renew(self) -> None:
         """What modes keep that were entered by reset is to be as it was at first."""
@@ -381,6 +429,7 @@ class Engine:
             lib.rx_close(self.core)
             self.core = ffi.NULL
         self.stores.close()
+        self._calls, self.around = [], None  # which know the engine
         if self._record >= 0:
             os.close(self._record)
             self._record = -1
@@ -392,7 +441,7 @@ def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:
     reaction, what = "", error
     if isinstance(error, ReactionFailed):
         what = error.exception
-        reaction = f"{program.name(error.reaction)} raised " if error.reaction >= 0 else ""
+        reaction = f"{error.name(program)} raised " if error.reaction >= 0 else ""
     return f"{'then, while shutting down' if aftermath else 'besides'}: {reaction}{type(what).__name__}: {what}"
 
 

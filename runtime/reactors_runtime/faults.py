@@ -79,7 +79,9 @@ def revived(image: Image, worker: int, pid: int | None, failure: Failure) -> Bas
     else:
         assert failure.reaction is not None
         assert failure.tag is not None
-        error = engine.ReactionFailed(failure.reaction, failure.tag, exception, aftermath=failure.aftermath)
+        error = engine.ReactionFailed(
+            failure.reaction, failure.tag, exception, aftermath=failure.aftermath, late=failure.late
+        )
     error.__cause__ = exception
     return error
 

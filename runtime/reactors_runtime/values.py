@@ -9,7 +9,6 @@ reads them there.
 from __future__ import annotations
 
 import pickle
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,12 +81,7 @@ class Stores:
 class Store:
     """What is common to all."""
 
-    __slots__ = ("__dict__",)
-
-    @cached_property
-    def seals(self) -> dict[int, Any]:
-        """What debug mode knows of the values, by number."""
-        return {}
+    __slots__ = ()
 
 
 class ObjectStore(Store):

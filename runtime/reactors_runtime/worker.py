@@ -67,18 +67,20 @@ class Failure:
     tag: tuple[int, int] | None
     exception: bytes | None  # pickled, if that can be done
     text: str  # the traceback
+    late: bool  # what runs when a deadline is missed raised it
     aftermath: bool  # in a shutdown reaction, after something else had ended the program
 
     @classmethod
     def of(cls, when: str, error: BaseException) -> Failure:
         """Make it fit for the journey; of the traceback, the runtime's own frames are left out."""
         reaction = tag = None
-        aftermath = False
+        late = aftermath = False
         if when == "run":
             from reactors_runtime.engine import ReactionFailed
 
             if isinstance(error, ReactionFailed):
-                reaction, tag, aftermath, error = error.reaction, error.tag, error.aftermath, error.exception
+                reaction, tag, late, aftermath = error.reaction, error.tag, error.late, error.aftermath
+                error = error.exception
         frames = error.__traceback__
         while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(_HERE):
             frames = frames.tb_next
@@ -89,7 +91,7 @@ class Failure:
             exception = cloudpickle.dumps(error, protocol=5)
         except Exception:  # noqa: BLE001 - the text has to do
             exception = None
-        return cls(when, reaction, tag, exception, text, aftermath)
+        return cls(when, reaction, tag, exception, text, late, aftermath)
 
 
 loading = False  # whether this process is a worker that is yet to get its part of the program

@@ -199,8 +199,8 @@ MISTAKES = (
         (
             Mistake(
                 "all members of a bank are the first",
-                "member._bank_index, member._made_at = i, made",
-                "member._bank_index, member._made_at = 0, made",
+                "member._bank_index, member._made_at, member._made_in = i, made",
+                "member._bank_index, member._made_at, member._made_in = 0, made",
             ),
             Mistake(
                 "nested banks are wired inner index first",

@@ -178,8 +178,8 @@ MISTAKES = (
         (
             Mistake(
                 "what fails after an abort looks like a failure of its own",
-                "aftermath=self.failed)",
-                "aftermath=False)",
+                "aftermath=self.failed, ",
+                "aftermath=False, ",
                 "tests/test_bad_programs_running.py tests/faults/test_exceptions.py",
             ),
             Mistake(
