@@ -10,6 +10,7 @@ import shlex
 import sys
 import tomllib
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.tracebacks import reported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.rl.training.run_folder import RunFolder
@@ -72,7 +73,21 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
         raise click.BadParameter(f"{value} is no TOML: {error}") from None
 
 
-@click.command("train", short_help="Train an algorithm in an environment.")
+class _Command(click.Command):
+    """A command that knows what options are called elsewhere, and which of them are hyperparameters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As ever, but for the words about an option that there is not."""
+        words = list(args)  # which are taken out of args
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = [option for each in self.params for option in each.opts if option.startswith("--")]
+            said = _no_option(f"there is no option {error.option_name}", error.option_name, known, words)
+            raise click.UsageError(said, ctx) from None
+
+
+@click.command("train", cls=_Command, short_help="Train an algorithm in an environment.")
 @click.argument("algorithm", required=False)
 @click.option("--env", metavar="ID", help="A Gymnasium environment.")
 @click.option("--total-steps", type=_count, metavar="N", help="Environment steps of all actors.  [default: 100000]")
@@ -224,18 +239,26 @@ def _chosen(
 
 
 def _check_keys(settings: dict[str, Any], hyperparameters: Any, env_kwargs: Any) -> None:
-    from reactors.rl.training.settings import close
-
     known = ("algorithm", "env", *_DEFAULTS)
     for name in settings:
         if name not in known:
             also = (*known, "hyperparameters", "env_kwargs")
-            raise ArgumentError(
-                f"--config: there is no option {name!r}{close(name, also)}; there are {', '.join(also)}"
-            )
+            said = f"--config: there is no option {name!r}"
+            raise ArgumentError(_no_option(said, name, also, [str(settings.get("algorithm"))]))
     for name, value in (("hyperparameters", hyperparameters), ("env_kwargs", env_kwargs)):
         if not isinstance(value, dict):
             raise ArgumentError(f"--config: {name} is {value!r}; write a table, [{name}], and its keys below it")
+
+
+def _no_option(said: str, name: str, known: Iterable[str], words: Iterable[str]) -> str:
+    """What is said of an option that there is not; it may be a hyperparameter, of the algorithm that `words` name."""
+    from reactors.rl.algorithms.names import no_argument
+    from reactors.rl.training.settings import algorithms
+
+    every = algorithms()
+    kinds = [every[word.lower()] for word in words if word.lower() in every] or [every["ppo"], *every.values()]
+    found = list(dict.fromkeys(field.name for kind in kinds for field in fields(kind) if field.init))
+    return no_argument(said, name, list(known), f"rl.{kinds[0].__name__}", found)
 
 
 def _check_env(env: str) -> None:
@@ -364,7 +387,7 @@ def _file_and_toml(
     return value, _toml(ctx, option, value)
 
 
-@click.command("tune", short_help="Find how a training makes the most of this machine.")
+@click.command("tune", cls=_Command, short_help="Find how a training makes the most of this machine.")
 @click.argument("algorithm", required=False)
 @click.option("--env", metavar="ID", help="A Gymnasium environment.")
 @click.option(

@@ -113,10 +113,33 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
         (["ppo", "--env", "CartPol-v1"], "there is no environment 'CartPol-v1' (did you mean 'CartPole-v1'"),
         (["ppo"], "--env is missing"),
         ([], "the name of an algorithm is missing"),
-        (["ppo", "--env", "CartPole-v1", "--set", "epoch=3"], "PPO has no 'epoch' (did you mean 'epochs'?)"),
+        (
+            ["ppo", "--env", "CartPole-v1", "--set", "epoch=3"],
+            "PPO has no hyperparameter 'epoch' (did you mean 'epochs'?)",
+        ),
+        (
+            ["ppo", "--env", "CartPole-v1", "--set", "n_steps=3"],
+            "--set: PPO has no hyperparameter 'n_steps': it is horizon here",
+        ),
+        (
+            ["ppo", "--env", "CartPole-v1", "--n-steps", "3"],
+            "there is no option --n-steps: write rl.PPO(horizon=...), or --set horizon=...",
+        ),
+        (
+            ["ppo", "--env", "CartPole-v1", "--total-timesteps", "3"],
+            "there is no option --total-timesteps: it is --total-steps here",
+        ),
+        (
+            ["ppo", "--env", "CartPole-v1", "--wrokers", "3"],
+            "there is no option --wrokers (did you mean '--workers' or '--loaders'?); there are --env, ",
+        ),
+        (
+            ["dqn", "--config", "elsewhere.toml"],
+            "--config: there is no option 'buffer_size': write rl.DQN(capacity=...), or --set capacity=...",
+        ),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=few"], "epochs is 'few', but PPO takes int there"),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs"], "write KEY=VALUE"),
-        (["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"], "total_steps is set by --total-steps"),
+        (["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"], "'total_steps': write rl.train(..., total_steps=...), or --t"),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=0"], "epochs of PPO is 0"),
         (["ppo", "--env", "CartPole-v1", "--lag", "3"], 'mode="sync" is a lag of 1'),
         (["ppo", "--env", "CartPole-v1", "--device", "abacus"], "device of rl.train is 'abacus'"),
@@ -128,6 +151,7 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
 )
 def test_train_refuses_what_makes_no_sense(arguments: list[str], said: str) -> None:
     Path("odd.toml").write_text("wrokers = 3\n")
+    Path("elsewhere.toml").write_text("buffer_size = 3\n")
     done = reactors("train", *arguments)
     assert done.exit_code == 2, done.output
     assert said in done.stderr
@@ -225,9 +249,8 @@ def test_an_algorithm_of_ones_own_is_imported_where_it_is_named(own: Path) -> No
     assert again.exit_code == 0, again.output
     kind: Any = algorithm_named(named)
     forget(own)
-    assert rl.load("out", algorithm=kind).algorithm == kind(
-        num_envs=4, horizon=16, epochs=1, hidden=(8,), total_steps=1280
-    )
+    given = kind(num_envs=4, horizon=16, epochs=1, hidden=(8,))
+    assert rl.load("out", algorithm=kind).algorithm == given.scheduled(1280)
     assert "own.py has no algorithm 'Carefull' (did you mean 'Careful'?)" in reactors(
         "train", f"{own}:Carefull", "--env", "CartPole-v1"
     ).output.replace("\n", " ")

@@ -7,7 +7,6 @@ at the end `weights.safetensors`, `curve.png` and `result.json`.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -161,7 +160,7 @@ class RunFolder:
             made = with_settings(kind, config["hyperparameters"], "config.json")
         except ArgumentError as error:
             raise RunFolderError(f"{self.path}: its algorithm cannot be made: {error}; {_GIVE_IT}") from error
-        return replace(made, total_steps=config["total_steps"]) if hasattr(made, "total_steps") else made  # type: ignore[call-arg]
+        return made.scheduled(config["total_steps"])
 
     def maker(self, **kwargs: Any) -> Callable[[], Any]:
         """What makes its environment; `kwargs` are added to those of the run."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +15,11 @@ from typing import Any, Literal, get_args, get_origin
 from reactors import script
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.algorithm import Algorithm
+from reactors.rl.algorithms.hyperparameters import arguments_of_train
+from reactors.rl.algorithms.names import close, no_hyperparameter
 
-SET_ELSEWHERE = {"total_steps": "--total-steps, or total_steps of rl.train"}
+SCHEDULE = "total_steps"
+"""The field of an algorithm that `Algorithm.scheduled` sets, and nobody else."""
 
 
 def algorithms() -> dict[str, type[Algorithm]]:
@@ -103,16 +105,6 @@ def file_of(kind: type[Algorithm]) -> str | None:
     return None if file is None or not Path(file).is_file() else str(Path(file).resolve())
 
 
-def close(name: str, known: Iterable[str]) -> str:
-    """What may have been meant, as the end of a sentence.
-
-    >>> close("learning_rat", ["learning_rate", "gamma"])
-    " (did you mean 'learning_rate'?)"
-    """
-    found = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
-    return f" (did you mean {' or '.join(map(repr, found))}?)" if found else ""
-
-
 def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str = "--set") -> Algorithm:
     """The algorithm with these hyperparameters, given as text or as values; `ArgumentError` for what cannot be.
 
@@ -120,15 +112,11 @@ def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str =
     (32, 32)
     """
     hints = typing.get_type_hints(kind)
-    known = [field.name for field in fields(kind) if field.init]
+    known = [field.name for field in fields(kind) if field.init and field.name != SCHEDULE]
     values = {}
     for name, value in given.items():
-        if name in SET_ELSEWHERE and name in known:
-            raise ArgumentError(f"{source}: {name} is set by {SET_ELSEWHERE[name]}")
         if name not in known:
-            raise ArgumentError(
-                f"{source}: {kind.__name__} has no {name!r}{close(name, known)}; it has {', '.join(known)}"
-            )
+            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, arguments_of_train())}")
         try:
             values[name] = coerced(value, hints[name])
         except (ValueError, TypeError):
@@ -212,7 +200,7 @@ def hyperparameters(algorithm: Algorithm) -> dict[str, Any]:
     return {
         field.name: plain(getattr(algorithm, field.name))
         for field in fields(algorithm)
-        if field.name not in SET_ELSEWHERE
+        if field.name != SCHEDULE
     }
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.record import description
-from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.errors import RunFolderError
 from reactors.rl.sources import Source, maker, spaces_of
@@ -22,6 +21,8 @@ from reactors.rl.training.adaptation import Bounds, adapting
 from reactors.rl.training.checkpoint import Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.training.checks import (
+    check_algorithm_given,
+    check_arguments,
     check_inference,
     check_memory,
     check_numbers,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.algorithms.algorithm import Algorithm, Policy
     from reactors.rl.serving.server import Server
     from reactors.rl.training.journal_file import Row
 
@@ -129,6 +130,7 @@ def train(
     view_every: int | None = None,
     serve: Server | None = None,
     watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
+    **misspelt: Never,
 ) -> Trained:
     """Train `algorithm` for `total_steps` environment steps in `env`, an id, a spec or a function.
 
@@ -168,8 +170,8 @@ def train(
     >>> done.journal[-1]["global_step"], done.weights.shape
     (256, (4610,))
     """
-    if not isinstance(algorithm, Algorithm):
-        raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
+    check_algorithm_given(algorithm, "rl.train")
+    check_arguments(misspelt, train, algorithm)
     lag = checked_lag(mode, lag)
     check_inference(inference, double_buffer, loaders)
     check_numbers(
@@ -194,8 +196,7 @@ def train(
     for wanted, check in ((video, check_video), (view_every is not None, check_view)):
         if wanted:
             check(make)
-    if any(field.name == "total_steps" for field in fields(algorithm)):
-        algorithm = replace(algorithm, total_steps=total_steps)  # type: ignore[call-arg]
+    algorithm = algorithm.scheduled(total_steps)
     rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
