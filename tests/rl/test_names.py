@@ -124,9 +124,7 @@ def test_a_class_is_no_algorithm_yet() -> None:
 
 def test_a_list_for_a_tuple() -> None:
     assert said(rl.PPO, hidden=[64, 64]) == "hidden of PPO is [64, 64]; write a tuple: (64, 64)"
-    assert said(rl.PPO, hidden=[0]) == (
-        "hidden of PPO is [0]; write a tuple, each of it a whole number, 1 or more"
-    )
+    assert said(rl.PPO, hidden=[0]) == ("hidden of PPO is [0]; write a tuple, each of it a whole number, 1 or more")
 
 
 def test_names_of_the_table_lead_somewhere() -> None:

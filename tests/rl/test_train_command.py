@@ -139,7 +139,10 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
         ),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=few"], "epochs is 'few', but PPO takes int there"),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs"], "write KEY=VALUE"),
-        (["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"], "'total_steps': write rl.train(..., total_steps=...), or --t"),
+        (
+            ["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"],
+            "'total_steps': write rl.train(..., total_steps=...), or --t",
+        ),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=0"], "epochs of PPO is 0"),
         (["ppo", "--env", "CartPole-v1", "--lag", "3"], 'mode="sync" is a lag of 1'),
         (["ppo", "--env", "CartPole-v1", "--device", "abacus"], "device of rl.train is 'abacus'"),

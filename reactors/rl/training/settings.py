@@ -197,11 +197,7 @@ def _single(value: Any, hint: Any) -> Any:
 
 def hyperparameters(algorithm: Algorithm) -> dict[str, Any]:
     """All of them, as JSON has them; what it has no word for, by its name."""
-    return {
-        field.name: plain(getattr(algorithm, field.name))
-        for field in fields(algorithm)
-        if field.name != SCHEDULE
-    }
+    return {field.name: plain(getattr(algorithm, field.name)) for field in fields(algorithm) if field.name != SCHEDULE}
 
 
 def plain(value: Any) -> Any:
