@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
@@ -63,8 +63,8 @@ HYPERPARAMETERS = {
         "themselves"
     ),
     ("PPO", "verbose"): (
-        "PPO has no hyperparameter 'verbose': rl.train prints nothing, and `watch` has functions that get rows of the "
-        "journal; `reactors train` shows them"
+        "PPO has no hyperparameter 'verbose': `reactors train` shows how it goes, and `watch` of rl.train has "
+        "functions that get rows of the journal"
     ),
 }
 ARGUMENTS = {
@@ -76,10 +76,11 @@ ARGUMENTS = {
     "n_envs": "rl.train has no argument 'n_envs': write rl.PPO(num_envs=...), or --set num_envs=...",
     "learning_rate": "rl.train has no argument 'learning_rate': write rl.PPO(learning_rate=...), or --set "
     "learning_rate=...",
-    "verbose": "rl.train has no argument 'verbose': rl.train prints nothing, and `watch` has functions that get rows of "
-    "the journal; `reactors train` shows them",
-    "wrokers": f"rl.train has no argument 'wrokers' (did you mean 'workers'?); there are {', '.join(['algorithm', *arguments_of_train()])}",
-}  # fmt: skip
+    "verbose": "rl.train has no argument 'verbose': `reactors train` shows how it goes, and `watch` of rl.train has "
+    "functions that get rows of the journal",
+    "wrokers": "rl.train has no argument 'wrokers' (did you mean 'workers'?); there are "
+    + ", ".join(["algorithm", *arguments_of_train()]),
+}
 
 
 def said(function: Any, *positional: Any, **named: Any) -> str:
@@ -172,13 +173,17 @@ class Scheduled(rl.PPO):
     [
         (
             Undecorated,
-            "Undecorated has hyperparameters (clip, patience), but is no dataclass, so that they would be ignored; write "
-            "@dataclass(frozen=True, kw_only=True) above class Undecorated",
+            (
+                "Undecorated has hyperparameters (clip, patience), but is no dataclass, so that they would be ignored; "
+                "write @dataclass(frozen=True, kw_only=True) above class Undecorated"
+            ),
         ),
         (
             Untyped,
-            "clip of Untyped has no type, so that it would be ignored; write it as in clip: float = ..., below "
-            "@dataclass(frozen=True, kw_only=True)",
+            (
+                "clip of Untyped has no type, so that it would be ignored; write it as in clip: float = ..., below "
+                "@dataclass(frozen=True, kw_only=True)"
+            ),
         ),
         (Anonymous, 'Anonymous does not say its name; write name: ClassVar[str] = "Anonymous" in the class'),
     ],

@@ -21,7 +21,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "num_envs_per_worker": ("num_envs",), "num_envs_per_env_runner": ("num_envs",),
     "total_timesteps": ("total_steps",), "timesteps": ("total_steps",), "num_timesteps": ("total_steps",),
     "max_steps": ("total_steps",), "max_timesteps": ("total_steps",), "steps": ("total_steps",),
-    "env_id": ("env",), "environment": ("env",), "env_name": ("env",), "gym_id": ("env",), "env_config": ("env_kwargs",),
+    "env_id": ("env",), "environment": ("env",), "env_name": ("env",), "gym_id": ("env",),
+    "env_config": ("env_kwargs",),
     # optimizers
     "lr": ("learning_rate",), "policy_lr": ("learning_rate",), "q_lr": ("learning_rate",),
     "actor_lr": ("learning_rate",), "critic_lr": ("learning_rate",), "pi_lr": ("learning_rate",),
@@ -73,8 +74,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 _INSTEAD: dict[str, str] = {
     "policy": "the network follows from the observations, and from hidden and torso",
     "policy_kwargs": "what it would say of the network is said by hidden and torso themselves",
-    "verbose": "rl.train prints nothing, and `watch` has functions that get rows of the journal; `reactors train` shows "
-    "them",
+    "verbose": "`reactors train` shows how it goes, and `watch` of rl.train has functions that get rows of the journal",
     "progress_bar": "`reactors train` has one, and `watch` of rl.train has functions that get rows of the journal",
     "log_interval": "the journal has a row for each round",
     "num_minibatches": "batch_size counts the steps in one, num_envs * horizon / num_minibatches",

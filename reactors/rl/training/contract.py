@@ -144,8 +144,8 @@ def descent(algorithm: Algorithm, learning: Learning, batch: Mapping[str, torch.
     where = f"{type(learning).__name__}.learn() of {algorithm.name}"
     if not isinstance(running, GeneratorType):
         raise ArgumentError(
-            f"{where} returned {_told(running)}, and is no generator; let it yield from networks.descend(...), and then "
-            "return its figures"
+            f"{where} returned {_told(running)}, and is no generator; let it yield from networks.descend(...), and "
+            "then return its figures"
         )
     figures = yield from running
     if not isinstance(figures, dict):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Never
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
-from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.checks import (
@@ -32,6 +31,8 @@ from reactors.rl.training.timed import ActorsAlone, LearnersAlone, Together, beg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from reactors.rl.algorithms.algorithm import Algorithm
 
 MOST = 64  # workers of a program
 
