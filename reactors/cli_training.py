@@ -5,7 +5,6 @@ What they need, torch before all, is imported inside of them, so that `reactors 
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import tomllib
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactors.errors import ArgumentError, ParameterError
+from reactors.json_text import json_line
 from reactors.tracebacks import reported
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def train_command(
         click.echo(f"note: {note}", err=True)
     result = RunFolder(out).result
     if as_json:
-        click.echo(json.dumps({"out": str(out), **result}))
+        click.echo(json_line({"out": str(out), **result}))
     else:
         returned = "-" if result["return"] is None else f"{result['return']:.1f}"
         click.echo(
@@ -325,7 +325,7 @@ def eval_command(*, folder: Path, algorithm: str | None, episodes: int, seed: in
         returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
     found = {"episodes": episodes, "mean": fmean(returns), "min": min(returns), "max": max(returns)}
     if as_json:
-        click.echo(json.dumps(found))
+        click.echo(json_line(found))
     else:
         click.echo("{episodes} greedy episodes: mean {mean:.2f}, least {min:.2f}, greatest {max:.2f}".format(**found))
 
@@ -477,7 +477,7 @@ def tune_command(
             command += _spelled({**said, **tuned.options}, changed)
     line = f"reactors train {shlex.join(command)}"
     if as_json:
-        click.echo(json.dumps({**tuned.plain(), "command": line}))
+        click.echo(json_line({**tuned.plain(), "command": line}))
     else:
         click.echo(f"{tuned.tables()}\n\n{tuned.sentence()}\n{line}")
 

@@ -355,6 +355,20 @@ def test_eval_plays_greedy_episodes(run: Path) -> None:
     assert f"mean {found['mean']:.2f}" in reactors("eval", run, "--episodes", 5, "--seed", 3).stdout
 
 
+def test_a_policy_that_is_loaded_is_told_in_one_line(run: Path) -> None:
+    assert repr(rl.load(run)) == "<trained policy: PPO in CartPole-v1, seed 0, 106 weights>"
+    assert "TrainedPolicy" not in repr(rl.load(run))
+
+
+def test_no_number_is_null_in_json(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reactors.rl.training.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
+    done = reactors("eval", run, "--json")
+    assert done.stdout == '{"episodes": 100, "mean": null, "min": 1.0, "max": null}\n'
+    RunFolder(Path("new")).path.mkdir()
+    RunFolder(Path("new")).finish({"return": float("nan"), "steps": 3}, None)
+    assert RunFolder(Path("new")).result == {"return": None, "steps": 3}
+
+
 def test_eval_refuses_what_is_no_run(run: Path, tmp_path: Path) -> None:
     done = reactors("eval", tmp_path)
     assert done.exit_code == 1
@@ -390,7 +404,10 @@ def test_compare_draws_and_prints(run: Path) -> None:
     assert Path("both.png").read_bytes().startswith(PNG)
     head, first, *_ = done.stdout.splitlines()
     assert head.split()[:3] == ["run", "algorithm", "environment"]
-    assert first.split()[:6] == ["trained", "PPO", "CartPole-v1", "sync", "1", "320"]
+    assert head.split()[4:7] == ["workers", "seed", "steps"]
+    assert first.split()[:7] == ["trained", "PPO", "CartPole-v1", "sync", "1", "0", "320"]
+    assert head.split()[-1] == "digest"
+    assert first.split()[-1] == json.loads((run / "result.json").read_text())["digest"][:12]
     assert reactors("compare", run, "-o", "nowhere/x.png").exit_code == 2
 
 

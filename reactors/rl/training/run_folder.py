@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
+from reactors.json_text import finite
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.errors import RunFolderError
 from reactors.rl.sealed import MARK, is_sealed, sealed
@@ -232,7 +233,7 @@ class RunFolder:
 
         if weights is not None:
             self.keep(weights)
-        write_json(self.result_file, result)
+        write_json(self.result_file, finite(result))
         curve({self.path.name: read(self.journal_file)}, self.path / "curve.png")
         self.stop.unlink(missing_ok=True)
 
