@@ -265,7 +265,7 @@ def _check_env(env: str) -> None:
     """Name what may have been meant, which Gymnasium does for versions alone."""
     import gymnasium as gym
 
-    from reactors.rl.training.settings import close
+    from reactors.rl.algorithms.names import close
 
     if ":" not in env and env not in gym.registry:
         try:

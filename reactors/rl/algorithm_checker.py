@@ -87,7 +87,8 @@ def check_algorithm(
     - so has a run that goes on from a checkpoint after round 3
     """
     check_algorithm_given(algorithm, "rl.check_algorithm")
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 4:
+    given_rounds: object = rounds
+    if isinstance(given_rounds, bool) or not isinstance(given_rounds, int) or rounds < 4:
         raise ArgumentError(
             f"rounds of rl.check_algorithm is {rounds!r}; write a whole number, 4 or more: a checkpoint lies between"
         )
@@ -159,7 +160,7 @@ def _by_hand(algorithm: Algorithm, make: Any, spaces: tuple[Any, Any], seed: int
         check_policy(algorithm, *spaces, learning, before, algorithm.num_envs)
         rows = played(algorithm, make, spaces, seed, "rl.check_algorithm")
     kind = type(learning).__name__
-    if np.shares_memory(learning.weights(), before) or np.shares_memory(learning.weights(), learning.weights()):
+    if np.shares_memory(learning.weights(), before):
         broken(f"{kind}.weights() of {name} returns memory of its own, which the next learn() changes; return a copy")
     moved = False
     for _ in range(_BY_HAND):

@@ -464,7 +464,7 @@ def test_what_cannot_be_looked_at_and_what_may_be_an_oversight_is_noted() -> Non
             "learn from"
         ),
     ]
-    assert last.startswith("runs that go on were not compared: environments of main.actors[0] do not tell their state")
+    assert last.startswith("runs that go on were not compared: environments of actors[0] do not tell their state")
 
 
 class Closed(gym.Wrapper[Any, Any, Any, Any]):

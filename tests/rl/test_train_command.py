@@ -356,7 +356,7 @@ def test_eval_plays_greedy_episodes(run: Path) -> None:
 
 
 def test_a_policy_that_is_loaded_is_told_in_one_line(run: Path) -> None:
-    assert repr(rl.load(run)) == "<trained policy: PPO in CartPole-v1, seed 0, 106 weights>"
+    assert repr(rl.load(run)) == "<trained policy: PPO in CartPole-v1, seed 0, 58 weights>"
     assert "TrainedPolicy" not in repr(rl.load(run))
 
 

@@ -79,7 +79,7 @@ def check(hyperparameters: object) -> None:
 
 def check_call(kind: type[Any], positional: tuple[Any, ...], named: Collection[str]) -> None:
     """Refuse what `kind(*positional, **named)` has no hyperparameters for; `ArgumentError` says what is meant."""
-    _check_class(kind)
+    _check_class(kind)  # type: ignore[arg-type]
     parameters = _parameters(kind)
     kinds = {each.kind for each in parameters.values()}
     if positional and kinds <= {inspect.Parameter.KEYWORD_ONLY}:

@@ -91,7 +91,8 @@ def _observations(space: gym.Space[Any], n: int) -> NDArray[Any]:
     """Some of a space, always the same."""
     space = deepcopy(space)
     space.seed(0)
-    block, put = rows(memory(space), n), writer(space)
+    block: NDArray[Any] = rows(memory(space), n)
+    put = writer(space)
     for i in range(n):
         put(block, i, space.sample())
     return block
