@@ -6,7 +6,6 @@ Exit status: 0, or 1 when something went wrong, 2 for a command that makes no se
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import sys
 from importlib.metadata import version
@@ -20,6 +19,7 @@ from reactors.cli_training import COMMANDS
 from reactors.draw import RENDERED, WRITTEN, Options, dot, draw
 from reactors.errors import DurationError
 from reactors.graph import Graph
+from reactors.json_text import json_line
 from reactors.options import arguments, options_of
 from reactors.run import BACKENDS, run
 from reactors.script import WrongTarget, reactor_class, split
@@ -225,7 +225,7 @@ def doctor_command(as_json: bool) -> None:
     """Look whether this machine has what programs need; the exit status is 1 if something is missing."""
     findings = diagnosis.examine()
     if as_json:
-        click.echo(json.dumps([dataclasses.asdict(finding) for finding in findings]))
+        click.echo(json_line([dataclasses.asdict(finding) for finding in findings]))
     else:
         click.echo(diagnosis.table(findings))
     if any(finding.verdict == "bad" for finding in findings):
@@ -244,4 +244,4 @@ def _made(values: dict[str, Any]) -> Reactor:
 
 def _as_json(result: Result) -> str:
     plain = {"final_tag": result.final_tag._asdict(), "started_at": result.started_at.isoformat()}
-    return json.dumps({**dataclasses.asdict(result), **plain})
+    return json_line({**dataclasses.asdict(result), **plain})

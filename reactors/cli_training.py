@@ -5,22 +5,22 @@ What they need, torch before all, is imported inside of them, so that `reactors 
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import tomllib
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactors.errors import ArgumentError, ParameterError
-from reactors.near import close
+from reactors.json_text import json_line
 from reactors.tracebacks import reported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.rl.training.run_folder import RunFolder
@@ -78,7 +78,21 @@ _env = click.option(
 )
 
 
-@click.command("train", short_help="Train an algorithm in an environment.")
+class _Command(click.Command):
+    """A command that knows what options are called elsewhere, and which of them are hyperparameters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As ever, but for the words about an option that there is not."""
+        words = list(args)  # which are taken out of args
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = [option for each in self.params for option in each.opts if option.startswith("--")]
+            said = _no_option(f"there is no option {error.option_name}", error.option_name, known, words)
+            raise click.UsageError(said, ctx) from None
+
+
+@click.command("train", cls=_Command, short_help="Train an algorithm in an environment.")
 @click.argument("algorithm", required=False)
 @_env
 @click.option("--total-steps", type=_count, metavar="N", help="Environment steps of all actors.  [default: 100000]")
@@ -204,7 +218,7 @@ def train_command(
         click.echo(f"note: {note}", err=True)
     result = RunFolder(out).result
     if as_json:
-        click.echo(json.dumps({"out": str(out), **result}))
+        click.echo(json_line({"out": str(out), **result}))
     else:
         returned = "-" if result["return"] is None else f"{result['return']:.1f}"
         click.echo(
@@ -257,12 +271,22 @@ def _check_keys(settings: dict[str, Any], hyperparameters: Any, env_kwargs: Any)
     for name in settings:
         if name not in known:
             also = (*known, "hyperparameters", "env_kwargs")
-            raise ArgumentError(
-                f"--config: there is no option {name!r}{close(name, also)}; there are {', '.join(also)}"
-            )
+            said = f"--config: there is no option {name!r}"
+            raise ArgumentError(_no_option(said, name, also, [str(settings.get("algorithm"))]))
     for name, value in (("hyperparameters", hyperparameters), ("env_kwargs", env_kwargs)):
         if not isinstance(value, dict):
             raise ArgumentError(f"--config: {name} is {value!r}; write a table, [{name}], and its keys below it")
+
+
+def _no_option(said: str, name: str, known: Iterable[str], words: Iterable[str]) -> str:
+    """What is said of an option that there is not; it may be a hyperparameter, of the algorithm that `words` name."""
+    from reactors.rl.algorithms.names import no_argument
+    from reactors.rl.training.settings import algorithms
+
+    every = algorithms()
+    kinds = [every[word.lower()] for word in words if word.lower() in every] or [every["ppo"], *every.values()]
+    found = list(dict.fromkeys(field.name for kind in kinds for field in fields(kind) if field.init))
+    return no_argument(said, name, list(known), f"rl.{kinds[0].__name__}", found)
 
 
 def _run(folder: Path, algorithm: str | None, env: str | None) -> RunFolder:
@@ -323,7 +347,7 @@ def eval_command(
         returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
     found = {"episodes": episodes, "mean": fmean(returns), "min": min(returns), "max": max(returns)}
     if as_json:
-        click.echo(json.dumps(found))
+        click.echo(json_line(found))
     else:
         click.echo("{episodes} greedy episodes: mean {mean:.2f}, least {min:.2f}, greatest {max:.2f}".format(**found))
 
@@ -388,7 +412,7 @@ def _file_and_toml(
     return value, _toml(ctx, option, value)
 
 
-@click.command("tune", short_help="Find how a training makes the most of this machine.")
+@click.command("tune", cls=_Command, short_help="Find how a training makes the most of this machine.")
 @click.argument("algorithm", required=False)
 @_env
 @click.option(
@@ -478,7 +502,7 @@ def tune_command(
             command += _spelled({**said, **tuned.options}, changed)
     line = f"reactors train {shlex.join(command)}"
     if as_json:
-        click.echo(json.dumps({**tuned.plain(), "command": line}))
+        click.echo(json_line({**tuned.plain(), "command": line}))
     else:
         click.echo(f"{tuned.tables()}\n\n{tuned.sentence()}\n{line}")
 

@@ -78,7 +78,7 @@ def _has_fields(kind: type[Any]) -> bool:
 def hyperparameters(kind: type[Any]) -> str:
     """All of them as a table, with what is said of each."""
     lines = ["| hyperparameter | default | |", "| --- | --- | --- |"]
-    for field in fields(kind):
+    for field in (each for each in fields(kind) if each.init):
         shown = f"{field.default:_}" if type(field.default) is int else repr(field.default)
         lines.append(f"| `{field.name}` | `{shown}` | {meaning(kind, field.name)} |")
     return "\n".join(lines)

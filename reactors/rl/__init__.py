@@ -23,6 +23,7 @@ from reactors.rl.vector_env import VectorEnv
 
 if TYPE_CHECKING:
     from reactors.rl import sb3 as sb3
+    from reactors.rl.algorithm_checker import CheckedAlgorithm, check_algorithm
     from reactors.rl.algorithms.a2c import A2C
     from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
     from reactors.rl.algorithms.appo import APPO
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.q_learning import QLearning
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
+    from reactors.rl.checker import check_env
     from reactors.rl.policies import Policies
     from reactors.rl.seeded import Seeded
     from reactors.rl.serving.server import Server, serve
@@ -55,6 +57,7 @@ __all__ = [
     "BatchedEnv",
     "Bounds",
     "BufferStatistics",
+    "CheckedAlgorithm",
     "Env",
     "Episode",
     "Learning",
@@ -77,6 +80,8 @@ __all__ = [
     "atari",
     "batch_dtype",
     "batch_tensors",
+    "check_algorithm",
+    "check_env",
     "load",
     "record",
     "serve",
@@ -87,6 +92,7 @@ __all__ = [
 ]
 
 _WITH_TORCH = {
+    "algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
     "algorithms.a2c": ("A2C",),
     "algorithms.algorithm": ("Algorithm", "Learning", "Policy"),
     "algorithms.appo": ("APPO",),
@@ -97,6 +103,7 @@ _WITH_TORCH = {
     "algorithms.q_learning": ("QLearning",),
     "algorithms.sac": ("SAC",),
     "algorithms.td3": ("TD3",),
+    "checker": ("check_env",),
     "policies": ("Policies",),
     "seeded": ("Seeded",),
     "serving.server": ("Server", "serve"),

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from torch.optim.adam import adam
 
-from reactors.errors import ParameterError
+from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.seeded import Seeded
 from reactors.rl.transfer import Download
 
@@ -368,6 +368,11 @@ def descend(
     >>> [bool(each is every) for each in descend(net(torch.ones(1, 1)).sum(), every, Adam(every, 0.1))]
     [True]
     """
+    if not getattr(loss, "requires_grad", False):
+        raise ArgumentError(
+            "networks.descend is given a loss without a gradient; compute it from the parameters of a Flat, outside of "
+            "torch.no_grad() and without detach() or item()"
+        )
     flat.clear()
     loss.backward()  # type: ignore[no-untyped-call]
     yield flat

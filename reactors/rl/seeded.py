@@ -7,7 +7,6 @@ that draw. So no other thread's draws come in between, no other generator moves,
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -39,6 +38,11 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.drawn: str | None = None
         self._generators: dict[str, torch.Generator] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Else torch imports its compiler at the first operation, which takes more than a second."""
+        return False
+
     def __enter__(self) -> Self:
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
@@ -47,7 +51,7 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Run an operation."""
         del types
         given: dict[str, Any] = kwargs or {}
-        drawing, at = _drawing(func)
+        drawing, at = _FORMS.get(func) or _drawing(func)
         if drawing is None or given.get("generator", args[at] if len(args) > at else None) is not None:
             return func(*args, **given)
         device = str(next((each.device for each in args if isinstance(each, torch.Tensor)), given.get("device")))
@@ -72,15 +76,19 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._generator(device).set_state(each)
 
 
-@cache
+_FORMS: dict[Any, tuple[Any, int]] = {}  # what `_drawing` found; a dict, for torch.compile warns of functools.cache
+
+
 def _drawing(operation: Any) -> tuple[Any, int]:
     """An operation that draws, in the form that takes a generator, and where that goes; None for all others."""
+    found: tuple[Any, int] = None, 0
     if torch.Tag.nondeterministic_seeded in operation.tags:
         packet, wanted = operation.overloadpacket, {*_names(operation), "generator"}
         for other in [operation, *(getattr(packet, name) for name in packet.overloads())]:
             if {*_names(other)} == wanted:
-                return other, _names(other).index("generator")
-    return None, 0
+                found = other, _names(other).index("generator")
+                break
+    return _FORMS.setdefault(operation, found)
 
 
 def _names(operation: Any) -> list[str]:

@@ -47,7 +47,7 @@ def collected() -> Iterator[None]:
 def test_every_hyperparameter_has_a_type_and_values_that_it_refuses(name: str) -> None:
     algorithm = algorithms()[name]()
     hints = typing.get_type_hints(type(algorithm))
-    for field in fields(algorithm):
+    for field in (each for each in fields(algorithm) if each.init):
         kinds = [kind for kind in typing.get_args(hints[field.name]) if kind in WRONG] or [hints[field.name]]
         for value in WRONG.get(kinds[0], ()):
             with pytest.raises(ArgumentError, match=f"{field.name} of {algorithm.name} is "):
@@ -144,7 +144,7 @@ def ends(hint: Any) -> list[Any]:
 def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> None:
     kind: Any = algorithms()[name]
     hints = _hints(kind)
-    given = {field.name: found[end] for field in fields(kind) if (found := ends(hints[field.name]))}
+    given = {field.name: found[end] for field in fields(kind) if field.init and (found := ends(hints[field.name]))}
     given |= {"capacity": 32} if "capacity" in given else {}
     given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
     env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")

@@ -104,7 +104,7 @@ def follows(theta: Any, step: Step, before: Any, what: str) -> None:
 
 COMMON: dict[str, Any] = {
     "num_envs": ENVS, "horizon": STEPS, "hidden": (5,), "gamma": 0.9, "learning_rate": 0.01, "entropy": 0.1,
-    "value": 0.7, "value_scale": 3.0, "max_grad_norm": 0.5, "reward_clip": 1.5, "total_steps": 4 * STEPS * ENVS,
+    "value": 0.7, "value_scale": 3.0, "max_grad_norm": 0.5, "reward_clip": 1.5,
 }  # fmt: skip
 GRADIENTS: dict[str, Any] = {
     "PPO": rl.PPO(**COMMON, lam=0.8, epochs=2, batch_size=11, clip=0.2),
@@ -122,7 +122,7 @@ OPTIMIZERS: dict[str, Any] = {
 @pytest.mark.parametrize("actions", [DISCRETE, BOX], ids=["discrete", "continuous"])
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_policy_gradients_are_the_papers(name: str, actions: gym.Space[Any]) -> None:
-    config, rng = GRADIENTS[name], np.random.default_rng(1)
+    config, rng = GRADIENTS[name].scheduled(4 * STEPS * ENVS), np.random.default_rng(1)
     learning = config.learning(SEEN, actions, 0)
     theta = drawn(learning.flat, rng)
     net = ActorCritic(shapes(learning.net.parameters_in_order()), 2 if actions is DISCRETE else None, 3.0)
@@ -232,7 +232,7 @@ def test_dqn_is_the_papers(dueling: bool, twice: bool, prioritized: bool) -> Non
 
 
 def test_figures_of_dqn_by_hand() -> None:
-    config = rl.DQN(batch_size=3, hidden=(), gamma=0.5, learning_rate=0.1, total_steps=10**6)
+    config = rl.DQN(batch_size=3, hidden=(), gamma=0.5, learning_rate=0.1).scheduled(10**6)
     learning: Any = config.learning(SEEN, DISCRETE, 0)
     for flat in (learning.flat, learning.old):
         flat.weights.data.zero_()

@@ -114,10 +114,36 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
         (["ppo", "--env", "CartPol-v1"], "there is no environment 'CartPol-v1' (did you mean 'CartPole-v1'"),
         (["ppo"], "--env is missing"),
         ([], "the name of an algorithm is missing"),
-        (["ppo", "--env", "CartPole-v1", "--set", "epoch=3"], "PPO has no 'epoch' (did you mean 'epochs'?)"),
+        (
+            ["ppo", "--env", "CartPole-v1", "--set", "epoch=3"],
+            "PPO has no hyperparameter 'epoch' (did you mean 'epochs'?)",
+        ),
+        (
+            ["ppo", "--env", "CartPole-v1", "--set", "n_steps=3"],
+            "--set: PPO has no hyperparameter 'n_steps': it is horizon here",
+        ),
+        (
+            ["ppo", "--env", "CartPole-v1", "--n-steps", "3"],
+            "there is no option --n-steps: write rl.PPO(horizon=...), or --set horizon=...",
+        ),
+        (
+            ["ppo", "--env", "CartPole-v1", "--total-timesteps", "3"],
+            "there is no option --total-timesteps: it is --total-steps here",
+        ),
+        (
+            ["ppo", "--env", "CartPole-v1", "--wrokers", "3"],
+            "there is no option --wrokers (did you mean '--workers' or '--loaders'?); there are --env, ",
+        ),
+        (
+            ["dqn", "--config", "elsewhere.toml"],
+            "--config: there is no option 'buffer_size': write rl.DQN(capacity=...), or --set capacity=...",
+        ),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=few"], "epochs is 'few', but PPO takes int there"),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs"], "write KEY=VALUE"),
-        (["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"], "total_steps is set by --total-steps"),
+        (
+            ["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"],
+            "'total_steps': write rl.train(..., total_steps=...), or --t",
+        ),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=0"], "epochs of PPO is 0"),
         (["ppo", "--env", "CartPole-v1", "--lag", "3"], 'mode="sync" is a lag of 1'),
         (["ppo", "--env", "CartPole-v1", "--device", "abacus"], "device of rl.train is 'abacus'"),
@@ -129,6 +155,7 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
 )
 def test_train_refuses_what_makes_no_sense(arguments: list[str], said: str) -> None:
     Path("odd.toml").write_text("wrokers = 3\n")
+    Path("elsewhere.toml").write_text("buffer_size = 3\n")
     done = reactors("train", *arguments)
     assert done.exit_code == 2, done.output
     assert said in done.stderr
@@ -226,9 +253,8 @@ def test_an_algorithm_of_ones_own_is_imported_where_it_is_named(own: Path) -> No
     assert again.exit_code == 0, again.output
     kind: Any = algorithm_named(named)
     forget(own)
-    assert rl.load("out", algorithm=kind).algorithm == kind(
-        num_envs=4, horizon=16, epochs=1, hidden=(8,), total_steps=1280
-    )
+    given = kind(num_envs=4, horizon=16, epochs=1, hidden=(8,))
+    assert rl.load("out", algorithm=kind).algorithm == given.scheduled(1280)
     assert "own.py has no algorithm 'Carefull' (did you mean 'Careful'?)" in reactors(
         "train", f"{own}:Carefull", "--env", "CartPole-v1"
     ).output.replace("\n", " ")
@@ -324,6 +350,20 @@ def test_eval_plays_greedy_episodes(run: Path) -> None:
     assert f"mean {found['mean']:.2f}" in reactors("eval", run, "--episodes", 5, "--seed", 3).stdout
 
 
+def test_a_policy_that_is_loaded_is_told_in_one_line(run: Path) -> None:
+    assert repr(rl.load(run)) == "<trained policy: PPO in CartPole-v1, seed 0, 58 weights>"
+    assert "TrainedPolicy" not in repr(rl.load(run))
+
+
+def test_no_number_is_null_in_json(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reactors.rl.training.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
+    done = reactors("eval", run, "--json")
+    assert done.stdout == '{"episodes": 100, "mean": null, "min": 1.0, "max": null}\n'
+    RunFolder(Path("new")).path.mkdir()
+    RunFolder(Path("new")).finish({"return": float("nan"), "steps": 3}, None)
+    assert RunFolder(Path("new")).result == {"return": None, "steps": 3}
+
+
 def test_eval_refuses_what_is_no_run(run: Path, tmp_path: Path) -> None:
     done = reactors("eval", tmp_path)
     assert done.exit_code == 1
@@ -359,7 +399,10 @@ def test_compare_draws_and_prints(run: Path) -> None:
     assert Path("both.png").read_bytes().startswith(PNG)
     head, first, *_ = done.stdout.splitlines()
     assert head.split()[:3] == ["run", "algorithm", "environment"]
-    assert first.split()[:6] == ["trained", "PPO", "CartPole-v1", "sync", "1", "320"]
+    assert head.split()[4:7] == ["workers", "seed", "steps"]
+    assert first.split()[:7] == ["trained", "PPO", "CartPole-v1", "sync", "1", "0", "320"]
+    assert head.split()[-1] == "digest"
+    assert first.split()[-1] == json.loads((run / "result.json").read_text())["digest"][:12]
     assert reactors("compare", run, "-o", "nowhere/x.png").exit_code == 2
 
 

@@ -8,7 +8,8 @@ knows where it runs, or what the others do meanwhile.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +17,7 @@ import gymnasium as gym
 import torch
 
 from reactors.errors import ArgumentError, ParameterError
-from reactors.rl.algorithms.hyperparameters import Count, Share, check
+from reactors.rl.algorithms.hyperparameters import Count, Share, Signature, check, check_call
 from reactors.rl.seeded import Seeded
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Algorithm(ABC):
     tabular: ClassVar[bool] = False
     shared: ClassVar[tuple[str, ...]] = ("num_envs",)
     """Hyperparameters of which each of several learners has its part."""
+    __signature__: ClassVar[Signature] = Signature()
 
     num_envs: Count = 8
     """Environments of all actors together. Usual."""
@@ -133,9 +135,26 @@ class Algorithm(ABC):
             if name in vars(cls):
                 setattr(cls, name, seeded(vars(cls)[name]))
 
+    def __new__(cls, *positional: Any, **named: Any) -> Self:
+        """Refuse names that are none of hyperparameters, and classes whose hyperparameters would be ignored."""
+        check_call(cls, positional, named)
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         """Refuse hyperparameters that cannot be."""
         check(self)
+
+    def scheduled(self, total_steps: int) -> Self:
+        """The same for a run of so many steps, over which learning rates and exploration may go; `rl.train` says it.
+
+        They are its field `total_steps`, if it has one.
+        """
+        if all(field.name != "total_steps" for field in fields(self)):
+            return self
+        made = copy(self)
+        object.__setattr__(made, "total_steps", total_steps)
+        check(made)
+        return made
 
     def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
         """Refuse spaces that it cannot take, and, if it has networks, defaults of torch that these are not made for."""
@@ -179,7 +198,8 @@ class Algorithm(ABC):
                     f"{name} of {self.name} is {whole}, which {learners} learners cannot share evenly; let it be a "
                     f"multiple of {learners}, or take other learners"
                 )
-        return replace(self, **{name: getattr(self, name) // learners for name in self.shared})
+        made = replace(self, **{name: getattr(self, name) // learners for name in self.shared})
+        return made.scheduled(getattr(self, "total_steps", 1))
 
     def check_bounds(self, action_space: gym.spaces.Box) -> None:
         """Refuse a Box of actions with bounds that it cannot take; by default it takes all."""

@@ -7,7 +7,7 @@ Double Q-learning (van Hasselt et al., 2016), a dueling head (Wang et al., 2016)
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -79,7 +79,7 @@ class DQN(OffPolicy):
     torso: Torso = None
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""
-    total_steps: Count = 50_000
+    total_steps: Count = field(default=50_000, init=False)
     """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:

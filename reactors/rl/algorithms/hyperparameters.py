@@ -10,11 +10,15 @@ import inspect
 import math
 import types
 import typing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
 
 from reactors.errors import ArgumentError
+from reactors.rl.algorithms.names import no_hyperparameter
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,76 @@ def check(hyperparameters: object) -> None:
     for field in fields(kind):
         value, hint = getattr(hyperparameters, field.name), hints[field.name]
         if not _takes(hint, value):
-            raise ArgumentError(f"{field.name} of {kind.__name__} is {value!r}; write {_words(hint)}")
+            listed = isinstance(value, list) and _takes(hint, tuple(value))
+            wanted = f"a tuple: {tuple(value)!r}" if listed else _words(hint)
+            raise ArgumentError(f"{field.name} of {kind.__name__} is {value!r}; write {wanted}")
+
+
+def check_call(kind: type[Any], positional: tuple[Any, ...], named: Collection[str]) -> None:
+    """Refuse what `kind(*positional, **named)` has no hyperparameters for; `ArgumentError` says what is meant."""
+    _check_class(kind)  # type: ignore[arg-type]
+    parameters = _parameters(kind)
+    kinds = {each.kind for each in parameters.values()}
+    if positional and kinds <= {inspect.Parameter.KEYWORD_ONLY}:
+        raise ArgumentError(
+            f"{kind.__name__} takes hyperparameters, by name, and was given {', '.join(map(repr, positional))}; the "
+            "network follows from the observations, and the environment is given to rl.train: "
+            f'rl.train({spelled(kind)}(), "CartPole-v1", total_steps=...)'
+        )
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        for name in named:
+            if name not in parameters:
+                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], arguments_of_train()))
+
+
+def spelled(kind: type[Any]) -> str:
+    """A class as its users write it."""
+    return f"rl.{kind.__name__}" if kind.__module__.startswith("reactors.") else kind.__name__
+
+
+def arguments_of_train() -> list[str]:
+    """Those that have names."""
+    from reactors.rl.training.train import train
+
+    every = inspect.signature(train).parameters.values()
+    return [each.name for each in every if each.name != "algorithm" and each.kind is not each.VAR_KEYWORD]
+
+
+class Signature:
+    """What a class says that it is called with: the arguments of `__init__`, although it has a `__new__`."""
+
+    def __get__(self, instance: object, owner: type[Any]) -> inspect.Signature:
+        return inspect.Signature([*_parameters(owner).values()])
+
+
+def _parameters(kind: type[Any]) -> dict[str, inspect.Parameter]:
+    _, *parameters = inspect.signature(kind.__init__).parameters.items()
+    return dict(parameters)
+
+
+@cache
+def _check_class(kind: type[Any]) -> None:
+    """Refuse a class whose hyperparameters would be ignored, or that does not say what it is."""
+    known = {field.name for field in fields(kind)}
+    for each in kind.__mro__:
+        if not is_dataclass(each):
+            continue
+        own = inspect.get_annotations(each)
+        undecorated = "__dataclass_params__" not in vars(each)
+        if undecorated and (new := [name for name, hint in own.items() if "ClassVar" not in str(hint)]):
+            raise ArgumentError(
+                f"{each.__name__} has hyperparameters ({', '.join(new)}), but is no dataclass, so that they would be "
+                f"ignored; write @dataclass(frozen=True, kw_only=True) above class {each.__name__}"
+            )
+        for name in vars(each):
+            if name in known and name not in own:
+                raise ArgumentError(
+                    f"{name} of {each.__name__} has no type, so that it would be ignored; write it as in "
+                    f"{name}: float = ..., below @dataclass(frozen=True, kw_only=True)"
+                )
+    for name, example in (("name", f'ClassVar[str] = "{kind.__name__}"'), ("on_policy", "ClassVar[bool] = True")):
+        if not hasattr(kind, name) and name not in known and not inspect.isabstract(kind):
+            raise ArgumentError(f"{kind.__name__} does not say its {name}; write {name}: {example} in the class")
 
 
 @cache

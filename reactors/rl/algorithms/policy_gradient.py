@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -51,12 +51,12 @@ class PolicyGradient(Algorithm):
     torso: Torso = None
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""
-    total_steps: Count = 100_000
+    total_steps: Count = field(default=100_000, init=False)
     """Over which the learning rate is annealed; `rl.train` sets it."""
 
     def part(self, learners: int) -> Self:
         """Each learner counts its own steps alone, by which it anneals."""
-        return replace(super().part(learners), total_steps=max(1, self.total_steps // learners))
+        return super().part(learners).scheduled(max(1, self.total_steps // learners))
 
     def remembered(self, action_space: Space) -> dict[str, Any]:
         """The probability of each action when it was chosen, and what it was before it was clipped."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
@@ -45,7 +45,7 @@ class QLearning(Algorithm):
     """Of the run, in which epsilon falls from 1 to `exploration_final`. Chosen on FrozenLake-v1."""
     exploration_final: Share = 0.05
     """Epsilon from there on. Usual."""
-    total_steps: Count = 100_000
+    total_steps: Count = field(default=100_000, init=False)
     """Over which exploration is scheduled; `rl.train` sets it."""
 
     def policy(self, observation_space: Space, action_space: Space) -> TablePolicy:

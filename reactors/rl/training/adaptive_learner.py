@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.rl.training.contract import errors
 from reactors.rl.training.experience import memory_of
 from reactors.rl.training.learner import Learner
 from reactors.rl.training.rollout import experience_dtype
@@ -80,10 +81,10 @@ class AdaptiveLearner(Learner):
         kept = time.perf_counter()
         for _ in range(updates):
             drawn = self.buffer.sample(size)
-            figures = yield from self.learning.learn(self.upload(drawn))
-            errors = figures.pop("errors", None)
-            if errors is not None:
-                self.buffer.update_priorities(drawn["indices"], errors.cpu().numpy())
+            figures = yield from self.learned(self.upload(drawn))
+            if self.algorithm.prioritized:  # type: ignore[attr-defined]
+                found = errors(self.algorithm, self.learning, figures, size)
+                self.buffer.update_priorities(drawn["indices"], found.cpu().numpy())
         now = time.perf_counter()
         adaptation.told(now - began, now - kept, updates * size, steps, self.age)
         self.samplers = adaptation.samplers.value

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from reactors.rl.training.journal_file import Row
 
 RETURN, EVALUATION = "charts/episodic_return", "eval/mean_return"
+SHOWN = 12  # characters of a digest
 WORDS = 4  # columns of the table before those of numbers
 
 
@@ -41,10 +42,13 @@ def _points(rows: Sequence[Row], by: str, name: str) -> tuple[list[float], list[
 
 
 def table(runs: Sequence[Any]) -> str:
-    """The runs, given as folders, one on a line."""
+    """The runs, given as folders, one on a line; of digests, the beginning."""
     lines = [
-        ("run", "algorithm", "environment", "mode", "workers", "steps", "seconds", "steps/s", "return", "best eval")
-    ]
+        (
+            "run", "algorithm", "environment", "mode", "workers", "seed", "steps", "seconds", "steps/s", "return",
+            "best eval", "digest",
+        )
+    ]  # fmt: skip
     for run in runs:
         config, rows = run.config, run.rows
         last = rows[-1] if rows else {}
@@ -53,9 +57,10 @@ def table(runs: Sequence[Any]) -> str:
         lines.append(
             (
                 run.path.name, config["algorithm"], config["env"], config["mode"], str(config["workers"]),
+                str(config.get("seed", "-")),
                 f"{last.get('global_step', 0):,.0f}", f"{last.get('seconds', 0):,.1f}",
                 f"{last.get('charts/SPS', 0):,.0f}", f"{returns[-1]:,.1f}" if returns else "-",
-                f"{max(evaluations):,.1f}" if evaluations else "-",
+                f"{max(evaluations):,.1f}" if evaluations else "-", run.result.get("digest", "-")[:SHOWN],
             )
         )  # fmt: skip
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]

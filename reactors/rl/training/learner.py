@@ -17,6 +17,7 @@ from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks import alone
 from reactors.rl.seeded import Seeded
 from reactors.rl.training.acting import EVERYBODY
+from reactors.rl.training.contract import descent, errors, numbers
 from reactors.rl.training.rollout import experience_dtype
 from reactors.rl.training.rounds import ROUND, round_of
 from reactors.rl.training.state import check_form, count
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from reactors.rl.replay_buffer import ReplayBuffer
 
 
+WATCHED = {4**k for k in range(32)}
+"""Rounds in which draws are looked for, counted from 1: for looking costs half as much again as learning."""
 NO_NUMBER = {"losses/explained_variance"}  # of returns that are all the same
 
 
@@ -55,7 +58,8 @@ class Learner(Stateful):
     says its gradients, and goes on, a microstep later, with the mean of all: they stay equal bit for bit. Weights are
     told by the first.
 
-    In the first round it looks whether the algorithm draws from a generator that others share, and refuses that.
+    In the first round, and ever more rarely after that, it looks whether the algorithm draws from a generator that
+    others share, and refuses that.
     """
 
     again = rx.LogicalAction(int)
@@ -81,7 +85,7 @@ class Learner(Stateful):
         self.spaces = observation_space, action_space
         self.learner_seed, self.lately = seed, lately
         self.learning: Any = None
-        self.seeded: Seeded | None = None  # while what is learned may draw from torch
+        self.seeded: Seeded | None = None
         self.running: Descent | None = None
         self.seconds, self.began, self.steps = 0.0, 0.0, steps
         self.sent: deque[tuple[int, Any]] = deque(maxlen=lag)  # when, in ns, and what
@@ -105,6 +109,10 @@ class Learner(Stateful):
     def round(self) -> Descent:
         """All that is to be learned at this tag; whatever is on ports is read before it yields."""
         raise NotImplementedError
+
+    def learned(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """What the algorithm makes of a batch."""
+        return descent(self.algorithm, self.learning, batch)
 
     def learn(self) -> None:
         """A round, alone."""
@@ -194,27 +202,23 @@ class Learner(Stateful):
                 self.sent.append((when, weights))
 
     def drawing(self) -> AbstractContextManager[object]:
-        """While it learns: what torch draws is this learner's own."""
-        return nullcontext() if self.seeded is None else self.seeded
+        """While it learns: what torch draws is this learner's own; of one that does not draw, in a few rounds."""
+        watched = self.learning.draws or self.seconds == 0 or round_of(self.tag) + 1 in WATCHED
+        return self.seeded if watched and self.seeded is not None else nullcontext()
 
     def check_draws(self) -> None:
-        """Of an algorithm that does not say that it draws, the first round is looked at."""
-        if self.seeded is None or self.learning.draws:
-            return
-        if self.seeded.drawn is not None:
+        """Refuse draws of an algorithm that does not say that it draws."""
+        if self.seeded is not None and self.seeded.drawn is not None and not self.learning.draws:
             raise ParameterError(
                 f"{self.path}: {type(self.learning).__name__} of {self.algorithm.name} draws by torch's "
                 f"{self.seeded.drawn}() from the generator that all threads share, so that what is learned would "
                 "depend on who else draws; let it have `draws = True`, or pass it a generator="
             )
-        self.seeded = None
 
     def tell(self, figures: dict[str, Any]) -> None:
         """What the networks weigh now, and figures of how they came to it."""
         self.check_draws()
-        told = {
-            name: float(value.mean() if isinstance(value, torch.Tensor) else value) for name, value in figures.items()
-        }
+        told = numbers(self.algorithm, self.learning, figures)
         wrong = [n for n, x in told.items() if n.startswith("losses/") and not math.isfinite(x) and n not in NO_NUMBER]
         if wrong:
             self.refuse(f"{wrong[0]} is {told[wrong[0]]}")
@@ -270,8 +274,7 @@ class RolloutLearner(Learner):
             field = np.array(np.moveaxis(rows[name], 0, 1), order="C")  # of its own: torch takes no read-only ones
             field = field.reshape(field.shape[0], -1, *field.shape[3:])[:, mine]
             batch[name] = field
-        found: Descent = self.learning.learn(self.upload(batch))
-        return found
+        return self.learned(self.upload(batch))
 
 
 class ReplayLearner(Learner):
@@ -300,13 +303,13 @@ class ReplayLearner(Learner):
 
     def round(self) -> Descent:
         """One update for each batch."""
-        errors, figures = [], {}
+        found, figures = [], {}
         for batch in self.drawn():
-            figures = yield from self.learning.learn(batch)
+            figures = yield from self.learned(batch)
             if self.prioritized:
-                errors.append(figures.pop("errors"))
+                found.append(errors(self.algorithm, self.learning, figures, self.rows))
         if self.prioritized:
-            self.errors.set(torch.stack(errors).cpu().numpy())
+            self.errors.set(torch.stack(found).cpu().numpy())
         return figures | self.counts
 
     @property

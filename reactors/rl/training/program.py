@@ -32,6 +32,7 @@ from reactors.rl.training.actor import Actor
 from reactors.rl.training.adaptive_learner import AdaptiveLearner
 from reactors.rl.training.checkpoint import Checkpoint
 from reactors.rl.training.checkpoint_files import going_on
+from reactors.rl.training.contract import check_learning, check_policy
 from reactors.rl.training.evaluator import Evaluator
 from reactors.rl.training.experience import Experience
 from reactors.rl.training.halves import ACTOR, CRITICS, HalfLearner, exchange_of
@@ -102,7 +103,8 @@ class Training(rx.Reactor):
         per_actor = _per_actor(algorithm, actors, parts)
         spaces = observation_space, action_space
         learning = algorithm.learning(*spaces, seed, learners.devices[0])
-        initial = learning.weights()
+        initial = check_learning(algorithm, learning)
+        check_policy(algorithm, *spaces, learning, initial, per_actor)
         steps = algorithm.horizon * algorithm.num_envs
         lately = None
         if mode == "free":  # a single row: who reads gets the latest, whole

@@ -7,7 +7,6 @@ at the end `weights.safetensors`, `curve.png` and `result.json`.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
+from reactors.json_text import finite
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.atari_games import atari
 from reactors.rl.errors import RunFolderError
@@ -176,7 +176,7 @@ class RunFolder:
             raise RunFolderError(
                 f"{self.path}: its algorithm cannot be made: {error}; give it: {self.asking.algorithm}"
             ) from error
-        return replace(made, total_steps=config["total_steps"]) if hasattr(made, "total_steps") else made  # type: ignore[call-arg]
+        return made.scheduled(config["total_steps"])
 
     @cached_property
     def env(self) -> Source:
@@ -291,7 +291,7 @@ class RunFolder:
 
         if weights is not None:
             self.keep(weights)
-        write_json(self.result_file, result)
+        write_json(self.result_file, finite(result))
         curve({self.path.name: read(self.journal_file)}, self.path / "curve.png")
         self.stop.unlink(missing_ok=True)
 

@@ -15,8 +15,11 @@ from reactors import script
 from reactors.errors import ArgumentError
 from reactors.near import close
 from reactors.rl.algorithms.algorithm import Algorithm
+from reactors.rl.algorithms.hyperparameters import arguments_of_train
+from reactors.rl.algorithms.names import no_hyperparameter
 
-SET_ELSEWHERE = {"total_steps": "--total-steps, or total_steps of rl.train"}
+SCHEDULE = "total_steps"
+"""The field of an algorithm that `Algorithm.scheduled` sets, and nobody else."""
 
 
 def algorithms() -> dict[str, type[Algorithm]]:
@@ -104,15 +107,11 @@ def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str =
     (32, 32)
     """
     hints = typing.get_type_hints(kind)
-    known = [field.name for field in fields(kind) if field.init]
+    known = [field.name for field in fields(kind) if field.init and field.name != SCHEDULE]
     values = {}
     for name, value in given.items():
-        if name in SET_ELSEWHERE and name in known:
-            raise ArgumentError(f"{source}: {name} is set by {SET_ELSEWHERE[name]}")
         if name not in known:
-            raise ArgumentError(
-                f"{source}: {kind.__name__} has no {name!r}{close(name, known)}; it has {', '.join(known)}"
-            )
+            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, arguments_of_train())}")
         try:
             values[name] = coerced(value, hints[name])
         except (ValueError, TypeError):
@@ -193,11 +192,7 @@ def _single(value: Any, hint: Any) -> Any:
 
 def hyperparameters(algorithm: Algorithm) -> dict[str, Any]:
     """All of them, as JSON has them; what it has no word for, by its name."""
-    return {
-        field.name: plain(getattr(algorithm, field.name))
-        for field in fields(algorithm)
-        if field.name not in SET_ELSEWHERE
-    }
+    return {field.name: plain(getattr(algorithm, field.name)) for field in fields(algorithm) if field.name != SCHEDULE}
 
 
 def plain(value: Any) -> Any:

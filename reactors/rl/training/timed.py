@@ -131,14 +131,16 @@ class LearnersAlone(Together):
         return rx.bank(n, Repeating, rollout, acting, self.recorded)
 
 
-def played(algorithm: Algorithm, make: Callable[[], Any], spaces: tuple[Any, Any], seed: int) -> NDArray[Any]:
+def played(
+    algorithm: Algorithm, make: Callable[[], Any], spaces: tuple[Any, Any], seed: int, path: str = "rl.tune"
+) -> NDArray[Any]:
     """A round of experience, (horizon, environments), with the first weights."""
     rollout = Rollout(algorithm, [make] * algorithm.num_envs, 0, *spaces)
     weights = algorithm.learning(*spaces, seed).weights()
     acting = Acting(algorithm, *spaces, weights, algorithm.num_envs * algorithm.horizon, 1)
     rows = np.zeros(rollout.shape, rollout.dtype)
     try:
-        rollout.open(seed, "rl.tune")
+        rollout.open(seed, path)
         acting.open(np.random.default_rng(seed))
         rollout.begin(rows)
         for t in range(len(rows)):

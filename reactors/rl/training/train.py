@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import reactors as rx
 from reactors.errors import ArgumentError
@@ -21,7 +21,8 @@ from reactors.rl.training.adaptation import Bounds, adapting
 from reactors.rl.training.checkpoint import Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.training.checks import (
-    check_call,
+    check_algorithm_given,
+    check_arguments,
     check_inference,
     check_memory,
     check_numbers,
@@ -131,6 +132,7 @@ def train(
     view_every: int | None = None,
     serve: Server | None = None,
     watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
+    **misspelt: Never,
 ) -> Trained:
     """Train `algorithm` for `total_steps` steps in `env`: a name, as in `rl.Env`, a spec, a class or a function.
 
@@ -170,7 +172,8 @@ def train(
     >>> done.journal[-1]["global_step"], done.weights.shape
     (256, (4610,))
     """
-    check_call(algorithm)
+    check_algorithm_given(algorithm, "rl.train")
+    check_arguments(misspelt, train, algorithm)
     lag = checked_lag(mode, lag)
     check_inference(inference, double_buffer, loaders)
     check_numbers(
@@ -195,8 +198,7 @@ def train(
     for wanted, check in ((video, check_video), (view_every is not None, check_view)):
         if wanted:
             check(make)
-    if any(field.name == "total_steps" for field in fields(algorithm)):
-        algorithm = replace(algorithm, total_steps=total_steps)  # type: ignore[call-arg]
+    algorithm = algorithm.scheduled(total_steps)
     rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),

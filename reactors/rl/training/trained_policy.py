@@ -38,6 +38,10 @@ class TrainedPolicy:
     spaces: tuple[Any, Any]
     config: dict[str, Any]
 
+    def __repr__(self) -> str:
+        name, env, seed = self.algorithm.name, self.config["env"], self.config.get("seed")
+        return f"<trained policy: {name} in {env}, seed {seed}, {len(self.weights):,} weights>"
+
     def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
         """The mean return of greedy episodes. Raises `ArgumentError` for less than one."""
         given: tuple[tuple[str, object, int], ...] = ("episodes", episodes, 1), ("seed", seed, 0)

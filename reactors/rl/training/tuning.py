@@ -10,14 +10,19 @@ import math
 import os
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
-from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.sources import Source, maker, spaces_of
-from reactors.rl.training.checks import check_inference, check_memory, checked_lag
+from reactors.rl.training.checks import (
+    check_algorithm_given,
+    check_arguments,
+    check_inference,
+    check_memory,
+    checked_lag,
+)
 from reactors.rl.training.choosing import TIE, Candidate, best, candidates, shortlist
 from reactors.rl.training.learners import Learners, several
 from reactors.rl.training.loader import check_loaders
@@ -27,6 +32,7 @@ from reactors.rl.training.timed import ActorsAlone, LearnersAlone, Together, beg
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.run import Backend
 
 MOST = 64  # workers of a program
@@ -127,6 +133,7 @@ def tune(
     backend: Backend = "auto",
     env_kwargs: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] | None = None,
+    **misspelt: Never,
 ) -> Tuned:
     """Measure `algorithm` in `env`, and pick the numbers of actors, learners and workers, and the mode.
 
@@ -148,8 +155,8 @@ def tune(
     >>> tuned.options
     {'workers': 1, 'actors': 1, 'learners': 1, 'mode': 'sync'}
     """
-    if not isinstance(algorithm, Algorithm):
-        raise ArgumentError(f"rl.tune takes an algorithm, as in rl.tune(rl.DQN(), ...), and was given {algorithm!r}")
+    check_algorithm_given(algorithm, "rl.tune")
+    check_arguments(misspelt, tune, algorithm)
     checked_lag(mode or "pipelined", lag, "rl.tune")
     check_inference(inference, double_buffer, loaders, "rl.tune")
     cores = _checked_cores(cores, few, seconds)

@@ -30,6 +30,27 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "reactors/rl/training/learner.py",
+        "tests/rl/test_own_algorithm.py",
+        (Mistake("draws are looked for in the first round alone", " or round_of(self.tag) + 1 in WATCHED", ""),),
+    ),
+    Mistakes(
+        "reactors/rl/training/contract.py",
+        "tests/rl/test_own_algorithm.py",
+        (
+            Mistake(
+                "weights may be fewer than the policy takes", "if size != len(weights):", "if size < len(weights):"
+            ),
+            Mistake("what act() remembers may be undeclared", "if name not in declared:", "if False:"),
+            Mistake("learn() may be no generator", "if not isinstance(running, GeneratorType):", "if False:"),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/algorithm_checker.py",
+        "tests/rl/test_own_algorithm.py",
+        (Mistake("weights() may return a view", "if np.shares_memory(learning.weights(), before):", "if False:"),),
+    ),
+    Mistakes(
         "reactors/rl/training/experience.py",
         "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py",
         (

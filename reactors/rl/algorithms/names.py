@@ -1,0 +1,142 @@
+"""What are things called here that are called otherwise in Stable-Baselines3, CleanRL or RLlib?
+
+One table for hyperparameters, for the arguments of `rl.train` and for the options of the command, so that all of them
+answer in the same words. It needs no torch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reactors.near import close
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+# What it is called here, and where: names of hyperparameters come before those of arguments.
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    # steps and environments
+    "n_steps": ("n_step", "horizon"), "num_steps": ("horizon",), "rollout_fragment_length": ("horizon",),
+    "rollout_length": ("horizon",), "unroll_length": ("horizon",), "steps_per_epoch": ("horizon",),
+    "n_envs": ("num_envs",), "n_env": ("num_envs",), "envs": ("num_envs",),
+    "num_envs_per_worker": ("num_envs",), "num_envs_per_env_runner": ("num_envs",),
+    "total_timesteps": ("total_steps",), "timesteps": ("total_steps",), "num_timesteps": ("total_steps",),
+    "max_steps": ("total_steps",), "max_timesteps": ("total_steps",), "steps": ("total_steps",),
+    "env_id": ("env",), "environment": ("env",), "env_name": ("env",), "gym_id": ("env",),
+    "env_config": ("env_kwargs",),
+    # optimizers
+    "lr": ("learning_rate",), "policy_lr": ("learning_rate",), "q_lr": ("learning_rate",),
+    "actor_lr": ("learning_rate",), "critic_lr": ("learning_rate",), "pi_lr": ("learning_rate",),
+    "vf_lr": ("learning_rate",), "anneal_lr": ("anneal",), "lr_schedule": ("anneal",),
+    "grad_clip": ("max_grad_norm",), "max_norm": ("max_grad_norm",), "discount": ("gamma",),
+    "discount_factor": ("gamma",), "adam_eps": ("eps",), "rms_prop_eps": ("eps",),
+    # policy gradients
+    "ent_coef": ("entropy", "temperature"), "entropy_coef": ("entropy", "temperature"),
+    "entropy_coeff": ("entropy", "temperature"), "initial_alpha": ("temperature",), "autotune": ("temperature",),
+    "vf_coef": ("value",), "value_coef": ("value",), "vf_loss_coeff": ("value",), "value_loss_coef": ("value",),
+    "clip_range": ("clip",), "clip_coef": ("clip",), "clip_param": ("clip",), "clip_ratio": ("clip",),
+    "n_epochs": ("epochs", "passes"), "num_epochs": ("epochs", "passes"), "update_epochs": ("epochs", "passes"),
+    "num_sgd_iter": ("epochs", "passes"), "epochs": ("passes",),
+    "gae_lambda": ("lam",), "lambda_": ("lam",), "lambda": ("lam",),
+    "normalize_advantage": ("normalise",), "norm_adv": ("normalise",), "normalize": ("normalise",),
+    "minibatch_size": ("batch_size",), "mini_batch_size": ("batch_size",), "sgd_minibatch_size": ("batch_size",),
+    "train_batch_size": ("batch_size", "horizon"), "vtrace_clip_rho_threshold": ("rho",),
+    # networks
+    "net_arch": ("hidden",), "hidden_sizes": ("hidden",), "fcnet_hiddens": ("hidden",), "hiddens": ("hidden",),
+    "hidden_size": ("hidden",), "features_extractor_class": ("torso",), "features_extractor": ("torso",),
+    # replay and Q-learning
+    "buffer_size": ("capacity",), "replay_size": ("capacity",), "memory_size": ("capacity",),
+    "replay_buffer_size": ("capacity",), "start_steps": ("learning_starts",), "learning_start": ("learning_starts",),
+    "train_freq": ("updates_per_step",), "train_frequency": ("updates_per_step",),
+    "gradient_steps": ("updates_per_step",), "utd_ratio": ("updates_per_step",),
+    "training_intensity": ("updates_per_step",),
+    "target_update_interval": ("target_every",), "target_network_frequency": ("target_every",),
+    "target_network_update_freq": ("target_every",), "target_update_freq": ("target_every",), "polyak": ("tau",),
+    "exploration_final_eps": ("exploration_final",), "final_epsilon": ("exploration_final",),
+    "end_e": ("exploration_final",), "eps_end": ("exploration_final",),
+    "double_q": ("double",), "double_dqn": ("double",), "prioritized_replay": ("prioritized",),
+    "prioritized_replay_alpha": ("alpha",), "prioritized_replay_beta": ("beta",),
+    "action_noise": ("noise",), "exploration_noise": ("noise",), "policy_frequency": ("policy_delay",),
+    "target_policy_noise": ("target_noise",), "policy_noise": ("target_noise",),
+    "target_noise_clip": ("target_clip",), "noise_clip": ("target_clip",), "n_critics": ("critics",),
+    # runs
+    "num_workers": ("workers",), "n_jobs": ("workers",), "num_env_runners": ("workers",),
+    "num_rollout_workers": ("workers",), "n_workers": ("workers",), "num_learners": ("learners",),
+    "num_actors": ("actors",), "tensorboard_log": ("tensorboard",), "logdir": ("out",), "log_dir": ("out",),
+    "save_path": ("out",), "output_dir": ("out",), "run_dir": ("out",), "storage_path": ("out",),
+    "eval_freq": ("eval_every",), "evaluation_interval": ("eval_every",), "n_eval_episodes": ("eval_episodes",),
+    "save_freq": ("checkpoint_every",), "checkpoint_freq": ("checkpoint_every",),
+    "checkpoint_frequency": ("checkpoint_every",), "reward_threshold": ("stop_at",), "stop_reward": ("stop_at",),
+    "callback": ("watch",), "callbacks": ("watch",), "capture_video": ("video",), "random_seed": ("seed",),
+    "cuda": ("device",), "resume_from": ("resume",), "restore": ("resume",),
+}  # fmt: skip
+
+# What is called nothing here, and what there is instead.
+_INSTEAD: dict[str, str] = {
+    "policy": "the network follows from the observations, and from hidden and torso",
+    "policy_kwargs": "what it would say of the network is said by hidden and torso themselves",
+    "verbose": "`reactors train` shows how it goes, and `watch` of rl.train has functions that get rows of the journal",
+    "progress_bar": "`reactors train` has one, and `watch` of rl.train has functions that get rows of the journal",
+    "log_interval": "the journal has a row for each round",
+    "num_minibatches": "batch_size counts the steps in one, num_envs * horizon / num_minibatches",
+    "nminibatches": "batch_size counts the steps in one, num_envs * horizon / nminibatches",
+    "exploration_initial_eps": "exploration begins at 1",
+    "start_e": "exploration begins at 1",
+    "clip_range_vf": "values are not clipped",
+    "clip_vloss": "values are not clipped",
+    "target_kl": "no update stops early",
+    "torch_deterministic": "runs are reproducible as they are",
+    "eval_env": "evaluation has environments of its own, of the same kind",
+    "optimize_memory_usage": "the memory keeps an observation once where it can",
+}
+
+_UNITS = {"updates_per_step": ", updates for each environment step", "target_every": ", in updates"}
+
+IN_PYTHON_ALONE = frozenset({"backend", "env_kwargs", "eval_episodes", "journal", "serve", "tell", "watch"})
+"""Arguments of `rl.train` that are no options of the command."""
+
+
+def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments: Collection[str]) -> str:
+    """What is said of a name that is no hyperparameter of `algorithm`, which has those `known`.
+
+    `arguments` are those of `rl.train`.
+
+    >>> no_hyperparameter("lr", "PPO", ["learning_rate", "gamma"], ["seed", "total_steps"])
+    "PPO has no hyperparameter 'lr': it is learning_rate here"
+    >>> no_hyperparameter("total_timesteps", "PPO", ["learning_rate", "gamma"], ["seed", "total_steps"])
+    "PPO has no hyperparameter 'total_timesteps': write rl.train(..., total_steps=...), or --total-steps"
+    """
+    said = f"{algorithm} has no hyperparameter {name!r}"
+    for meant in _meant(name):
+        if meant in known:
+            return f"{said}: it is {meant} here{_UNITS.get(meant, '')}"
+        if meant in arguments:
+            option = "" if meant in IN_PYTHON_ALONE else f", or --{meant.replace('_', '-')}"
+            return f"{said}: write rl.train(..., {meant}=...){option}"
+    return f"{said}{_otherwise(name, known)}"
+
+
+def no_argument(said: str, name: str, known: Sequence[str], algorithm: str, hyperparameters: Sequence[str]) -> str:
+    """What is said of a name that is no argument of a function, or no option of a command, that has those `known`.
+
+    >>> no_argument("rl.train has no argument 'steps'", "steps", ["seed", "total_steps"], "rl.PPO", ["horizon"])
+    "rl.train has no argument 'steps': it is total_steps here"
+    >>> no_argument("there is no option --n-steps", "--n-steps", ["--seed", "--total-steps"], "rl.PPO", ["horizon"])
+    'there is no option --n-steps: write rl.PPO(horizon=...), or --set horizon=...'
+    """
+    spelled = {each.lstrip("-").replace("-", "_"): each for each in known}
+    for meant in _meant(name.lstrip("-").replace("-", "_")):
+        if meant in spelled:
+            return f"{said}: it is {spelled[meant]} here"
+        if meant in hyperparameters:
+            return f"{said}: write {algorithm}({meant}=...), or --set {meant}=..."
+    return f"{said}{_otherwise(name, known)}"
+
+
+def _meant(name: str) -> tuple[str, ...]:
+    return name, *_SYNONYMS.get(name, ())
+
+
+def _otherwise(name: str, known: Sequence[str]) -> str:
+    instead = _INSTEAD.get(name.lstrip("-").replace("-", "_"))
+    return f"{close(name, known)}; there are {', '.join(known)}" if instead is None else f": {instead}"
