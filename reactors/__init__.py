@@ -11,9 +11,11 @@ A map of the rooms, from what users write down to what runs:
 - graph: tree, wiring, ends, levels, check      from `main` to a graph of integers, and every error that needs no run
 - nodes, diagram, draw, cli                     pictures and the command line
 - clock                                         virtual time
-- run: access, binding, debug, standstill, result   ports that are alive, and running
+- run: access, binding, debug, standstill, result, summary   ports that are alive, and running
 - shipping                                      to worker processes and back
 """
+
+from importlib.metadata import version as _version
 
 from reactors.actions import LogicalAction, PhysicalAction, Timer
 from reactors.bank import Bank, bank
@@ -61,6 +63,8 @@ from reactors.result import Result
 from reactors.run import run
 from reactors.time import Tag
 from reactors.triggers import reset, shutdown, startup, stop
+
+__version__ = _version("reactors")
 
 __all__ = [
     "ActionValueError",

@@ -9,12 +9,12 @@ import dataclasses
 import json
 import os
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactors import __version__
 from reactors import doctor as diagnosis
 from reactors.cli_training import COMMANDS
 from reactors.draw import RENDERED, WRITTEN, Options, dot, draw
@@ -114,7 +114,7 @@ _path = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.version_option(version("reactors"), prog_name="reactors")
+@click.version_option(__version__, prog_name="reactors")
 def main() -> None:
     """Deterministic dataflow: run and draw programs of reactors."""
 

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -505,4 +504,4 @@ def test_doctor_fails_without_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_version() -> None:
     run = command("--version")
-    assert run.stdout == f"reactors, version {version('reactors')}\n"
+    assert run.stdout == f"reactors, version {rx.__version__}\n"

@@ -186,6 +186,22 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "reactors/summary.py",
+        "tests/test_summary.py",
+        (
+            Mistake(
+                "the slowest member is the first", "slowest = max(self.members, key=mean)", "slowest = self.members[0]"
+            ),
+            Mistake(
+                "classes of one list share a row",
+                '_INDEX.sub("", each.path), each.class_name)',
+                '_INDEX.sub("", each.path), "")',
+            ),
+            Mistake("a share is of one worker's time", "len({each.worker for each in members})", "1"),
+            Mistake("a notebook gets what is not escaped", ">{escape(cell)}</", ">{cell}</"),
+        ),
+    ),
+    Mistakes(
         "reactors/debug.py",
         "tests/test_bad_programs_running.py",
         (
