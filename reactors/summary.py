@@ -133,7 +133,7 @@ def _ran(result: Result) -> str:
 
 
 def _workers(result: Result) -> list[tuple[str, ...]]:
-    lines = [("worker", "busy", "reactions", "tags", "sleeps", "mean lag", "max lag")]
+    lines: list[tuple[str, ...]] = [("worker", "busy", "reactions", "tags", "sleeps", "mean lag", "max lag")]
     for w in result.workers:
         busy = max(0.0, 1 - w.waited / result.wall_time) if result.wall_time else 0.0
         counts = (f"{w.reactions:,}", f"{w.tags:,}", f"{w.sleeps:,}")

@@ -131,8 +131,8 @@ def test_a_notebook_shows_a_table_in_which_all_is_escaped() -> None:
         )
         + "</tr></thead><tbody>",
         (
-            f'<tr><td style="text-align: left">main.parts[&lt;b&gt;].play</td>{cell}1</td>{cell}1,000</td>{cell}500 ms</td>'
-            f"{cell}500 us</td>{cell}25.0%</td></tr>"
+            '<tr><td style="text-align: left">main.parts[&lt;b&gt;].play</td>'
+            f"{cell}1</td>{cell}1,000</td>{cell}500 ms</td>{cell}500 us</td>{cell}25.0%</td></tr>"
         ),
         "</tbody></table>",
         "<p>main.server: 3 &lt; 4</p>",
