@@ -103,7 +103,8 @@ class Begin(rx.Reactor):
 
     @rx.reaction(rx.startup, inp, effects=out)
     def work(self) -> None:
-        self.out.set(1)
+        if self.tag.microstep < 3:
+            self.out.set(1)
 
 
 class Counted(rx.Reactor):
