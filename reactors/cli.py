@@ -191,7 +191,8 @@ _RUN = (
     "-o", "--output", type=_path, callback=_picture, metavar="PICTURE", help="A .svg, .png, .pdf, .dot or .mmd."
 )
 @click.option("--apg", is_flag=True, help="Draw the precedence graph: what has to wait for what.")
-@click.option("--expand", is_flag=True, help="Draw every member of a bank.")
+@click.option("--expand", is_flag=True, help="Draw every member of a bank or list.")
+@click.option("--depth", type=click.IntRange(1), metavar="N", help="Close reactors that lie so deep in others.")
 @click.option("--workers", type=_workers, metavar="N", help="Show where each reactor runs with so many workers.")
 @_place
 def graph_command(
@@ -199,6 +200,7 @@ def graph_command(
     output: Path | None,
     apg: bool,
     expand: bool,
+    depth: int | None,
     workers: int | None,
     placement: dict[str, int] | None,
     **values: Any,
@@ -207,7 +209,7 @@ def graph_command(
 
     Without CLASS, it is the one named like the file, or Main, or the only one that no other class of the file contains.
     """
-    look: Options = {"apg": apg, "expand": expand, "workers": workers, "placement": placement}
+    look: Options = {"apg": apg, "expand": expand, "depth": depth, "workers": workers, "placement": placement}
     with reported():
         graph = Graph(_made(values))
         if output is None:
