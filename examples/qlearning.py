@@ -2,7 +2,8 @@
 
 The learner broadcasts its table; every rollout plays `horizon` steps with it and sends what it saw; the learner folds
 all of it in. The cycle learner -> rollouts -> learner is cut by one microstep, so the microstep of the tag counts the
-rounds. With the same seed the result is the same bit for bit, whatever `--workers` is, and so is the digest.
+rounds. With the same seed the result is the same bit for bit, whatever `--workers` is: the digest, which is of what
+ran when and so the same for both environments, and the table that was learned, which is not.
 
 Run:   python qlearning.py
        python qlearning.py --env Taxi-v4 --workers 1
@@ -13,6 +14,7 @@ import argparse
 import os
 import shutil
 import sys
+from hashlib import blake2b
 from pathlib import Path
 
 import gymnasium as gym
@@ -177,7 +179,8 @@ def train(env_id: str, args: argparse.Namespace) -> None:
     returns = evaluate(env_id, program.learner.q, args.episodes, args.seed + 1)
     success = f", success rate {(returns > 0).mean():.3f}" if env_id.startswith("FrozenLake") else ""
     print(f"{env_id}: the greedy policy has mean return {returns.mean():.3f} over {args.episodes:,} episodes{success}")
-    print(f"digest {result.digest}\n")
+    print(f"digest {result.digest}: what ran when, which is the same for every environment")
+    print(f"table  {blake2b(program.learner.q.tobytes(), digest_size=16).hexdigest()}: what was learned\n")
 
 
 def main() -> None:

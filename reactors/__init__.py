@@ -11,13 +11,14 @@ A map of the rooms, from what users write down to what runs:
 - graph: tree, wiring, ends, levels, check      from `main` to a graph of integers, and every error that needs no run
 - nodes, diagram, draw, cli                     pictures and the command line
 - clock                                         virtual time
-- run: access, binding, debug, standstill, result   ports that are alive, and running
+- run: access, binding, debug, standstill, result, summary   ports that are alive, and running
 - watch, draws, difference                      what debug mode finds after a reaction
 - lossless                                      which values survive which dtype
 - shipping                                      to worker processes and back
 - log_context                                   what lines of a log say of where they come from
 """
 
+from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 from reactors.actions import LogicalAction, PhysicalAction, Timer
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
     from reactors.bank import BankOf as Bank
 else:
     from reactors.bank import Bank
+
+__version__ = _version("reactors")
 
 __all__ = [
     "ActionValueError",

@@ -8,12 +8,12 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactors import __version__
 from reactors import doctor as diagnosis
 from reactors.cli_training import COMMANDS
 from reactors.draw import RENDERED, WRITTEN, Options, dot, draw
@@ -114,7 +114,7 @@ _path = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.version_option(version("reactors"), prog_name="reactors")
+@click.version_option(__version__, prog_name="reactors")
 def main() -> None:
     """Deterministic dataflow: run and draw programs of reactors."""
     here = os.getcwd()  # noqa: PTH109 - as `python -m` has it
@@ -194,7 +194,8 @@ _RUN = (
     "-o", "--output", type=_path, callback=_picture, metavar="PICTURE", help="A .svg, .png, .pdf, .dot or .mmd."
 )
 @click.option("--apg", is_flag=True, help="Draw the precedence graph: what has to wait for what.")
-@click.option("--expand", is_flag=True, help="Draw every member of a bank.")
+@click.option("--expand", is_flag=True, help="Draw every member of a bank or list.")
+@click.option("--depth", type=click.IntRange(1), metavar="N", help="Close reactors that lie so deep in others.")
 @click.option("--workers", type=_workers, metavar="N", help="Show where each reactor runs with so many workers.")
 @_place
 def graph_command(
@@ -202,6 +203,7 @@ def graph_command(
     output: Path | None,
     apg: bool,
     expand: bool,
+    depth: int | None,
     workers: int | None,
     placement: dict[str, int] | None,
     **values: Any,
@@ -210,7 +212,7 @@ def graph_command(
 
     Without CLASS, it is the one named like the file, or Main, or the only one that no other class of the file contains.
     """
-    look: Options = {"apg": apg, "expand": expand, "workers": workers, "placement": placement}
+    look: Options = {"apg": apg, "expand": expand, "depth": depth, "workers": workers, "placement": placement}
     with reported():
         graph = Graph(_made(values))
         if output is None:

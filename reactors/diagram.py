@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 SymbolKind = Literal[
     "input", "output", "reaction", "timer", "logical action", "physical action", "startup", "shutdown", "reset"
 ]
-WireKind = Literal["connection", "trigger", "use", "effect", "order"]
+WireKind = Literal["connection", "trigger", "use", "effect", "order", "through"]
+
+NOTHING = {False: "no ports, no reactions", True: "no ports"}  # what an empty box says, by whether it is closed
 
 
 @dataclass(slots=True)
@@ -40,17 +42,24 @@ class Box:
     id: str
     name: str
     kind: str = ""  # its class
-    count: int | None = None  # how many members of a bank it stands for
+    count: int | None = None  # how many members of a bank or list it stands for
     workers: Counter[int] = field(default_factory=Counter)
     symbols: list[Symbol] = field(default_factory=list)
     boxes: list[Box] = field(default_factory=list)
     in_order: bool = True  # whether its reactions are executed in their order
+    closed: bool = False  # whether nothing but its ports is drawn
 
     def all_symbols(self) -> Iterator[Symbol]:
         """Its own, then those of the boxes in it."""
         yield from self.symbols
         for box in self.boxes:
             yield from box.all_symbols()
+
+    def all_boxes(self) -> Iterator[Box]:
+        """Itself, then those in it."""
+        yield self
+        for box in self.boxes:
+            yield from box.all_boxes()
 
 
 @dataclass(slots=True)
@@ -73,11 +82,24 @@ class Diagram:
     boxes: list[Box]
     wires: list[Wire]
     workers: int = 0  # how many the placement that is shown has; 0: none is shown
+    note: str = ""  # to whoever looks: what is left out, and how it can be seen
 
     def symbols(self) -> Iterator[Symbol]:
         """All of them, as they come from left to right and top to bottom in the text."""
         for box in self.boxes:
             yield from box.all_symbols()
+
+    def count(self) -> int:
+        """How many symbols and boxes there are."""
+        return sum(1 for _ in self.symbols()) + sum(1 for box in self.boxes for _ in box.all_boxes())
+
+    def depth(self) -> int:
+        """How many boxes lie in one another, at the most."""
+
+        def below(boxes: list[Box]) -> int:
+            return max((1 + below(box.boxes) for box in boxes), default=0)
+
+        return below(self.boxes)
 
 
 def in_order(wires: Iterable[Wire], symbols: Iterable[Symbol]) -> list[Wire]:

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from reactors import folding
+from reactors.diagram import Diagram
 from reactors.draw_dot import dot_text
 from reactors.draw_mermaid import mermaid_text
 from reactors.errors import ArgumentError, DrawingError, PlacementError
+from reactors.folding import Detail
 
 if TYPE_CHECKING:
     import os
 
-    from reactors.diagram import Diagram
     from reactors.graph import Graph
 
 Placement: TypeAlias = str | Mapping[str, int] | Callable[[str], int | None] | Sequence[int]
@@ -26,19 +27,23 @@ Placement: TypeAlias = str | Mapping[str, int] | Callable[[str], int | None] | S
 RENDERED = (".svg", ".png", ".pdf")  # by `dot`
 WRITTEN = (".dot", ".gv", ".mmd")
 _PNG_DPI = 144
+_MOST_READABLE = 100  # symbols and boxes that a picture has of itself
 _MOST_IN_NOTEBOOK = 1000  # symbols: `dot` takes two seconds for as many
 
 
 class Options(TypedDict, total=False):
     """What to draw, and how.
 
-    `apg` draws the precedence graph instead of the reactors. `expand` draws every member of a bank, and not one for
-    all. With `workers` or `placement`, both as `rx.run` takes them, colours show where each reactor runs; `placement`
-    may be a list as well, of the worker of each reactor of `graph.reactors`.
+    `apg` draws the precedence graph instead of the reactors. `expand` draws every member of a bank or list, and not one
+    for all. Reactors at `depth` are drawn as closed boxes with their ports: with 1, those that `main` contains. Without
+    these, a picture of more than 100 symbols and boxes has less in it, and says so below. With `workers` or
+    `placement`, both as `rx.run` takes them, colours show where each reactor runs; `placement` may be a list as well,
+    of the worker of each reactor of `graph.reactors`.
     """
 
     apg: bool
     expand: bool
+    depth: int | None
     workers: int | None
     placement: Placement | None
 
@@ -89,7 +94,7 @@ def mimebundle(graph: Graph) -> dict[str, str]:
 
 
 def _is_too_large(diagram: Diagram) -> bool:
-    return sum(1 for _ in diagram.symbols()) > _MOST_IN_NOTEBOOK
+    return diagram.count() > _MOST_IN_NOTEBOOK
 
 
 _INSTALL = (
@@ -118,11 +123,31 @@ def _diagram(
     *,
     apg: bool = False,
     expand: bool = False,
+    depth: int | None = None,
     workers: int | None = None,
     placement: Placement | None = None,
 ) -> Diagram:
+    _check_depth(depth, apg=apg)
     placed = None if workers is None and placement is None else _placed(graph, workers, placement)
-    return (folding.precedence if apg else folding.reactors)(graph, expand=expand, placed=placed)
+    drawn = folding.precedence if apg else folding.reactors
+    diagram = drawn(graph, Detail(expand=expand, depth=depth), placed=placed)
+    diagram.note = ""  # it is what was asked for
+    if expand or depth is not None or diagram.count() <= _MOST_READABLE:
+        return diagram
+    depths = [None] if apg else [None, *range(diagram.depth() - 1, 0, -1)]
+    less = [Detail(siblings=siblings, depth=depth) for siblings in (False, True) for depth in depths][1:]
+    drawings = [drawn(graph, each, placed=placed) for each in less]
+    readable = [each for each in drawings if each.count() <= _MOST_READABLE]
+    return max(readable, key=Diagram.count) if readable else min(drawings, key=Diagram.count)
+
+
+def _check_depth(depth: object, *, apg: bool) -> None:
+    if depth is None:
+        return
+    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
+        raise ArgumentError(f"depth of a picture is {depth!r}; write a whole number, 1 or more")
+    if apg:
+        raise ArgumentError("depth= closes reactors, and the precedence graph has none; leave out depth= or apg=True")
 
 
 def _placed(graph: Graph, workers: int | None, placement: Placement | None) -> list[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from reactors.diagram import colour, times
+from reactors.diagram import NOTHING, colour, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +41,7 @@ _LINES: dict[WireKind, str] = {
     "use": "style=dashed",
     "effect": "",
     "order": "style=dashed arrowhead=open",
+    "through": "style=invis",  # it is there for the order from left to right
 }
 
 Tables: TypeAlias = dict[str, tuple[str, int]]  # of reactions that are rows of a table: its name, and the row
@@ -66,19 +67,23 @@ def _lines(diagram: Diagram) -> Iterator[str]:
     yield f'  node [{_FONT} fontsize=10 fontcolor="{_INK}" height=0.25 width=0.3 margin="0.1,0.04"]'
     yield f'  node [style=filled fillcolor="{_PAPER}" color="{_GREY}"]'
     yield f'  edge [{_FONT} fontsize=9 fontcolor="{_INK}" arrowsize=0.6 color="{_GREY}"]'
-    if diagram.workers:
-        yield f"  graph [label={_legend(diagram.workers)} labelloc=b labeljust=l]"
+    if diagram.workers or diagram.note:
+        yield f"  graph [label={_legend(diagram)} labelloc=b labeljust=l]"
     tables: Tables = {}
+    beside = _beside(diagram)
     for box in diagram.boxes:
-        yield from _cluster(box, 1, {}, tables)
+        yield from _cluster(box, 1, {}, tables, beside)
     back = backward(diagram, tables)
     for n, wire in enumerate(diagram.wires):
         yield f"  {_edge(wire, tables, turned=n in back)}"
     yield "}"
 
 
-def _cluster(box: Box, depth: int, around: dict[int, int], tables: Tables) -> Iterator[str]:
-    """A box; the tables of those of its symbols that are rows of a table are added to `tables`."""
+def _cluster(box: Box, depth: int, around: dict[int, int], tables: Tables, beside: dict[str, float]) -> Iterator[str]:
+    """A box; the tables of those of its symbols that are rows of a table are added to `tables`.
+
+    Symbols next to a table come in the order of the rows that they are `beside`, and `dot` begins with that order.
+    """
     at = "  " * depth
     fill = colour(*box.workers) if len(box.workers) == 1 else _FILLS[depth % 2]
     chips = box.workers if len(box.workers) > 1 and box.workers != around else {}
@@ -86,7 +91,7 @@ def _cluster(box: Box, depth: int, around: dict[int, int], tables: Tables) -> It
     yield f"{at}  label={_title(box, chips)} labelloc=t labeljust=l"
     yield f'{at}  style="filled,rounded" fillcolor="{fill}" color="{_LINE}"'
     rows = [symbol for symbol in box.symbols if symbol.kind == "reaction" and box.in_order and not box.boxes]
-    for symbol in box.symbols:
+    for symbol in sorted(box.symbols, key=lambda symbol: beside.get(symbol.id, 0.0)) if rows else box.symbols:
         if symbol not in rows:
             yield f"{at}  {_node(symbol)}"
     if rows:
@@ -98,10 +103,21 @@ def _cluster(box: Box, depth: int, around: dict[int, int], tables: Tables) -> It
             yield f'{at}    <tr><td port="{symbol.number}" style="rounded" bgcolor="{_INK}">{_label(symbol)}</td></tr>'
         yield f"{at}    </table>>]"
     if not box.symbols and not box.boxes:
-        yield f'{at}  {_quoted(box.id)} [shape=plain style="" label="no ports, no reactions" fontcolor="{_GREY}"]'
+        yield f'{at}  {_quoted(box.id)} [shape=plain style="" label="{NOTHING[box.closed]}" fontcolor="{_GREY}"]'
     for inner in box.boxes:
-        yield from _cluster(inner, depth + 1, box.workers, tables)
+        yield from _cluster(inner, depth + 1, box.workers, tables, beside)
     yield f"{at}}}"
+
+
+def _beside(diagram: Diagram) -> dict[str, float]:
+    """The mean number of the reactions that a symbol leads to or comes from."""
+    number = {symbol.id: symbol.number for symbol in diagram.symbols() if symbol.kind == "reaction"}
+    rows: dict[str, list[int]] = {}
+    for wire in diagram.wires:
+        for one, other in ((wire.source, wire.target), (wire.target, wire.source)):
+            if other in number and one not in number:
+                rows.setdefault(one, []).append(number[other])
+    return {symbol: sum(found) / len(found) for symbol, found in rows.items()}
 
 
 def _title(box: Box, chips: dict[int, int]) -> str:
@@ -161,11 +177,19 @@ def _end(symbol: str, tables: Tables, side: str) -> str:
     return f"{_quoted(table)}:{row}:{side}"
 
 
-def _legend(workers: int) -> str:
-    chips = [f'<td bgcolor="{colour(worker)}"> worker {worker} </td>' for worker in range(min(workers, _MOST_CHIPS))]
-    if workers > _MOST_CHIPS:
-        chips.append(f'<td border="0">and {workers - _MOST_CHIPS} more</td>')
-    return f'<<table border="0" cellborder="1" cellspacing="4" color="{_LINE}"><tr>{"".join(chips)}</tr></table>>'
+def _legend(diagram: Diagram) -> str:
+    workers, rows = diagram.workers, []
+    if workers:
+        chips = [
+            f'<td bgcolor="{colour(worker)}"> worker {worker} </td>' for worker in range(min(workers, _MOST_CHIPS))
+        ]
+        if workers > _MOST_CHIPS:
+            chips.append(f'<td border="0">and {workers - _MOST_CHIPS} more</td>')
+        rows.append("".join(chips))
+    if diagram.note:
+        rows.append(f'<td border="0" align="left" colspan="{_MOST_CHIPS + 1}">{_marked_up(diagram.note)}</td>')
+    cells = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<<table border="0" cellborder="1" cellspacing="4" color="{_LINE}">{cells}</table>>'
 
 
 def backward(diagram: Diagram, tables: Tables) -> set[int]:

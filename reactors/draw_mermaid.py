@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from reactors.diagram import colour, spans, times
+from reactors.diagram import NOTHING, colour, spans, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,8 @@ def _lines(diagram: Diagram) -> Iterator[str]:
         yield from _subgraph(box, names, 1)
     for wire in diagram.wires:
         yield f"  {names[wire.source]} {_arrow(wire)} {names[wire.target]}"
+    if diagram.note:
+        yield f'  {names["note"]}["{_text(diagram.note)}"]'
     yield "  classDef reaction fill:#1e293b,stroke:#1e293b,color:#ffffff"
     if diagram.workers:
         shown = range(min(diagram.workers, _MOST_WORKERS))
@@ -69,7 +71,7 @@ def _subgraph(box: Box, names: _Names, depth: int) -> Iterator[str]:
     for symbol in box.symbols:
         yield f"{at}  {_node(symbol, names)}"
     if not box.symbols and not box.boxes:
-        yield f'{at}  {names[f"{box.id} empty"]}["no ports, no reactions"]'
+        yield f'{at}  {names[f"{box.id} empty"]}["{NOTHING[box.closed]}"]'
     for inner in box.boxes:
         yield from _subgraph(inner, names, depth + 1)
     yield f"{at}end"
@@ -92,6 +94,8 @@ def _several(workers: dict[int, int]) -> str:
 
 
 def _arrow(wire: Wire) -> str:
+    if wire.kind == "through":
+        return "~~~"
     if wire.kind in ("use", "order") or wire.physical:
         arrow = "-.->"
     else:

@@ -177,8 +177,8 @@ class Graph:
     def draw(self, file: str | os.PathLike[str], **options: Unpack[Options]) -> Path:
         """Draws the program into a file, by its suffix: .svg, .png, .pdf, .dot or .mmd.
 
-        `apg=True` draws the precedence graph, `expand=True` every member of a bank, and with `workers` or `placement`,
-        as `rx.run` takes them, colours show where each reactor runs.
+        `apg=True` draws the precedence graph, `expand=True` every member of a bank or list, `depth=1` nothing inside of
+        what `main` contains, and with `workers` or `placement`, as `rx.run` takes them, colours show where each runs.
         """
         from reactors import draw
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from reactors import summary
 from reactors_runtime import engine as engines
 from reactors_runtime import tables
 from reactors_runtime.engine import start_time
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from reactors.time import Tag
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+
+
+_MOST = 12  # reactions that are shown
 
 
 @runtime_checkable
@@ -38,6 +42,7 @@ class ReactionStatistics:
     count: int
     late: int  # how often it missed its deadline, and the other method ran
     seconds: float  # spent in it altogether
+    class_name: str = ""  # of its reactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,36 +87,18 @@ class Result:
     workers: list[WorkerStatistics] = field(repr=False)
     statistics: list[ReactionStatistics] = field(repr=False)
     notes: list[str] = field(default_factory=list, repr=False)  # of reactors that count for themselves, as servers do
+    program: str = ""  # the class of the main reactor
 
-    def summary(self, most: int = 12) -> str:
-        """A table for people: how busy each worker was, the `most` expensive reactions, and `notes`."""
-        rate = self.reactions / self.wall_time if self.wall_time else 0.0
-        reactions = f"{self.reactions:,} reaction{'s' * (self.reactions != 1)}"
-        tags = f"{self.tags:,} tag{'s' * (self.tags != 1)}"
-        lines = [
-            (
-                f"{reactions} at {tags} in {self.wall_time:.3f} s ({rate:,.0f}/s), "
-                f"{len(self.workers)} worker{'s' * (len(self.workers) != 1)} ({self.backend}), seed {self.seed}"
-            ),
-            f"digest {self.digest}",
-            "",
-            "worker   busy   reactions        tags   sleeps  mean lag us   max lag us",
-        ]
-        for w in self.workers:
-            busy = max(0.0, 1 - w.waited / self.wall_time) if self.wall_time else 0.0
-            lag = f"{w.mean_lag * 1e6:11.1f}  {w.max_lag * 1e6:11.1f}"
-            lines.append(f"{w.worker:6}  {busy:5.0%}  {w.reactions:10,}  {w.tags:10,}  {w.sleeps:7,}  {lag}")
-        rows = sorted(self.statistics, key=lambda s: (-s.seconds, s.path))
-        lines += ["", "reaction                                  worker       count    total s   each us    share"]
-        for s in rows[:most]:
-            each = s.seconds / s.count * 1e6 if s.count else 0.0
-            share = s.seconds / self.wall_time if self.wall_time else 0.0
-            late = f"  {s.late:,} late" if s.late else ""
-            lines.append(f"{s.path:40}  {s.worker:6}  {s.count:10,}  {s.seconds:9.3f}  {each:8.1f}  {share:7.1%}{late}")
-        if len(rows) > most:
-            rest = sum(s.seconds for s in rows[most:])
-            lines.append(f"and {len(rows) - most} more, {rest:.3f} s")
-        return "\n".join([*lines, "", *self.notes] if self.notes else lines)
+    def summary(self, most: int = _MOST, *, width: int | None = None) -> str:
+        """A table for people: how busy each worker was, the `most` expensive reactions, and `notes`.
+
+        Reactions of members of a bank, or of a list, share one row, which names the slowest member. `share` is of the
+        time of the workers that it ran on. A table is as wide as the terminal, or `width` characters, at the most.
+        """
+        return summary.text(self, most, width)
+
+    def _repr_html_(self) -> str:
+        return summary.html(self, _MOST)
 
 
 def final_tag(image: Image, memory: Memory) -> Tag:
@@ -133,6 +120,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
     bells = engines.bells(memory, image)
     wall_time = float(bells["finished"].max()) / 1e9
     reactions, workers = [], []
+    classes = [type(reactor).__name__ for reactor in graph.reactors]
     relayed = 0  # what connections of modes did is no reaction of the program
     for worker, part in enumerate(image.parts):
         stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)
@@ -144,7 +132,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
                 continue
             path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
             seconds = ns / sampled * count / 1e9 if sampled else 0.0
-            reactions.append(ReactionStatistics(path, worker, count, late, seconds))
+            reactions.append(ReactionStatistics(path, worker, count, late, seconds, classes[reaction.reactor]))
         bell = bells[worker]
         workers.append(
             WorkerStatistics(
@@ -169,4 +157,5 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
         workers=workers,
         statistics=reactions,
         notes=[f"{reactor.path}: {reactor.__note__()}" for reactor in graph.reactors if isinstance(reactor, Noted)],
+        program=classes[0],
     )

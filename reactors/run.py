@@ -45,6 +45,7 @@ from reactors.modes import note_states
 from reactors.progress import Progress
 from reactors.reactor import Reactor
 from reactors.result import Result, collect
+from reactors.spreading import advice
 from reactors.time import LONGEST, Duration, Tag, duration
 from reactors.tree import check_main
 from reactors_runtime import engine as engines
@@ -440,12 +441,11 @@ def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
     if not program.reactions and len(where) == 1:
         told = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
         warnings.warn(told, ReactorWarning, stacklevel=3)
-    written = [reactor.path for reactor in program.reactors if not reactor.relay]
-    if workers > 1 and len(written) > 1 and not any(where):
+    written = sum(not reactor.relay for reactor in program.reactors)
+    if workers > 1 and written > 1 and not any(where):
         warnings.warn(
-            f"all {len(written)} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
-            f'itself, only a bank is spread; say placement={{"{written[-1]}": 1}} for what is to run '
-            "elsewhere",
+            f"all {written} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
+            f"itself, only a bank is spread; {advice(graph, workers)}",
             ReactorWarning,
             stacklevel=3,
         )

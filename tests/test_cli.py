@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -435,6 +434,15 @@ def test_graph_prints_dot_without_a_file(script: Callable[..., Path]) -> None:
     assert "worker 1" in result.output
 
 
+def test_graph_closes_what_lies_deep(script: Callable[..., Path]) -> None:
+    result = reactors("graph", script(), "--first", 1, "--depth", 1)
+    assert result.exit_code == 0
+    assert "cluster main.sinks" in result.output
+    assert "reactions of main.sinks" not in result.output
+    refused = reactors("graph", script(), "--first", 1, "--depth", 0)
+    assert "Invalid value for '--depth': 0 is not in the range x>=1." in refused.output
+
+
 @needs_dot
 def test_graph_writes_a_picture(script: Callable[..., Path], tmp_path: Path) -> None:
     result = reactors("graph", script(), "-o", "g.svg", "--first", 1, "--apg", "--workers", 2)
@@ -505,4 +513,4 @@ def test_doctor_fails_without_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_version() -> None:
     run = command("--version")
-    assert run.stdout == f"reactors, version {version('reactors')}\n"
+    assert run.stdout == f"reactors, version {rx.__version__}\n"

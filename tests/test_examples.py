@@ -119,7 +119,9 @@ def test_qlearning_prints_draws_and_evaluates(call: Callable[..., str], tmp_path
         assert "rollouts" in graph
         assert "the greedy policy has mean return" in line(output, f"{env_id}:")
     assert "round   20 of 20" in output
-    assert re.search(r"^digest [0-9a-f]{32}$", output, re.MULTILINE)
+    said = r"^digest ([0-9a-f]{32}): what ran when, which is the same for every environment$"
+    assert len(set(re.findall(said, output, re.MULTILINE))) == 1
+    assert len(set(re.findall(r"^table  ([0-9a-f]{32}): what was learned$", output, re.MULTILINE))) == 2
 
 
 def test_qlearning_draws_mermaid_without_dot(example: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,7 +311,7 @@ def test_multi_agent_runs_with_a_reaction_for_each_agent_or_one_for_all(call: Ca
     each, batched = call("multi_agent", "--steps", "50"), call("multi_agent", "--steps", "50", "--batched")
     assert "50 steps" in each
     assert "50 steps" in batched
-    assert "main.agents[0].act" in each
+    assert "main.agents.act \N{MULTIPLICATION SIGN}4" in each
     assert "main.agents.act" in batched
 
 

@@ -1,5 +1,6 @@
 """Where reactors run."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_what_may_run_elsewhere_is_a_reactor_of_the_program_not_a_connection_of_
     assert warned(lambda: rx.run(Main(), workers=2, backend="thread", fast=True)) == [
         (
             "all 3 reactors of main run on worker 0, and the others have nothing to do: of itself, only a bank is "
-            'spread; say placement={"main.sink": 1} for what is to run elsewhere'
+            "spread; its reactions wait for one another, and no placement changes that: leave workers=2 out"
         )
     ]
 
@@ -92,3 +93,152 @@ def test_neighbours_in_a_bank_share_a_worker() -> None:
 def test_workers_are_numbered_from_zero() -> None:
     with pytest.raises(rx.PlacementError, match=r"placement of main\.branch: 3; workers are whole numbers from 0 to 2"):
         workers({"main.branch": 3})
+
+
+class Clock(rx.Reactor):
+    tick = rx.Timer(0, "1 ms")
+    out = rx.Output(int)
+
+    @rx.reaction(tick, effects=out)
+    def strike(self) -> None:
+        self.out.set(1)
+
+
+class Stage(rx.Reactor):
+    inp, out = rx.Input(int), rx.Output(int)
+
+    @rx.reaction(inp, effects=out)
+    def work(self) -> None:
+        self.out.set(self.inp.value)
+
+
+class Begin(rx.Reactor):
+    inp, out = rx.Input(int), rx.Output(int)
+
+    @rx.reaction(rx.startup, inp, effects=out)
+    def work(self) -> None:
+        if self.tag.microstep < 3:
+            self.out.set(1)
+
+
+class Counted(rx.Reactor):
+    """It ends the program after a while."""
+
+    inp = rx.Input(int)
+
+    @rx.reaction(inp, effects=rx.stop)
+    def count(self) -> None: ...
+
+
+class Program(rx.Reactor):
+    """What `build` makes of it."""
+
+    def __init__(self, build: Callable[[Any], object]) -> None:
+        build(self)
+
+
+def fan(main: Any) -> None:
+    """Stages in a list, all at one level."""
+    main.clock, main.stages = Clock(), [Stage() for _ in range(6)]
+    for stage in main.stages:
+        main.clock.out >> stage.inp
+
+
+def wrapped(main: Any) -> None:
+    main.inner = Program(fan)
+
+
+def named(main: Any) -> None:
+    """Stages with names, and one that comes after two of them."""
+    main.clock, main.left, main.right, main.last = Clock(), Stage(), Stage(), Stage()
+    main.clock.out >> main.left.inp
+    main.clock.out >> main.right.inp
+    main.right.out >> main.last.inp
+
+
+def clocks(main: Any) -> None:
+    """A list of clocks beside one: of the list, the second is the first for another worker."""
+    main.clock, main.clocks = Clock(), [Clock(), Clock(), Clock()]
+
+
+def line(main: Any) -> None:
+    """One stage after the other: they can be at different tags."""
+    main.clock, main.first, main.second = Clock(), Stage(), Stage()
+    main.clock.out >> main.first.inp
+    main.first.out >> main.second.inp
+
+
+def stopping(main: Any) -> None:
+    """The clock may not be ahead of who may stop the program."""
+    main.clock, main.stage, main.counted = Clock(), Stage(), Counted()
+    main.clock.out >> main.stage.inp
+    main.stage.out >> main.counted.inp
+
+
+def circle(main: Any) -> None:
+    """A cycle that one microstep cuts."""
+    main.one, main.other = Begin(), Stage()
+    main.one.out >> main.other.inp
+    rx.connect(main.other.out, main.one.inp, after=0)
+
+
+def slow_circle(main: Any) -> None:
+    """Whether one can be ahead depends on when values come."""
+    main.one, main.other = Begin(), Stage()
+    main.one.out >> main.other.inp
+    rx.connect(main.other.out, main.one.inp, after="1 ms")
+
+
+def late(main: Any) -> None:
+    """A cycle in which values are older than the period, so both halves can run at the same time."""
+    main.clock, main.stage = Ahead(), Stage()
+    main.clock.out >> main.stage.inp
+    rx.connect(main.stage.out, main.clock.inp, after="2 ms")
+
+
+class Ahead(rx.Reactor):
+    inp, out = rx.Input(int), rx.Output(int)
+    tick = rx.Timer(0, "1 ms")
+
+    @rx.reaction(tick, uses=inp, effects=out)
+    def strike(self) -> None:
+        self.out.set(1)
+
+
+SERIAL = "its reactions wait for one another, and no placement changes that: leave workers={} out"
+
+
+@pytest.mark.parametrize(
+    ("build", "number", "said"),
+    [
+        (fan, 2, '{f"main.stages[{i}]": i % 2 for i in range(6)}'),
+        (fan, 3, '{f"main.stages[{i}]": i % 3 for i in range(6)}'),
+        (wrapped, 2, '{f"main.inner.stages[{i}]": i % 2 for i in range(6)}'),
+        (named, 2, '{"main.right": 1}'),
+        (named, 3, '{"main.right": 1}'),
+        (clocks, 2, '{f"main.clocks[{i}]": (i + 1) % 2 for i in range(3)}'),
+        (line, 2, '{"main.first": 1, "main.second": 1}'),
+        (line, 3, '{"main.first": 1, "main.second": 2}'),
+        (late, 2, '{"main.stage": 1}'),
+        (stopping, 2, None),
+        (circle, 4, None),
+        (slow_circle, 2, ""),
+    ],
+)
+def test_the_warning_proposes_a_placement_only_if_it_gains_something(build: Any, number: int, said: str | None) -> None:
+    graph = rx.Graph(Program(build))
+    several = len(graph.reactors)
+    proposed = SERIAL.format(number) if said is None else "placement= says what is to run elsewhere"
+    if said:
+        proposed = f"say placement={said}, and what does not wait for the rest runs beside it"
+    assert warned(lambda: rx.run(graph, workers=number, backend="thread", fast=True, timeout="3 ms")) == [
+        (
+            f"all {several} reactors of main run on worker 0, and the others have nothing to do: of itself, only a "
+            f"bank is spread; {proposed}"
+        )
+    ]
+    if said:  # what it says can be pasted, and runs on all workers
+        result = rx.run(graph, workers=number, backend="thread", fast=True, timeout="3 ms", placement=eval(said))
+        used = {each.worker for each in result.statistics}
+        assert len(used) > 1
+        assert used <= {*range(number)}

@@ -27,6 +27,12 @@ MISTAKES = (
                 "(c.source[at:], c.target[at:], c.delay, c.physical, c.mode)",
                 "(c.source[at:], c.target[at:], c.physical, c.mode)",
             ),
+            Mistake("a line of a list is drawn as one", "other if among else", "other if False else"),
+            Mistake(
+                "members of a list that are connected otherwise are drawn as one",
+                "(row, look, wired.get(child.path))",
+                "(row, look, None)",
+            ),
             Mistake("channels of a wire are not counted", "same.channels += same is not wire", "same.channels += 0"),
         ),
     ),
@@ -47,9 +53,7 @@ MISTAKES = (
                 "workers = _highest(graph, placement) + 1",
                 "workers = max(1, _highest(graph, placement))",
             ),
-            Mistake(
-                "expand is forgotten", "(graph, expand=expand, placed=placed)", "(graph, expand=False, placed=placed)"
-            ),
+            Mistake("expand is forgotten", "Detail(expand=expand, depth=depth)", "Detail(expand=False, depth=depth)"),
         ),
     ),
     Mistakes(
@@ -79,6 +83,7 @@ MISTAKES = (
                     ),
                 )
             ),
+            Mistake("`reactors graph` drops --depth", '"depth": depth,', '"depth": None,'),
             Mistake("`reactors graph` drops --apg", 'look: Options = {"apg": apg,', 'look: Options = {"apg": False,'),
             Mistake(
                 "`reactors graph` drops --workers",

@@ -186,6 +186,33 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "reactors/summary.py",
+        "tests/test_summary.py",
+        (
+            Mistake(
+                "the slowest member is the first", "slowest = max(self.members, key=mean)", "slowest = self.members[0]"
+            ),
+            Mistake(
+                "classes of one list share a row",
+                '_INDEX.sub("", each.path), each.class_name)',
+                '_INDEX.sub("", each.path), "")',
+            ),
+            Mistake("a share is of one worker's time", "len({each.worker for each in members})", "1"),
+            Mistake("a notebook gets what is not escaped", ">{escape(cell)}</", ">{cell}</"),
+        ),
+    ),
+    Mistakes(
+        "reactors/spreading.py",
+        "tests/test_placement.py",
+        (
+            Mistake("what runs once counts", "if any(program.elements[e].kind not in _ONCE", "if any(True"),
+            Mistake("who may stop the program is forgotten", "if reaction.stop is not None:", "if False:"),
+            Mistake("what values are old is forgotten", "if ns <= self.longest)", "if True)"),
+            Mistake("what happens once is taken for a pipeline", "if recurs else 0  #", "if True else 0  #"),
+            Mistake("times are taken for microsteps", "not (model.slack or", "not (False or"),
+        ),
+    ),
+    Mistakes(
         "reactors/debug.py",
         "tests/test_bad_programs_running.py",
         (
