@@ -2,7 +2,7 @@
 
 A map of the rooms, from what users write down to what runs:
 
-- errors, time, location                        what all others speak of
+- errors, time, location, names                 what all others speak of
 - declared, layout                              how class attributes become part of every instance, and what ports carry
 - ports, actions, triggers                      what reactions are triggered by, read and write
 - reaction, native, reading, undeclared         reactions, in Python and in C, and what their code does
@@ -15,6 +15,9 @@ A map of the rooms, from what users write down to what runs:
 - shipping                                      to worker processes and back
 """
 
+from typing import TYPE_CHECKING, Any
+
+from reactors import names
 from reactors.actions import LogicalAction, PhysicalAction, Timer
 from reactors.bank import Bank, bank
 from reactors.clock import VirtualClock
@@ -117,3 +120,13 @@ __all__ = [
     "startup",
     "stop",
 ]
+
+
+if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there is any name
+
+    def __dir__() -> list[str]:
+        return __all__
+
+    def __getattr__(name: str) -> Any:
+        """Refused: everything that there is has been imported."""
+        names.refuse(globals(), name, __all__)

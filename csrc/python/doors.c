@@ -111,8 +111,23 @@ static int copy(Door *d, PyObject *value)
     return 0;
 }
 
-static PyObject *door_set(Door *d, PyObject *value)
+static PyObject *miscalled(Door *d, const char *use, const char *takes, Py_ssize_t given)
 {
+    return PyObject_CallMethod((PyObject *)d, "_miscalled", "ssn", use, takes, given);
+}
+
+static int named(PyObject *names, Py_ssize_t i, const char *name)
+{
+    return !PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), name);
+}
+
+/* set(value) */
+static PyObject *door_set(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
+{
+    Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
+    if (n + n_names != 1 || (n_names && !named(names, 0, "value")))
+        return miscalled(d, "set", "one value", n + n_names);
+    PyObject *value = arguments[0];
     if (!(state_of(d) & RX_WRITABLE)) return refuse(d, "set", "effects");
     if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) {
         if (keep(d, value)) return NULL;
@@ -138,11 +153,6 @@ static PyObject *door_loan(Door *d, PyObject *unused)
     PyObject *slot = numbered(d->slots, *d->where);
     Py_XINCREF(slot);
     return slot;
-}
-
-static int named(PyObject *names, Py_ssize_t i, const char *name)
-{
-    return !PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), name);
 }
 
 /* Nanoseconds, -1: an exception is set. */
@@ -272,7 +282,7 @@ static PyGetSetDef getset[] = {
 };
 
 static PyMethodDef methods[] = {
-    {"_set", (PyCFunction)door_set, METH_O, "Put a value there."},
+    {"_set", (PyCFunction)(void (*)(void))door_set, METH_FASTCALL | METH_KEYWORDS, "Put a value there."},
     {"_keep", (PyCFunction)door_keep, METH_O, "What _set does with most values: keep it as it is."},
     {"_loan", (PyCFunction)door_loan, METH_NOARGS, "The memory that the next value goes into."},
     {"_schedule", (PyCFunction)(void (*)(void))door_schedule, METH_FASTCALL | METH_KEYWORDS, "Make an action happen later."},
