@@ -2,10 +2,10 @@
 
 A map of the rooms, from what users write down to what runs:
 
-- errors, time, location, names                 what all others speak of
+- errors, time, location, lacking, names        what all others speak of
 - declared, layout                              how class attributes become part of every instance, and what ports carry
 - ports, actions, triggers                      what reactions are triggered by, read and write
-- reaction, native, reading, undeclared         reactions, in Python and in C, and what their code does
+- reaction, native, reading, undeclared, aliases  reactions, in Python and in C, and what code does
 - reactor, classbody, bank                      reactors, and rows of them
 - connect                                       wires between them
 - graph: tree, wiring, ends, levels, check      from `main` to a graph of integers, and every error that needs no run

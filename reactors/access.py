@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 from numpy import ndarray
 
+from reactors.actions import Action
 from reactors.bare_numbers import is_bare, spelled_twice
 from reactors.declared import spelled
 from reactors.errors import (
@@ -30,7 +31,9 @@ from reactors.errors import (
     UndeclaredAccessError,
     ValueMismatchError,
 )
+from reactors.ports import Input, Output
 from reactors.time import duration
+from reactors.undeclared import FROM_OUTSIDE
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
 from reactors_runtime.plain import decode, encode
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
 
-_PRESENT = 2
+_PRESENT, _WRITABLE = 2, 4
 READABLE, WRITTEN = 3, 7
 
 
@@ -71,6 +74,26 @@ class Live(Door):
             f"{self.where()}: .{use} while the reaction {path} runs, which does not declare it; name it in the {kind} "
             f"of the reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"
         )
+
+
+    def _assigned(self, use: str) -> NoReturn:
+        raise assigned(self, use, settable=bool(self._engine.doors[self._door] & _WRITABLE))
+
+    def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
+        what = f"an argument {name!r}" if name else f"{given} argument{'s' * (given != 1)}"
+        raise ValueMismatchError(f"{self.where()}: .{form.partition('(')[0]} is given {what}; write .{form}")
+
+
+def assigned(thing: Any, use: str, *, settable: bool) -> UndeclaredAccessError:
+    """The error that somebody assigns to an attribute of a port, a timer or an action."""
+    remedy = f"it says what {thing.name} is at this tag, and cannot be changed"
+    if isinstance(thing, Action):
+        remedy = "write .schedule(...)"
+    elif isinstance(thing, Output) or settable:
+        remedy = "write .set(...)"
+    elif isinstance(thing, Input):
+        remedy = FROM_OUTSIDE
+    return UndeclaredAccessError(f"{thing.where()}: .{use} is assigned to; {remedy}")
 
 
 class LivePort(Live):
@@ -308,6 +331,11 @@ class LiveMultiport:
     def value(self) -> Any:
         return [channel.value for channel in self._channels]
 
+    @value.setter
+    def value(self, value: Any) -> NoReturn:
+        settable = all(self._engine.doors[channel._door] & _WRITABLE for channel in self._channels)
+        raise assigned(self, "value", settable=settable)
+
     @property
     def array(self) -> Any:
         if self._first >= 0:
@@ -485,11 +513,12 @@ class InPhysicalTime:
     location: Location
     _owner: Reactor
 
-    def schedule(self, value: Any = None, delay: Any = 0) -> Any:
+    def schedule(self, *given: Any, **named: Any) -> Any:
+        delay = named.get("delay", given[1] if len(given) > 1 else 0)
         if is_bare(delay):  # with the class, not the path: Python shows a text once a line, and a bank shares its lines
             where = f"schedule of {spelled(type(self._owner))}.{self.name} ({self.location})"
             warnings.warn(spelled_twice(where, "delay", delay), ReactorWarning, stacklevel=2)
-        return super().schedule(value, delay)  # type: ignore[misc]  # of the class below
+        return super().schedule(*given, **named)  # type: ignore[misc]  # of the class below
 
 
 class DistantPhysicalAction(LivePhysicalAction):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors import access
+from reactors import access, lacking
 from reactors.actions import LogicalAction, PhysicalAction
 from reactors.debug import DEBUG
 from reactors.errors import ArgumentError, UndeclaredAccessError
@@ -116,8 +116,8 @@ class Context:
 
 @cache
 def live_class(life: type, rest: type) -> type:
-    """`life` on top of the class that an object has at rest."""
-    return type(f"{life.__name__}{rest.__name__}", (life, rest), {"__module__": __name__})
+    """`life` on top of the class that an object has at rest, by whose name Python's own errors call it."""
+    return type(rest.__name__, (life, rest), {"__module__": rest.__module__})
 
 
 def settle(reactor: Reactor) -> None:
@@ -141,10 +141,14 @@ class Binding:
         self._rest: dict[int, tuple[Any, type, dict[str, Any]]] = {}  # id -> the object, its class and dict at rest
         self._threads: dict[int, int] = {}  # worker -> thread
         self._lock = threading.Lock()
+        self._begun = False
 
     def attach(self, engine: Engine) -> None:
         """Everything that this worker's reactions declare."""
         with self._lock:
+            if not self._begun:
+                lacking.begin()
+                self._begun = True
             self._threads[engine.worker] = engine.thread
             multiports: dict[int, tuple[Any, bool]] = {}
             for element, door in engine.part.doors.items():
@@ -173,6 +177,9 @@ class Binding:
 
     def detach(self) -> None:
         """Everything at rest again."""
+        if self._begun:
+            lacking.end()
+            self._begun = False
         for thing, rest, at_rest in self._rest.values():
             thing.__class__, thing.__dict__ = rest, at_rest
             self._place(thing, thing)

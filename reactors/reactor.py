@@ -16,15 +16,18 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from reactors.actions import checked_duration
+from reactors.bank import Bank
 from reactors.classbody import complete, linear
 from reactors.declared import Declared, spelled
 from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.executing import executing
+from reactors.lacking import explains, listed
 from reactors.location import Call, Location
 from reactors.modes import Mode, State, current, of_reactor
 from reactors.native import Native
 from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body, own_code
 from reactors.time import Tag, duration
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -287,6 +290,8 @@ class Reactor:
     def rng(self) -> np.random.Generator:
         """A NumPy generator seeded with `seed`, the same one throughout the run."""
         if self._rng is None:
+            if self._run_seed is None:
+                self._running("rng")
             import numpy as np
 
             self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))
@@ -294,11 +299,39 @@ class Reactor:
 
     def _running(self, use: str) -> Any:
         if self._engine is None:
+            told = f"{self.path} (made at {self._made_at}): .{use} outside of a reaction"
+            if use == "request_stop()":
+                raise OutsideReactionError(f"{told}; call it in a reaction that declares effects=rx.stop")
             raise OutsideReactionError(
-                f"{self.path} (made at {self._made_at}): .{use} outside of a reaction; it is known only while the "
-                "program runs"
+                f"{told}; it is known only while the program runs: use it in a reaction, such as one to rx.startup"
             )
         return self._engine
+
+    # Its names
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") or name not in _SLOTS]
+
+    def _lacks(self, name: str) -> str:
+        """What to add to the message that it has no attribute of this name."""
+        near = did_you_mean(name, [known for known in dir(self) if not known.startswith("_")])
+        if near:
+            return near
+        by_word: dict[str, list[str]] = {}
+        for known, value in vars(self).items():
+            if isinstance(value, Declared):
+                by_word.setdefault(value.word, []).append(known)
+            elif isinstance(value, Reactor | Bank):
+                by_word.setdefault("", []).append(known)
+        contained = by_word.pop("", [])
+        has = [f"the {word}{'s' * (len(names) > 1)} {listed(names)}" for word, names in by_word.items()]
+        told = [f"has {', '.join(has)}"] * bool(has) + [f"contains {listed(contained)}"] * bool(contained)
+        return f"; it {' and '.join(told)}" if told else ""
+
+
+explains(Reactor)
+
+_SLOTS = frozenset(name for name in vars(Reactor) if name.startswith("_") and not name.startswith("__"))
 
 
 class Bare(Reactor):

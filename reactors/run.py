@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import resource
 import sys
 import threading
@@ -58,6 +59,7 @@ from reactors_runtime.memory import ROOM, Memory, OutOfMemory
 from reactors_runtime.program import Kind
 from reactors_runtime.spelling import spell
 from reactors_runtime.stuck import Stopping
+from reactors_runtime.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -512,6 +514,10 @@ def noted(error: E, found: BaseException) -> E:
 
 def remedy(cause: BaseException, way: str) -> str:
     """What to do about an exception that is Python's or NumPy's, but has its reason here, or in the backend `way`."""
+    if more := suggestion(cause):
+        return more
+    if isinstance(cause, TypeError) and re.search(r"'(Input|Output|LogicalAction|PhysicalAction)'", str(cause)):
+        return "; a port or action is no value itself: read it with .value, and write .set(...) or .schedule(...)"
     if isinstance(cause, ValueError) and "read-only" in str(cause):
         return "; arrays that come from a port are read-only: change a copy (port.value.copy())"
     if type(cause).__name__ == "BdbQuit" and terminal.ours() is None:

@@ -832,20 +832,35 @@ def test_input_connected_to_what_nobody_sets() -> None:
     ]
 
 
-def test_multiport_with_one_source_is_no_reason_to_warn() -> None:
+@pytest.mark.parametrize(
+    ("connected", "told"),
+    [
+        ([1], ["channels 0 and 2 of its 3 have no source"]),
+        ([0, 1], ["channel 2 of its 3 has no source"]),
+        ([0, 1, 2], []),
+    ],
+)
+def test_multiport_of_which_some_channels_have_no_source(connected: list[int], told: list[str]) -> None:
     """Row 20."""
 
     class Sum(rx.Reactor):
-        terms = rx.Input(int, width=3)
+        terms = rx.Input(int, width=3)  # @terms
 
-        @rx.reaction(terms)
+        @rx.reaction(terms)  # @add
         def add(self) -> None: ...
 
     def build(self: Any) -> None:
         self.source, self.sum = Source(), Sum()
-        self.source.out >> self.sum.terms[1]
+        for channel in connected:
+            self.source.out >> self.sum.terms[channel]
 
-    assert warned(graph_of(build)) == []
+    assert warned(graph_of(build)) == [
+        (
+            f"main.sum.terms (@terms): the reaction add (@add) is triggered by it, but {each}; connect all, or declare "
+            "a smaller width"
+        )
+        for each in told
+    ]
 
 
 def test_reaction_that_nothing_can_trigger() -> None:

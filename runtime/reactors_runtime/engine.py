@@ -17,6 +17,7 @@ import numpy as np
 from reactors_runtime import tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime.spelling import spell
+from reactors_runtime.suggestions import suggestion
 from reactors_runtime.values import SequenceStore, Stores
 from reactors_runtime.virtual_sleep import virtual_sleep
 
@@ -388,7 +389,8 @@ def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:
     if isinstance(error, ReactionFailed):
         what = error.exception
         reaction = f"{program.name(error.reaction)} raised " if error.reaction >= 0 else ""
-    return f"{'then, while shutting down' if aftermath else 'besides'}: {reaction}{type(what).__name__}: {what}"
+    when = "then, while shutting down" if aftermath else "besides"
+    return f"{when}: {reaction}{type(what).__name__}: {what}{suggestion(what)}"
 
 
 # ---- seen from outside ----

@@ -21,7 +21,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     ('output', 'PPO', None)
     """
     spelt = {each.lower(): each for each in sorted(known, reverse=True)}
-    near = get_close_matches(name.lower(), list(spelt), 1)
+    near = get_close_matches(name.lower(), list(spelt), 1, 0.65)
     return spelt[near[0]] if near else None
 
 

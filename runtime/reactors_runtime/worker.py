@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
 from reactors_runtime import imports, numeric_threads, terminal
 from reactors_runtime.memory import Memory
+from reactors_runtime.suggestions import completed
 from reactors_runtime.wire import Wire, mapped
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Failure:
         try:
             import cloudpickle
 
-            exception = cloudpickle.dumps(error, protocol=5)
+            exception = cloudpickle.dumps(completed(error), protocol=5)
         except Exception:  # noqa: BLE001 - the text has to do
             exception = None
         return cls(when, reaction, tag, exception, text, aftermath)
