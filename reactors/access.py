@@ -15,7 +15,8 @@ import itertools
 import pickle
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy import ndarray
@@ -47,8 +48,22 @@ if TYPE_CHECKING:
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
 
+K = TypeVar("K")
+
 _PRESENT, _WRITABLE = 2, 4
 READABLE, WRITTEN = 3, 7
+
+
+def known_as(name: str) -> Callable[[type[K]], type[K]]:
+    """Have Python's own errors call the methods of a class as users know them."""
+
+    def rename(kind: type[K]) -> type[K]:
+        for method in vars(kind).values():
+            if isinstance(method, FunctionType) and not method.__name__.startswith("_"):
+                method.__qualname__ = f"{name}.{method.__name__}"
+        return kind
+
+    return rename
 
 
 class Live(Door):
@@ -96,6 +111,7 @@ def assigned(thing: Any, use: str, *, settable: bool) -> UndeclaredAccessError:
     return UndeclaredAccessError(f"{thing.where()}: .{use} is assigned to; {remedy}")
 
 
+@known_as("Port")
 class LivePort(Live):
     """A port: reading it and writing it differ by store."""
 
@@ -301,6 +317,7 @@ def snapshot(array: Any) -> Any:
 # ---- multiports ----
 
 
+@known_as("Port")
 class LiveMultiport:
     """All channels at once. Each channel is live by itself."""
 
@@ -470,6 +487,7 @@ def recordable(value: Any, action: Any) -> bytes:
         ) from None
 
 
+@known_as("PhysicalAction")
 class LivePhysicalAction(Live):
     """Takes events from any thread of its process."""
 
@@ -521,6 +539,7 @@ class InPhysicalTime:
         return super().schedule(*given, **named)  # type: ignore[misc]  # of the class below
 
 
+@known_as("PhysicalAction")
 class DistantPhysicalAction(LivePhysicalAction):
     """The same from another process, the caller's above all."""
 
@@ -573,11 +592,11 @@ class SeveralWorkers:
     def present(self) -> Any:
         return self._live().present
 
-    def set(self, value: Any) -> None:
-        self._live().set(value)
+    def set(self, *given: Any, **named: Any) -> None:
+        self._live().set(*given, **named)
 
-    def loan(self) -> Any:
-        return self._live().loan()
+    def loan(self, *given: Any, **named: Any) -> Any:
+        return self._live().loan(*given, **named)
 
-    def schedule(self, value: Any = None, delay: Any = 0) -> Any:
-        return self._live().schedule(value, delay)
+    def schedule(self, *given: Any, **named: Any) -> Any:
+        return self._live().schedule(*given, **named)

@@ -108,7 +108,7 @@ class Bank(Generic[R]):
         return f"<bank of {len(self)} {spelled(kind) if kind else 'reactors'}>"
 
 
-def bank(n: int, cls: type[R], *args: Any, **kwargs: Any) -> Bank[R]:
+def bank(n: int, cls: type[R], /, *args: Any, **kwargs: Any) -> Bank[R]:
     """`n` reactors of a class, with `bank_index` 0 to n - 1.
 
     They are made with the given arguments; one that is a function of one argument is called with the index. With `mode`

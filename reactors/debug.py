@@ -23,6 +23,7 @@ from reactors.access import (
     LivePort,
     ObjectPort,
     PicklePort,
+    known_as,
 )
 from reactors.errors import ReactorWarning, SharedValueError, ValueMismatchError
 from reactors.time import Tag
@@ -37,6 +38,7 @@ def check_type(value: Any, wanted: Any, of: Live) -> None:
         )
 
 
+@known_as("Port")
 class DebugPort(LivePort):
     """Types are checked, and whether a reaction asks before it reads what may be absent."""
 
@@ -93,6 +95,7 @@ class DebugPicklePort(DebugPort, PicklePort):
     """Objects that were copied on their way: nobody else can change them."""
 
 
+@known_as("Port")
 class SealedPort(DebugPort):
     """Values that several share: a change after one was set is found by whoever looks next."""
 
@@ -136,6 +139,7 @@ class SealedPort(DebugPort):
             )
 
 
+@known_as("Port")
 class DebugObjectPort(SealedPort, ObjectPort):
     """Objects by reference."""
 
@@ -197,6 +201,7 @@ class DebugArrayPort(SealedPort, ArrayPort):
         return bool(seal.value != self._value_of(number))
 
 
+@known_as("LogicalAction")
 class DebugAction(Live):
     """Types are checked, in whatever thread; no value at all is one of any type."""
 

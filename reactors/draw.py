@@ -14,6 +14,7 @@ from reactors import folding
 from reactors.draw_dot import dot_text
 from reactors.draw_mermaid import mermaid_text
 from reactors.errors import ArgumentError, DrawingError, PlacementError
+from reactors.workers import Workers, counted
 
 if TYPE_CHECKING:
     import os
@@ -39,7 +40,7 @@ class Options(TypedDict, total=False):
 
     apg: bool
     expand: bool
-    workers: int | None
+    workers: Workers | None
     placement: Placement | None
 
 
@@ -118,19 +119,19 @@ def _diagram(
     *,
     apg: bool = False,
     expand: bool = False,
-    workers: int | None = None,
+    workers: Workers | None = None,
     placement: Placement | None = None,
 ) -> Diagram:
     placed = None if workers is None and placement is None else _placed(graph, workers, placement)
     return (folding.precedence if apg else folding.reactors)(graph, expand=expand, placed=placed)
 
 
-def _placed(graph: Graph, workers: int | None, placement: Placement | None) -> list[int]:
+def _placed(graph: Graph, workers: Workers | None, placement: Placement | None) -> list[int]:
     """The worker of each reactor."""
-    from reactors.run import checked, placed
+    from reactors.run import placed
 
     if workers is not None:
-        checked(workers, "auto", 0, None)
+        workers = counted(workers, "a picture")
     if isinstance(placement, Sequence) and not isinstance(placement, str):
         if len(placement) != len(graph.reactors):
             raise PlacementError(

@@ -49,6 +49,7 @@ from reactors.reactor import Reactor
 from reactors.result import Result, collect
 from reactors.time import LONGEST, Duration, Tag, duration
 from reactors.tree import check_main
+from reactors.workers import Workers, check_backend, counted
 from reactors_runtime import engine as engines
 from reactors_runtime import numeric_threads, terminal
 from reactors_runtime import placement as placements
@@ -71,13 +72,11 @@ SPIN_NS = 2_000_000
 
 E = TypeVar("E", bound=ReactorError)
 
-BACKENDS = ("auto", "inline", "thread", "process")
-
 
 def run(
     main: Reactor | Graph,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     backend: Literal["auto", "inline", "thread", "process"] = "auto",
     fast: bool = False,
     timeout: Duration | None = None,
@@ -94,7 +93,8 @@ def run(
 ) -> Result:
     """Run a program to its end: a timeout, a request to stop, or nothing left to do.
 
-    `workers` run reactions at the same time, in this thread if there is one, else in processes (`backend`). `fast` does
+    `workers` run reactions at the same time ("auto": as many as this process may use cores), in this thread if there is
+    one, else in processes (`backend`). `fast` does
     not wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when
     nothing else is left (by default if the program has any). `placement` maps paths of reactors to workers where "auto"
     will not do. With a `clock`, time passes only when nobody has anything to do. `record` names a file for what comes
@@ -119,7 +119,9 @@ def run(
     if executing.program:
         raise StructureError("rx.run inside of a reaction: a program cannot run another one in the same thread")
     not_while_importing()
-    checked(workers, backend, seed, max_microsteps)
+    workers = counted(workers, "rx.run")
+    check_backend(backend, "rx.run")
+    checked(seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)
     writable(trace, "trace")
     outside_world(fast, clock, record, replay)
@@ -389,19 +391,15 @@ def not_while_importing() -> None:
         )
 
 
-def checked(workers: object, backend: object, seed: object, max_microsteps: object) -> None:
+def checked(seed: object, max_microsteps: object) -> None:
     """Refuse what `run` cannot be called with."""
-    for name, value, least in (("workers", workers, 1), ("seed", seed, 0), ("max_microsteps", max_microsteps, 1)):
+    for name, value, least in (("seed", seed, 0), ("max_microsteps", max_microsteps, 1)):
         if value is None and name == "max_microsteps":
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ArgumentError(f"{name} of rx.run is {value!r}; write a whole number, {least} or more")
         if name == "max_microsteps" and value > LONGEST:
             raise ArgumentError(f"{name} of rx.run is {value}, more than 64 bits hold; leave it out for no limit")
-    if isinstance(workers, int) and workers > 64:
-        raise ArgumentError(f"workers of rx.run is {workers}; there can be 64 at most")
-    if backend not in BACKENDS:
-        raise ArgumentError(f"backend of rx.run is {backend!r}; write one of {', '.join(map(repr, BACKENDS))}")
 
 
 def switches(**given: object) -> None:
@@ -528,6 +526,8 @@ def remedy(cause: BaseException, way: str) -> str:
             )
         if not terminal.typed():
             return "; a debugger ends where its input does, and standard input is no terminal: run it on one"
+    if type(cause).__name__ == "BdbQuit":
+        return ": the debugger was left with q, which ends the program; c goes on with it"
     return ""
 
 

@@ -968,7 +968,14 @@ def test_more_memory_than_there_is(way: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        ({"workers": 0}, rx.ArgumentError, "workers of rx.run is 0; write a whole number, 1 or more"),
+        *(
+            (
+                {"workers": workers},
+                rx.ArgumentError,
+                f"workers of rx.run is {workers!r}; write a whole number, 1 or more, or workers='auto' for all cores",
+            )
+            for workers in (0, -1, None, True, "all")
+        ),
         ({"workers": 65}, rx.ArgumentError, "workers of rx.run is 65; there can be 64 at most"),
         ({"seed": -1}, rx.ArgumentError, "seed of rx.run is -1; write a whole number, 0 or more"),
         (

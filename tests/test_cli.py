@@ -356,11 +356,15 @@ def test_parameters_without_a_type_are_python_literals(script: Callable[..., Pat
         (["count.py:Item"], "count.py has no reactor class 'Item'"),
         ([], "Missing argument 'FILE[:CLASS]'"),
         (["count.py"], "Missing option '--first'"),
-        (["count.py", "--first", "x"], "'x' is not a valid integer"),
+        (["count.py", "--first", "x"], "Invalid value for '--first': 'x'; write a whole number, as in 100000 or 1e5"),
         (["count.py", "--first", "1", "--last", "2"], "No such option '--last'"),
         (["count.py", "--first", "1", "--timeout", "5"], "without a unit"),
         (["count.py", "--first", "1", "--placement", "main"], "write PATH=WORKER"),
-        (["count.py", "--first", "1", "--workers", "0"], "--workers"),
+        (
+            ["count.py", "--first", "1", "--workers", "0"],
+            "Invalid value for '--workers': '0'; write a number from 1 to 64, or auto for all cores",
+        ),
+        (["count.py", "--first", "1", "--seed", "-1"], "'-1'; write a whole number, 0 or more, as in 100000 or 1e5"),
         (["count.py", "--first", "1", "--trace", "nowhere/t.json"], "there is no folder 'nowhere'"),
     ],
 )

@@ -44,6 +44,7 @@ from reactors.rl.training.state import count
 from reactors.rl.training.trained_policy import TrainedPolicy
 from reactors.rl.training.viewer import check_view
 from reactors.rl.training.watching import check_video, film
+from reactors.workers import Workers, check_backend, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -99,7 +100,7 @@ def train(
     env: Source,
     *,
     total_steps: int = 100_000,
-    workers: int = 1,
+    workers: Workers = 1,
     backend: str = "auto",
     actors: int = 2,
     mode: Mode = "sync",
@@ -135,7 +136,7 @@ def train(
     Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
     many steps that were is `steps` of the result.
 
-    `mode` is how actors and learner go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is
+    `workers` is a number, or "auto" for one for each core that this process may use. `mode` is how actors and learner go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is
     said), or "free". In the first two, the final weights are the same bit for bit for a seed, whatever the workers and
     backend. `actors` share the algorithm's environments, and each has a policy of its own. With `inference="central"`
     they only simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for
@@ -170,12 +171,13 @@ def train(
     """
     if not isinstance(algorithm, Algorithm):
         raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
+    workers = counted(workers, "rl.train")
+    check_backend(backend, "rl.train")
     lag = checked_lag(mode, lag)
     check_inference(inference, double_buffer, loaders)
     check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
         checkpoint_every=checkpoint_every, view_every=view_every, learners=learners, exchange_every=exchange_every,
-        workers=workers,
     )  # fmt: skip
     check_values(seed, stop_at, on_error)
     journal = checked_journal(journal)

@@ -1,0 +1,38 @@
+"""How many workers are there, and what are they?"""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, TypeAlias
+
+from reactors.errors import ArgumentError
+from reactors_runtime.suggestions import did_you_mean
+
+MOST = 64
+BACKENDS = ("auto", "inline", "thread", "process")
+
+Workers: TypeAlias = "int | Literal['auto']"
+
+
+def counted(given: object, of: str) -> int:
+    """How many workers that is; `of` is what was given it. "auto" is one for each core that this process may use.
+
+    >>> counted(3, "rx.run")
+    3
+    """
+    if given == "auto":
+        return min(len(os.sched_getaffinity(0)), MOST)
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise ArgumentError(
+            f"workers of {of} is {given!r}; write a whole number, 1 or more, or workers='auto' for all cores"
+        )
+    if given > MOST:
+        raise ArgumentError(f"workers of {of} is {given}; there can be {MOST} at most")
+    return given
+
+
+def check_backend(given: object, of: str) -> None:
+    """Refuse what is no backend."""
+    if given not in BACKENDS:
+        near = did_you_mean(given, BACKENDS) if isinstance(given, str) else ""
+        raise ArgumentError(f"backend of {of} is {given!r}; write one of {', '.join(map(repr, BACKENDS))}{near}")
