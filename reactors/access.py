@@ -90,7 +90,6 @@ class Live(Door):
             f"of the reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"
         )
 
-
     def _assigned(self, use: str) -> NoReturn:
         raise assigned(self, use, settable=bool(self._engine.doors[self._door] & _WRITABLE))
 
@@ -349,7 +348,7 @@ class LiveMultiport:
         return [channel.value for channel in self._channels]
 
     @value.setter
-    def value(self, value: Any) -> NoReturn:
+    def value(self, _: Any) -> NoReturn:
         settable = all(self._engine.doors[channel._door] & _WRITABLE for channel in self._channels)
         raise assigned(self, "value", settable=settable)
 

@@ -76,7 +76,9 @@ def _toml(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> 
 @click.argument("algorithm", required=False)
 @click.option("--env", metavar="ID", help="A Gymnasium environment.")
 @click.option("--total-steps", type=COUNT, metavar="N", help="Environment steps of all actors.  [default: 100000]")
-@click.option("--workers", type=WORKERS, metavar="N", help="How many run at once; auto: one for each core.  [default: 1]")
+@click.option(
+    "--workers", type=WORKERS, metavar="N", help="How many run at once; auto: one for each core.  [default: 1]"
+)
 @click.option("--actors", type=COUNT, metavar="N", help="Reactors that share the environments.  [default: 2]")
 @click.option(
     "--mode", type=click.Choice(["sync", "pipelined", "free"]), help="How they wait for each other.  [default: sync]"

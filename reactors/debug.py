@@ -201,7 +201,7 @@ class DebugArrayPort(SealedPort, ArrayPort):
         return bool(seal.value != self._value_of(number))
 
 
-@known_as("LogicalAction")
+@known_as("Action")
 class DebugAction(Live):
     """Types are checked, in whatever thread; no value at all is one of any type."""
 

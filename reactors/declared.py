@@ -199,6 +199,5 @@ def parameter(owner: Reactor | None, attribute: str, what: str, declared: Placed
         has = f"it sets {', '.join(known)}" if known else "it sets none"
         raise ParameterError(
             f"{declared.where()}: {what}={attribute!r}, but __init__ of {spelled(type(owner))} sets no attribute "
-            f"{attribute!r}"
-            + (near or f" ({has}); set self.{attribute}, or give the value itself")
+            f"{attribute!r}" + (near or f" ({has}); set self.{attribute}, or give the value itself")
         ) from None

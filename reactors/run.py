@@ -49,7 +49,7 @@ from reactors.reactor import Reactor
 from reactors.result import Result, collect
 from reactors.time import LONGEST, Duration, Tag, duration
 from reactors.tree import check_main
-from reactors.workers import Workers, check_backend, counted
+from reactors.workers import Workers, where_to_run
 from reactors_runtime import engine as engines
 from reactors_runtime import numeric_threads, terminal
 from reactors_runtime import placement as placements
@@ -119,8 +119,7 @@ def run(
     if executing.program:
         raise StructureError("rx.run inside of a reaction: a program cannot run another one in the same thread")
     not_while_importing()
-    workers = counted(workers, "rx.run")
-    check_backend(backend, "rx.run")
+    workers = where_to_run(workers, backend, "rx.run")
     checked(seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)
     writable(trace, "trace")

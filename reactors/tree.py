@@ -278,8 +278,8 @@ def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> l
     for name, note in annotated(type(reactor)).items():
         if name not in vars(reactor) and (written := meant(note)) is not None:
             raise DeclarationError(
-                f"{path} (made at {reactor._made_at}): {name}: {written[0]} is an annotation and declares nothing; write "
-                f"{name} = {written[1]}"
+                f"{path} (made at {reactor._made_at}): {name}: {written[0]} is an annotation and declares nothing; "
+                f"write {name} = {written[1]}"
             )
     first: dict[State[Any], str] = {}
     for name, state in states:

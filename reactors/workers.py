@@ -31,8 +31,9 @@ def counted(given: object, of: str) -> int:
     return given
 
 
-def check_backend(given: object, of: str) -> None:
-    """Refuse what is no backend."""
-    if given not in BACKENDS:
-        near = did_you_mean(given, BACKENDS) if isinstance(given, str) else ""
-        raise ArgumentError(f"backend of {of} is {given!r}; write one of {', '.join(map(repr, BACKENDS))}{near}")
+def where_to_run(workers: object, backend: object, of: str) -> int:
+    """How many workers; what is no backend is refused, too."""
+    if backend not in BACKENDS:
+        near = did_you_mean(backend, BACKENDS) if isinstance(backend, str) else ""
+        raise ArgumentError(f"backend of {of} is {backend!r}; write one of {', '.join(map(repr, BACKENDS))}{near}")
+    return counted(workers, of)

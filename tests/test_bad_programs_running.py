@@ -170,8 +170,10 @@ def test_what_follows_a_failure_elsewhere_is_a_note_on_it(way: Any) -> None:
     error = failed(Chain(close_what_was_never_opened), **way)
     assert str(error) == "main.ahead.fail at 2 ms raised LookupError: the cause"
     assert error.__notes__ == [
-        "then, while shutting down: main.reader.end raised AttributeError: 'Behind' object has no attribute 'env'; did "
-        "you mean 'end'?"
+        (
+            "then, while shutting down: main.reader.end raised AttributeError: 'Behind' object has no attribute 'env'; "
+            "did you mean 'end'?"
+        )
     ]
 
 

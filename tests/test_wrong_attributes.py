@@ -19,7 +19,7 @@ WAYS = [("inline", 1), ("thread", 2), ("process", 1)]
 
 class Meter(rx.Reactor):
     hits = rx.Input(int)  # @hits
-    all = rx.Input(int, width=2)
+    both = rx.Input(int, width=2)
     ring = rx.LogicalAction(int)
     tick = rx.Timer(0)
     out = rx.Output(int)
@@ -28,7 +28,7 @@ class Meter(rx.Reactor):
         self.look = look
         self.parts = rx.bank(2, Relay)
 
-    @rx.reaction(rx.startup, uses=[hits, all, tick, ring], effects=[out, ring])
+    @rx.reaction(rx.startup, uses=[hits, both, tick, ring], effects=[out, ring])
     def start(self) -> None:
         eval(self.look)
 
@@ -37,14 +37,18 @@ LOOKS = [
     ("hits.values", "'Input' object has no attribute 'values'; did you mean {}.hits.value?"),
     ("hits.get", "'Input' object has no attribute 'get'; did you mean {}.hits.value?"),
     (
-        "all.values",
-        "'Input' object has no attribute 'values'; did you mean {0}.all.value, one for each channel, or {0}.all.array, "
-        "all as one block?",
+        "both.values",
+        (
+            "'Input' object has no attribute 'values'; did you mean {0}.both.value, one for each channel, or "
+            "{0}.both.array, all as one block?"
+        ),
     ),
     (
         "hits.gone",
-        "'Input' object has no attribute 'gone'; the input {}.hits (@hits) has .value, .is_present, .array, .tensor, "
-        ".set(...) and .loan()",
+        (
+            "'Input' object has no attribute 'gone'; the input {}.hits (@hits) has .value, .is_present, .array, "
+            ".tensor, .set(...) and .loan()"
+        ),
     ),
     ("out.send", "'Output' object has no attribute 'send'; did you mean {}.out.set?"),
     ("ring.set", "'LogicalAction' object has no attribute 'set'; did you mean {}.ring.schedule?"),
@@ -53,8 +57,10 @@ LOOKS = [
     ("hist", "'Meter' object has no attribute 'hist'; did you mean 'hits'?"),
     (
         "gone",
-        "'Meter' object has no attribute 'gone'; it has the inputs hits and all, the logical action ring, the timer "
-        "tick, the output out and contains parts",
+        (
+            "'Meter' object has no attribute 'gone'; it has the inputs hits and both, the logical action ring, the "
+            "timer tick, the output out and contains parts"
+        ),
     ),
 ]
 

@@ -9,6 +9,7 @@ import pytest
 import reactors as rx
 from tests.told import Main, graph_of, marked, refused, refused_class, warned
 
+PLAIN = "a reaction is a plain method of its reactor; write def f(self), without @"
 VALUE = "a port or action is no value itself: read it with .value, and write .set(...) or .schedule(...)"
 
 
@@ -29,35 +30,39 @@ class Tool(rx.Reactor):
 
 
 CALLS = [
-        ("self.out.set()", "ValueMismatchError: main.out (@out): .set is given 0 arguments; write .set(value)"),
-        ("self.out.set(1, 2)", "ValueMismatchError: main.out (@out): .set is given 2 arguments; write .set(value)"),
-        ("self.out.set(v=1)", "ValueMismatchError: main.out (@out): .set is given an argument 'v'; write .set(value)"),
-        ("self.rows.loan(1)", "ValueMismatchError: main.rows (@rows): .loan is given 1 argument; write .loan()"),
+    ("self.out.set()", "ValueMismatchError: main.out (@out): .set is given 0 arguments; write .set(value)"),
+    ("self.out.set(1, 2)", "ValueMismatchError: main.out (@out): .set is given 2 arguments; write .set(value)"),
+    ("self.out.set(v=1)", "ValueMismatchError: main.out (@out): .set is given an argument 'v'; write .set(value)"),
+    ("self.rows.loan(1)", "ValueMismatchError: main.rows (@rows): .loan is given 1 argument; write .loan()"),
+    (
+        "self.ring.schedule(1, 2, 3)",
+        "ValueMismatchError: main.ring (@ring): .schedule is given 3 arguments; write .schedule(value, delay=...)",
+    ),
+    (
+        "self.ring.schedule(after='1 s')",
         (
-            "self.ring.schedule(1, 2, 3)",
-            "ValueMismatchError: main.ring (@ring): .schedule is given 3 arguments; write .schedule(value, delay=...)",
-        ),
-        (
-            "self.ring.schedule(after='1 s')",
             "ValueMismatchError: main.ring (@ring): .schedule is given an argument 'after'; write .schedule(value, "
-            "delay=...)",
+            "delay=...)"
         ),
+    ),
+    (
+        "self.bell.schedule(1, 2, 3)",
+        "TypeError: PhysicalAction.schedule() takes from 1 to 3 positional arguments but 4 were given",
+    ),
+    ("self.many.set(1, 2)", "TypeError: Port.set() takes 2 positional arguments but 3 were given"),
+    ("self.out(3)", f"TypeError: 'Output' object is not callable; {VALUE}"),
+    ("self.ring + 1", f"TypeError: unsupported operand type(s) for +: 'LogicalAction' and 'int'; {VALUE}"),
+    ("self.many[0] = 1", "ArgumentError: main.many (@many) is assigned to by index; write many[i].set(...)"),
+    ("self.out.value = 1", "UndeclaredAccessError: main.out (@out): .value is assigned to; write .set(...)"),
+    ("self.many.value = 1", "UndeclaredAccessError: main.many (@many): .value is assigned to; write .set(...)"),
+    ("self.ring.value = 1", "UndeclaredAccessError: main.ring (@ring): .value is assigned to; write .schedule(...)"),
+    (
+        "self.tick.is_present = True",
         (
-            "self.bell.schedule(1, 2, 3)",
-            "TypeError: PhysicalAction.schedule() takes from 1 to 3 positional arguments but 4 were given",
-        ),
-        ("self.many.set(1, 2)", "TypeError: Port.set() takes 2 positional arguments but 3 were given"),
-        ("self.out(3)", f"TypeError: 'Output' object is not callable; {VALUE}"),
-        ("self.ring + 1", f"TypeError: unsupported operand type(s) for +: 'LogicalAction' and 'int'; {VALUE}"),
-        ("self.many[0] = 1", "ArgumentError: main.many (@many) is assigned to by index; write many[i].set(...)"),
-        ("self.out.value = 1", "UndeclaredAccessError: main.out (@out): .value is assigned to; write .set(...)"),
-        ("self.many.value = 1", "UndeclaredAccessError: main.many (@many): .value is assigned to; write .set(...)"),
-        ("self.ring.value = 1", "UndeclaredAccessError: main.ring (@ring): .value is assigned to; write .schedule(...)"),
-        (
-            "self.tick.is_present = True",
             "UndeclaredAccessError: main.tick (@tick): .is_present is assigned to; it says what tick is at this tag, "
-            "and cannot be changed",
+            "and cannot be changed"
         ),
+    ),
 ]
 
 
@@ -83,7 +88,9 @@ def test_in_the_same_words_elsewhere(where: Any) -> None:
 
 def test_a_value_is_given_by_name() -> None:
     """As the signature has it."""
-    assert rx.run(Tool("self.out.set(value=1); self.ring.schedule(value=2, delay=0)"), timeout=0, fast=True).reactions == 1
+    assert (
+        rx.run(Tool("self.out.set(value=1); self.ring.schedule(value=2, delay=0)"), timeout=0, fast=True).reactions == 1
+    )
 
 
 def test_input_of_which_the_value_is_assigned_to() -> None:
@@ -108,19 +115,19 @@ def test_input_of_which_the_value_is_assigned_to() -> None:
         ),
         (
             "@rx.reaction(rx.startup)\n    @staticmethod\n    def f(): ...",
-            "Wrong.f (wrong.py:3): a reaction is a plain method of its reactor; write def f(self), without @staticmethod",
+            f"Wrong.f (wrong.py:3): {PLAIN}staticmethod",
         ),
         (
             "@staticmethod\n    @rx.reaction(rx.startup)\n    def f(self): ...",
-            "Wrong.f (wrong.py:4): a reaction is a plain method of its reactor; write def f(self), without @staticmethod",
+            f"Wrong.f (wrong.py:4): {PLAIN}staticmethod",
         ),
         (
             "@classmethod\n    @rx.reaction(rx.startup)\n    def f(cls): ...",
-            "Wrong.f (wrong.py:4): a reaction is a plain method of its reactor; write def f(self), without @classmethod",
+            f"Wrong.f (wrong.py:4): {PLAIN}classmethod",
         ),
         (
             "@rx.reaction(rx.startup)\n    @property\n    def f(self): ...",
-            "Wrong.f (wrong.py:3): a reaction is a plain method of its reactor; write def f(self), without @property",
+            f"Wrong.f (wrong.py:3): {PLAIN}property",
         ),
     ],
 )
@@ -163,16 +170,20 @@ def test_an_annotation_that_init_fills() -> None:
     [
         (
             {"deadline": "5 ms"},
-            'has no parameter \'deadline\'; below the method, declare what runs instead when it is late: '
-            '@NAME.deadline("5 ms")',
+            (
+                "has no parameter 'deadline'; below the method, declare what runs instead when it is late: "
+                '@NAME.deadline("5 ms")'
+            ),
         ),
         ({"triggers": []}, "has no parameter 'triggers'; name the triggers first: @rx.reaction(a, b, effects=...)"),
         ({"effect": []}, "has no parameter 'effect'; did you mean 'effects'?"),
         ({"colour": 1}, "has no parameter 'colour'; there are triggers, uses=, effects= and mode="),
         (
             {"uses": "imp"},
-            ": uses has the string 'imp'; write the name without quotes, for it takes the thing itself; there can be a "
-            "port, a timer or an action",
+            (
+                ": uses has the string 'imp'; write the name without quotes, for it takes the thing itself; there can "
+                "be a port, a timer or an action"
+            ),
         ),
     ],
 )

@@ -118,4 +118,4 @@ if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there 
         for module, its in _WITH_TORCH.items():
             if name in its:
                 return getattr(import_module(f"{__name__}.{module}"), name)
-        names.refuse(globals(), name, __dir__())
+        return names.refuse(globals(), name, __dir__())

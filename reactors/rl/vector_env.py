@@ -26,7 +26,6 @@ from reactors.rl.sources import checked_seeds, makers
 from reactors.rl.spaces import memory
 from reactors.rl.whereabouts import Whereabouts
 from reactors.stepwise import Stepwise
-from reactors.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.group import Infos
+    from reactors.workers import Workers
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 
@@ -148,8 +148,10 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         if workers is None or workers == "auto":
             workers = cores
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
-            raise rx.ArgumentError(f"workers of rl.VectorEnv is {workers!r}; write a whole number, 1 or more, or workers='auto' "
-                "for all cores")
+            raise rx.ArgumentError(
+                f"workers of rl.VectorEnv is {workers!r}; write a whole number, 1 or more, or workers='auto' "
+                "for all cores"
+            )
         if most is not None and not isinstance(most, int | np.integer):  # in the words of AsyncVectorEnv
             raise ValueError(f"`max_concurrency` must be an integer or None, got {most!r}")
         if most is not None and most < 1:

@@ -44,7 +44,7 @@ from reactors.rl.training.state import count
 from reactors.rl.training.trained_policy import TrainedPolicy
 from reactors.rl.training.viewer import check_view
 from reactors.rl.training.watching import check_video, film
-from reactors.workers import Workers, check_backend, counted
+from reactors.workers import Workers, where_to_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -136,11 +136,12 @@ def train(
     Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
     many steps that were is `steps` of the result.
 
-    `workers` is a number, or "auto" for one for each core that this process may use. `mode` is how actors and learner go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is
-    said), or "free". In the first two, the final weights are the same bit for bit for a seed, whatever the workers and
-    backend. `actors` share the algorithm's environments, and each has a policy of its own. With `inference="central"`
-    they only simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for
-    any number of them. With `double_buffer` it acts for every other environment, while the others are simulated.
+    `workers` is a number, or "auto" for one for each core that this process may use. `mode` is how actors and learner
+    go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is said), or "free". In the first
+    two, the final weights are the same bit for bit for a seed, whatever the workers and backend. `actors` share the
+    algorithm's environments, and each has a policy of its own. With `inference="central"` they only simulate, and one
+    policy acts for all environments at once (PAAC); then the weights are also the same for any number of them. With
+    `double_buffer` it acts for every other environment, while the others are simulated.
     `loaders` are reactors that make batches of experience while the learner is busy; 0 leaves it to the learner.
     `on_error="restart"` makes an environment again that raises or answers wrongly: its episode is truncated there.
     `stop_at` ends the run when the mean return of the last twenty
@@ -171,9 +172,7 @@ def train(
     """
     if not isinstance(algorithm, Algorithm):
         raise ArgumentError(f"rl.train takes an algorithm, as in rl.train(rl.PPO(), ...), and was given {algorithm!r}")
-    workers = counted(workers, "rl.train")
-    check_backend(backend, "rl.train")
-    lag = checked_lag(mode, lag)
+    workers, lag = where_to_run(workers, backend, "rl.train"), checked_lag(mode, lag)
     check_inference(inference, double_buffer, loaders)
     check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
