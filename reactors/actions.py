@@ -8,7 +8,7 @@ act.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Generic, Literal, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NoReturn
 
 from reactors.declared import Declared, Placed, parameter
 from reactors.errors import ArgumentError, DurationError, ParameterError
@@ -47,7 +47,7 @@ def resolved_duration(given: Duration, what: str, declared: Placed, owner: React
 class Timed(Door, Declared):
     """What timers and actions have in common: they are triggers that no connection reaches."""
 
-    offers = ("is_present",)
+    offers: ClassVar[tuple[str, ...]] = ("is_present",)
     _element: int = -1
     _mode: Mode | None = None
 

@@ -47,6 +47,7 @@ def annotated(cls: type) -> Mapping[str, Any]:
 
 def _annotations(kind: type) -> Mapping[str, Any]:
     try:
-        return vars(kind).get("__annotations__", {}) or kind.__dict__["__annotate_func__"](1)
+        notes: Mapping[str, Any] = vars(kind).get("__annotations__") or vars(kind)["__annotate_func__"](1)
     except Exception:  # noqa: BLE001 - since 3.14 they are code, which may fail
         return {}
+    return notes

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reactors.workers import MOST
 
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:  # generic only since click 8.2
+    ParamType = click.ParamType
 
-class Whole(click.ParamType):
+
+class Whole(ParamType):
     """A whole number, also as people write large ones: 1e5, 100_000."""
 
     name = "integer"
@@ -26,7 +31,7 @@ class Whole(click.ParamType):
         return number
 
 
-class WorkerCount(click.ParamType):
+class WorkerCount(ParamType):
     """How many workers; "auto" is one for each core."""
 
     name = "integer"

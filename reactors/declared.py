@@ -80,7 +80,7 @@ def spelled(kind: type) -> str:
 
 def article(word: str) -> str:
     """A word with its indefinite article."""
-    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+    return f"an {word}" if word[0] in "aeiouAEIOU" else f"a {word}"
 
 
 class Declared:

@@ -50,7 +50,8 @@ def _explained(self: Any, name: str) -> Any:
     try:
         return object.__getattribute__(self, name)  # once more, for the error: it may come from within a property
     except AttributeError as error:
-        if name.startswith("_") or error.name != name or error.obj is not self:
+        thing: object = self
+        if name.startswith("_") or error.name != name or error.obj is not thing:
             raise
         raise AttributeError(f"{error}{self._lacks(name)}", name=name) from None
 

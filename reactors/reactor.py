@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from reactors.actions import checked_duration
 from reactors.bank import Bank
 from reactors.classbody import complete, linear
-from reactors.declared import Declared, spelled
+from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.executing import executing
 from reactors.lacking import explains, listed
@@ -96,18 +96,17 @@ class Reactor:
         super().__init_subclass__(**kwargs)
         complete(cls, Location.caller())
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, /, *args: Any, **kwargs: Any) -> Self:
         """A reactor with its ports, timers and actions, whether or not `__init__` goes on to call this one's.
 
         Arguments are those of `__init__`, and `mode`: one of its container's, unless `__init__` has that parameter.
         """
         self = object.__new__(cast("type[Self]", Bare) if cls is Reactor else cls)
-        frame = sys._getframe(1)
-        self._made_at = Location(frame.f_code.co_filename, frame.f_lineno)
+        self._made_at = Location.caller()
         if executing.program:
             raise StructureError(
-                f"a {spelled(cls)} is made at {self._made_at} while the program runs, but its graph is fixed by then; "
-                "make it in __init__ and let it wait for its first input"
+                f"{article(spelled(cls))} is made at {self._made_at} while the program runs, but its graph is fixed by "
+                "then; make it in __init__ and let it wait for its first input"
             )
         self._added_reactions = []
         self._own_states = {}

@@ -513,6 +513,8 @@ def remedy(cause: BaseException, way: str) -> str:
     """What to do about an exception that is Python's or NumPy's, but has its reason here, or in the backend `way`."""
     if more := suggestion(cause):
         return more
+    if isinstance(cause, SystemExit):
+        return "; to end the program let the reaction declare effects=rx.stop and call self.request_stop()"
     if isinstance(cause, TypeError) and re.search(r"'(Input|Output|LogicalAction|PhysicalAction)'", str(cause)):
         return "; a port or action is no value itself: read it with .value, and write .set(...) or .schedule(...)"
     if isinstance(cause, ValueError) and "read-only" in str(cause):

@@ -275,7 +275,7 @@ def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> l
             containing = True
     if declared != len(reactor._declarations):
         _refuse_replacement(reactor)
-    for name, note in annotated(type(reactor)).items():
+    for name, note in annotated(type(reactor)).items():  # type: ignore[arg-type]  # a class can be hashed
         if name not in vars(reactor) and (written := meant(note)) is not None:
             raise DeclarationError(
                 f"{path} (made at {reactor._made_at}): {name}: {written[0]} is an annotation and declares nothing; "

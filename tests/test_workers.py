@@ -6,6 +6,7 @@ import pytest
 
 import reactors as rx
 from reactors.cli import main
+from reactors.draw import dot
 from reactors.rl import VectorEnv
 from reactors.workers import counted
 from tests.told import Source
@@ -21,9 +22,9 @@ def test_auto_is_every_core_that_the_affinity_allows(
 
 def test_auto_wherever_workers_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    assert rx.run(Source(), workers="auto", fast=True).workers == 1
+    assert rx.run(Source(), workers="auto", fast=True).backend == "inline"
     assert VectorEnv._number_of_workers("auto", 4, None, oversubscribe=False) == 1
-    assert "worker 0" in rx.Graph(Source()).dot(workers="auto")
+    assert "worker 0" in dot(rx.Graph(Source()), workers="auto")
     options = {option.name: option for command in ("run", "graph", "train") for option in main.commands[command].params}
     assert options["workers"].type.convert("auto", None, None) == "auto"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors_runtime import tables
+from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
@@ -354,15 +354,12 @@ class Engine:
         self.runaway = [reactions[r] for r in busiest if stats["count"][r]]
         if self.image.options.max_microsteps:
             raise Runaway(self.tag(), self.runaway)
-        import warnings
-
         paths = ", ".join(map(self.image.program.name, self.runaway))
         time, microstep = self.tag()
-        warnings.warn(
+        callers.warn(
             f"time stands still at {spell(time)}: {microstep:,} microsteps so far; the reactions that run: {paths}; "
             "give one of the delays in this loop a positive value, or set a limit with max_microsteps=",
             RuntimeWarning,
-            stacklevel=2,
         )
 
     # ---- afterwards ----

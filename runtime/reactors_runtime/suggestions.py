@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ def suggestion(error: BaseException) -> str:
         return ""
     try:
         if isinstance(error, AttributeError):
-            thing = error.obj
+            thing: Any = error.obj
             if hasattr(type(thing), "_lacks"):
                 return str(thing._lacks(name))
             public = [each for each in dir(thing) if not each.startswith("_") or name.startswith("_")]

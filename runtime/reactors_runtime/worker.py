@@ -150,8 +150,22 @@ def _live(number: int, setting: Setting, wire: Wire, image_at: int, part_at: int
             file.flush()
             wire.send("done", number, imports.new_since(before), descriptors=[file.fileno()])
     except BaseException as error:  # noqa: BLE001 - there is nobody to raise it to
+        if when == "start" and isinstance(error, SystemExit):
+            error = _left(error)
         with contextlib.suppress(ConnectionError):  # the caller is gone, and so shall we be
             wire.send("failed", number, Failure.of(when, error))
+
+
+def _left(error: SystemExit) -> ImportError:
+    """What a module has done that ends the process when it is imported, and where."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+    return ImportError(
+        f"sys.exit({error.code!r}){where} ends the process when that file is imported; put what is meant for running "
+        'it as a script under if __name__ == "__main__":'
+    )
 
 
 def _settle(setting: Setting, standard_output: int, standard_error: int, *standard_input: int) -> None:

@@ -187,8 +187,8 @@ MISTAKES = (
             ),
             Mistake(
                 "reactors may be made while the program runs",
-                '        if executing.program:\n            raise StructureError(\n                f"a {spelled(cls)}',
-                '        if False:\n            raise StructureError(\n                f"a {spelled(cls)}',
+                '        if executing.program:\n            raise StructureError(\n                f"{article(spelled(cls))}',
+                '        if False:\n            raise StructureError(\n                f"{article(spelled(cls))}',
                 "tests/test_bad_programs_declaring.py",
             ),
         ),
