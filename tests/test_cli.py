@@ -376,6 +376,24 @@ def test_misuse_ends_with_2_and_says_why(script: Callable[..., Path], arguments:
     assert "Traceback" not in result.output
 
 
+def test_a_file_that_ends_the_process_when_it_is_imported_is_named(script: Callable[..., Path]) -> None:
+    script("quits.py", "import sys\nsys.exit(3)\n")
+    result = reactors("run", "quits.py")
+    assert result.exit_code == 2
+    assert result.output.endswith(
+        "Error: quits.py ends the process when it is imported (sys.exit(3)); put what is meant for running it as a "
+        'script under if __name__ == "__main__":\n'
+    )
+
+
+def test_counts_are_written_as_people_write_them(script: Callable[..., Path]) -> None:
+    script()
+    assert (
+        "first=100000 "
+        in reactors("run", "count.py", "--first", "1e5", "--loud", "--max-microsteps", "1e3", *FAST).output
+    )
+
+
 def test_an_error_of_ours_is_its_message_alone(script: Callable[..., Path]) -> None:
     result = reactors("run", script(), "--first", 1, "--placement", "main.nobody=0")
     assert result.exit_code == 1

@@ -161,9 +161,10 @@ def _left(error: SystemExit) -> ImportError:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    where = "" if trace is None else f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+    file = "" if trace is None else trace.tb_frame.f_code.co_filename
+    where = f" at {file}:{trace.tb_lineno}" if trace is not None and not file.startswith(_HERE) else ""
     return ImportError(
-        f"sys.exit({error.code!r}){where} ends the process when that file is imported; put what is meant for running "
+        f"sys.exit({error.code!r}){where} ends the process when a file is imported; put what is meant for running "
         'it as a script under if __name__ == "__main__":'
     )
 
