@@ -54,6 +54,17 @@ def test_a_module_that_ends_the_process_when_it_is_imported_is_named(
     )
 
 
+def test_an_interpreter_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 35."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    told = (
+        r"\(/bin/false, pid \d+\) ended with exit status 1 and printed nothing; it is sys.executable, which has to be "
+        "a Python like this one$"
+    )
+    with pytest.raises(rx.WorkerStartError, match=told):
+        run(Main())
+
+
 def test_an_import_error_in_what_is_sent_is_the_workers_own_and_comes_out() -> None:
     """Row 35."""
     main = Main()
