@@ -2,10 +2,10 @@
 
 A map of the rooms, from what users write down to what runs:
 
-- errors, time, location                        what all others speak of
+- errors, time, location, lacking, names        what all others speak of
 - declared, layout                              how class attributes become part of every instance, and what ports carry
 - ports, actions, triggers                      what reactions are triggered by, read and write
-- reaction, native, reading, undeclared         reactions, in Python and in C, and what their code does
+- reaction, native, reading, undeclared, aliases  reactions, in Python and in C, and what code does
 - reactor, classbody, bank                      reactors, and rows of them
 - connect                                       wires between them
 - graph: tree, wiring, ends, levels, check      from `main` to a graph of integers, and every error that needs no run
@@ -19,8 +19,9 @@ A map of the rooms, from what users write down to what runs:
 """
 
 from importlib.metadata import version as _version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from reactors import names
 from reactors.actions import LogicalAction, PhysicalAction, Timer
 from reactors.bank import bank
 from reactors.clock import VirtualClock
@@ -132,3 +133,13 @@ __all__ = [
     "startup",
     "stop",
 ]
+
+
+if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there is any name
+
+    def __dir__() -> list[str]:
+        return __all__
+
+    def __getattr__(name: str) -> Any:
+        """Refused: everything that there is has been imported."""
+        names.refuse(globals(), name, __all__)

@@ -16,11 +16,13 @@ import pickle
 import threading
 import warnings
 from numbers import Number
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy import ndarray
 
+from reactors.actions import Action
 from reactors.bare_numbers import is_bare, spelled_twice
 from reactors.declared import spelled
 from reactors.errors import (
@@ -32,7 +34,9 @@ from reactors.errors import (
     ValueMismatchError,
 )
 from reactors.lossless import lossy
+from reactors.ports import Input, Output
 from reactors.time import duration
+from reactors.undeclared import FROM_OUTSIDE
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
 from reactors_runtime.plain import decode, encode
@@ -46,8 +50,22 @@ if TYPE_CHECKING:
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
 
-_PRESENT = 2
+K = TypeVar("K")
+
+_PRESENT, _WRITABLE = 2, 4
 READABLE, WRITTEN = 3, 7
+
+
+def known_as(name: str) -> Callable[[type[K]], type[K]]:
+    """Have Python's own errors call the methods of a class as users know them."""
+
+    def rename(kind: type[K]) -> type[K]:
+        for method in vars(kind).values():
+            if isinstance(method, FunctionType) and not method.__name__.startswith("_"):
+                method.__qualname__ = f"{name}.{method.__name__}"
+        return kind
+
+    return rename
 
 
 class Live(Door):
@@ -74,7 +92,27 @@ class Live(Door):
             f"of the reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"
         )
 
+    def _assigned(self, use: str) -> NoReturn:
+        raise assigned(self, use, settable=bool(self._engine.doors[self._door] & _WRITABLE))
 
+    def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
+        what = f"an argument {name!r}" if name else f"{given} argument{'s' * (given != 1)}"
+        raise ValueMismatchError(f"{self.where()}: .{form.partition('(')[0]} is given {what}; write .{form}")
+
+
+def assigned(thing: Any, use: str, *, settable: bool) -> UndeclaredAccessError:
+    """The error that somebody assigns to an attribute of a port, a timer or an action."""
+    remedy = f"it says what {thing.name} is at this tag, and cannot be changed"
+    if isinstance(thing, Action):
+        remedy = "write .schedule(...)"
+    elif isinstance(thing, Output) or settable:
+        remedy = "write .set(...)"
+    elif isinstance(thing, Input):
+        remedy = FROM_OUTSIDE
+    return UndeclaredAccessError(f"{thing.where()}: .{use} is assigned to; {remedy}")
+
+
+@known_as("Port")
 class LivePort(Live):
     """A port: reading it and writing it differ by store."""
 
@@ -289,6 +327,7 @@ def snapshot(array: Any) -> Any:
 # ---- multiports ----
 
 
+@known_as("Port")
 class LiveMultiport:
     """All channels at once. Each channel is live by itself."""
 
@@ -318,6 +357,11 @@ class LiveMultiport:
     @property
     def value(self) -> Any:
         return [channel.value for channel in self._channels]
+
+    @value.setter
+    def value(self, _: Any) -> NoReturn:
+        settable = all(self._engine.doors[channel._door] & _WRITABLE for channel in self._channels)
+        raise assigned(self, "value", settable=settable)
 
     @property
     def array(self) -> Any:
@@ -453,6 +497,7 @@ def recordable(value: Any, action: Any) -> bytes:
         ) from None
 
 
+@known_as("PhysicalAction")
 class LivePhysicalAction(Live):
     """Takes events from any thread of its process."""
 
@@ -496,13 +541,15 @@ class InPhysicalTime:
     location: Location
     _owner: Reactor
 
-    def schedule(self, value: Any = None, delay: Any = 0) -> Any:
+    def schedule(self, *given: Any, **named: Any) -> Any:
+        delay = named.get("delay", given[1] if len(given) > 1 else 0)
         if is_bare(delay):  # with the class, not the path: Python shows a text once a line, and a bank shares its lines
             where = f"schedule of {spelled(type(self._owner))}.{self.name} ({self.location})"
             warnings.warn(spelled_twice(where, "delay", delay), ReactorWarning, stacklevel=2)
-        return super().schedule(value, delay)  # type: ignore[misc]  # of the class below
+        return super().schedule(*given, **named)  # type: ignore[misc]  # of the class below
 
 
+@known_as("PhysicalAction")
 class DistantPhysicalAction(LivePhysicalAction):
     """The same from another process, the caller's above all."""
 
@@ -555,11 +602,11 @@ class SeveralWorkers:
     def present(self) -> Any:
         return self._live().present
 
-    def set(self, value: Any) -> None:
-        self._live().set(value)
+    def set(self, *given: Any, **named: Any) -> None:
+        self._live().set(*given, **named)
 
-    def loan(self) -> Any:
-        return self._live().loan()
+    def loan(self, *given: Any, **named: Any) -> Any:
+        return self._live().loan(*given, **named)
 
-    def schedule(self, value: Any = None, delay: Any = 0) -> Any:
-        return self._live().schedule(value, delay)
+    def schedule(self, *given: Any, **named: Any) -> Any:
+        return self._live().schedule(*given, **named)

@@ -8,7 +8,7 @@ act.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 
 from reactors.declared import Declared, Placed, parameter
 from reactors.errors import ArgumentError, DurationError, ParameterError
@@ -47,6 +47,7 @@ def resolved_duration(given: Duration, what: str, declared: Placed, owner: React
 class Timed(Door, Declared):
     """What timers and actions have in common: they are triggers that no connection reaches."""
 
+    offers: ClassVar[tuple[str, ...]] = ("is_present",)
     _element: int = -1
     _mode: Mode | None = None
 
@@ -104,6 +105,8 @@ POLICIES = {policy.name.lower(): policy for policy in Policy}
 
 class Action(Timed, Generic[T]):
     """What logical and physical actions have in common; not to be made itself."""
+
+    offers = ("value", "is_present", "schedule(...)")
 
     def __init__(
         self,

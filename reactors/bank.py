@@ -203,7 +203,8 @@ def _of_member(member: Reactor, name: str, whole: Bank[Any]) -> Any:
     try:
         return getattr(member, name)
     except AttributeError:
-        raise AttributeError(f"the members of {whole!r} have no port {name!r}", name=name, obj=whole) from None
+        told = f"the members of {whole!r} have no port {name!r}{member._lacks(name).replace('; it', '; each')}"
+        raise AttributeError(told, name=name) from None
 
 
 def _is_class(thing: object) -> bool:

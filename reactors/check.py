@@ -11,6 +11,7 @@ from warnings import warn_explicit
 
 from reactors.errors import ReactorWarning
 from reactors.global_names import Stored, stored_globals
+from reactors.lacking import listed
 from reactors.ports import Input, Output, Port
 from reactors.reaction import own_code
 from reactors_runtime.program import Kind, Reaction
@@ -40,7 +41,7 @@ def warn_of_the_unlikely(
 
 
 def _warn_of_inputs(precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]]) -> None:
-    """Ports that are read and have no source. A multiport needs one channel with a source."""
+    """Ports, and channels of multiports, that are read and have no source."""
     elements = precedence.elements
     silent: dict[tuple[Port[Any], Declaration[Any]], list[str]] = {}
     words: dict[tuple[Port[Any], Declaration[Any]], str] = {}
@@ -54,8 +55,7 @@ def _warn_of_inputs(precedence: Precedence, tree: Tree, wiring: Wiring, declared
             handle = tree.handles[e]
             assert isinstance(handle, Port)
             whole = handle._whole
-            offered = whole._declared._offered
-            if whole is last or offered or any(elements[c._element].source >= 0 for c in whole._channels or ()):
+            if whole is last or whole._declared._offered:
                 continue
             last = whole
             key = (whole._declared, declared[r])
@@ -71,7 +71,12 @@ def _without_source(
 ) -> str:
     verb = "is triggered by" if e in reaction.triggers else "reads"
     lack = "no connection leads there and no reaction sets it; connect it, or remove it there"
-    if isinstance(port, Output):
+    channels = [c for c in port._whole._channels or () if c._element in (*reaction.triggers, *reaction.uses)]
+    lacking = [c._at for c in channels if tree.elements[c._element].source < 0]
+    if len(lacking) < len(channels):
+        which = f"channel{'s' * (len(lacking) > 1)} {listed([*map(str, lacking)])} of its {len(channels)}"
+        lack = f"{which} ha{'s' if len(lacking) == 1 else 've'} no source; connect all, or declare a smaller width"
+    elif isinstance(port, Output):
         lack = "no reaction sets it; name it in the effects of one"
     elif e in wiring.up:
         lack = f"no reaction sets {tree.elements[wiring.up[e].source].path}, to which it is connected; let one do so"

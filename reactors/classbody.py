@@ -12,16 +12,17 @@ import types
 from copy import copy
 from functools import cache
 from inspect import getattr_static, unwrap
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_origin
 
 from reactors.actions import LogicalAction, PhysicalAction, Timer
+from reactors.aliases import meant
 from reactors.bank import Bank
 from reactors.declared import BODY, Body, Declared, article, spelled
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
 from reactors.modes import EACH_ITS_OWN, Mode, State, refuse_inside
 from reactors.ports import Input, Output
-from reactors.reaction import Reaction, checked_method, own_code
+from reactors.reaction import Reaction, checked_method, not_a_method, own_code, reaction_within
 from reactors.undeclared import check_assignments, check_code
 
 if TYPE_CHECKING:
@@ -123,6 +124,10 @@ def _wrong(cls: type, name: str, value: Any, location: Location) -> str | None:
         return f"({at}): the name {name!r} is reserved: every rx.Reactor has it; choose another"
     if isinstance(value, type) and value in DECLARING:
         return f"({location}) is the class rx.{value.__name__} itself; write {name} = rx.{value.__name__}(...)"
+    if get_origin(value) is not None and (written := meant(value)) is not None:
+        return f"({location}) is {written[0]}, a type; write {name} = {written[1]}"
+    if (found := reaction_within(value)) is not None:
+        return f"({found[0].location}): {not_a_method(found[1], name)}"
     if isinstance(value, Declared) and value._class is cls and value.name != name:
         return f"({value.location}) is {spelled(cls)}.{value.name} by another name; declare the two separately"
     if isinstance(value, State) and value.name != name:

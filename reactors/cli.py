@@ -16,15 +16,17 @@ import click
 from reactors import __version__
 from reactors import doctor as diagnosis
 from reactors.cli_training import COMMANDS
+from reactors.cli_values import COUNT, NATURAL, WORKERS
 from reactors.draw import RENDERED, WRITTEN, Options, dot, draw
 from reactors.errors import DurationError
 from reactors.graph import Graph
 from reactors.json_text import json_line
 from reactors.options import arguments, options_of
-from reactors.run import BACKENDS, run
+from reactors.run import run
 from reactors.script import WrongTarget, reactor_class, split
 from reactors.time import duration
 from reactors.tracebacks import reported
+from reactors.workers import BACKENDS, Workers
 
 if TYPE_CHECKING:
     from reactors.reactor import Reactor
@@ -109,7 +111,6 @@ _target = click.argument("target", metavar="FILE[:CLASS]")
 _place = click.option(
     "--placement", multiple=True, metavar="PATH=WORKER", callback=_placement, help="Where a reactor runs. Repeatable."
 )
-_workers = click.IntRange(1, 64)
 _path = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -126,11 +127,11 @@ def main() -> None:
 @_target
 @click.option(
     "--workers",
-    type=_workers,
+    type=WORKERS,
     metavar="N",
     default=1,
     show_default=True,
-    help="How many reactions run at the same time.",
+    help="How many reactions run at the same time; auto: one for each core.",
 )
 @click.option("--backend", type=click.Choice(BACKENDS), default="auto", show_default=True, help="What workers are.")
 @click.option("--fast", is_flag=True, help="Do not wait for physical time.")
@@ -138,7 +139,7 @@ def main() -> None:
 @click.option("--keepalive/--no-keepalive", default=None, help="Wait for physical actions when nothing else is left.")
 @click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=NATURAL,
     metavar="N",
     default=0,
     show_default=True,
@@ -152,7 +153,7 @@ def main() -> None:
 @click.option("--replay", type=_path, metavar="LOG", help="Take from a log what came from outside, and nothing else.")
 @click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
 @click.option("--debug", is_flag=True, help="Check what is too dear to check every day.")
-@click.option("--max-microsteps", type=click.IntRange(1), metavar="N", help="Stop with an error after N at one time.")
+@click.option("--max-microsteps", type=COUNT, metavar="N", help="Stop with an error after N at one time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON, the last one.")
 def run_command(
     *,
@@ -196,7 +197,7 @@ _RUN = (
 @click.option("--apg", is_flag=True, help="Draw the precedence graph: what has to wait for what.")
 @click.option("--expand", is_flag=True, help="Draw every member of a bank or list.")
 @click.option("--depth", type=click.IntRange(1), metavar="N", help="Close reactors that lie so deep in others.")
-@click.option("--workers", type=_workers, metavar="N", help="Show where each reactor runs with so many workers.")
+@click.option("--workers", type=WORKERS, metavar="N", help="Show where each reactor runs with so many workers.")
 @_place
 def graph_command(
     *,
@@ -204,7 +205,7 @@ def graph_command(
     apg: bool,
     expand: bool,
     depth: int | None,
-    workers: int | None,
+    workers: Workers | None,
     placement: dict[str, int] | None,
     **values: Any,
 ) -> None:

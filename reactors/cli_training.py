@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactors.cli_values import COUNT, NATURAL, WORKERS
 from reactors.errors import ArgumentError, ParameterError
 from reactors.json_text import json_line
 from reactors.tracebacks import reported
@@ -39,9 +40,8 @@ _DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 _APART = ("actor_device", "critic_device", "exchange_every")
 _folder = click.Path(file_okay=False, path_type=Path)
-_count = click.IntRange(1)
 _json = click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON, the last one.")
-_seed = click.option("--seed", type=click.IntRange(0), metavar="N", help="What all random numbers follow from.")
+_seed = click.option("--seed", type=NATURAL, metavar="N", help="What all random numbers follow from.")
 
 
 @contextmanager
@@ -95,13 +95,15 @@ class _Command(click.Command):
 @click.command("train", cls=_Command, short_help="Train an algorithm in an environment.")
 @click.argument("algorithm", required=False)
 @_env
-@click.option("--total-steps", type=_count, metavar="N", help="Environment steps of all actors.  [default: 100000]")
-@click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="How many run at once.  [default: 1]")
-@click.option("--actors", type=_count, metavar="N", help="Reactors that share the environments.  [default: 2]")
+@click.option("--total-steps", type=COUNT, metavar="N", help="Environment steps of all actors.  [default: 100000]")
+@click.option(
+    "--workers", type=WORKERS, metavar="N", help="How many run at once; auto: one for each core.  [default: 1]"
+)
+@click.option("--actors", type=COUNT, metavar="N", help="Reactors that share the environments.  [default: 2]")
 @click.option(
     "--mode", type=click.Choice(["sync", "pipelined", "free"]), help="How they wait for each other.  [default: sync]"
 )
-@click.option("--lag", type=_count, metavar="N", help="Rounds by which weights are late.  [default: 2 if pipelined]")
+@click.option("--lag", type=COUNT, metavar="N", help="Rounds by which weights are late.  [default: 2 if pipelined]")
 @click.option(
     "--inference",
     type=click.Choice(["actors", "central"]),
@@ -113,16 +115,16 @@ class _Command(click.Command):
     default=None,
     help="With central inference: act for one half of the environments while the other is simulated.",
 )
-@click.option("--loaders", type=click.IntRange(0), metavar="N", help="Reactors that make batches.  [default: 0]")
+@click.option("--loaders", type=NATURAL, metavar="N", help="Reactors that make batches.  [default: 0]")
 @_seed
 @click.option("--device", metavar="NAME", help="Where the learner reckons.  [default: cpu]")
 @click.option(
-    "--learners", type=_count, metavar="N", help="Learners that share each batch: mean gradients.  [default: 1]"
+    "--learners", type=COUNT, metavar="N", help="Learners that share each batch: mean gradients.  [default: 1]"
 )
 @click.option("--actor-device", metavar="NAME", help="Where the actor learns, apart from its critics (SAC, TD3, DDPG).")
 @click.option("--critic-device", metavar="NAME", help="Where the critics learn.")
 @click.option(
-    "--exchange-every", type=_count, metavar="N", help="Updates between exchanges of the two.  [default: a round's]"
+    "--exchange-every", type=COUNT, metavar="N", help="Updates between exchanges of the two.  [default: a round's]"
 )
 @click.option(
     "--adapt", is_flag=True, default=None, help="In free mode: find the batch size, updates and samplers on the way."
@@ -138,9 +140,9 @@ class _Command(click.Command):
 @click.option(
     "--set", "given", multiple=True, metavar="KEY=VALUE", callback=_settings, help="A hyperparameter. Repeatable."
 )
-@click.option("--eval-every", type=_count, metavar="N", help="Greedy episodes every N rounds.")
+@click.option("--eval-every", type=COUNT, metavar="N", help="Greedy episodes every N rounds.")
 @click.option(
-    "--checkpoint-every", type=_count, metavar="N", help="A checkpoint every N rounds; there is always one at the end."
+    "--checkpoint-every", type=COUNT, metavar="N", help="A checkpoint every N rounds; there is always one at the end."
 )
 @click.option("--resume", type=_folder, metavar="DIR", help="Go on from a run's last checkpoint, or from one of them.")
 @click.option(
@@ -151,7 +153,7 @@ class _Command(click.Command):
 @click.option("--stop-at", type=float, metavar="RETURN", help="Stop when the mean return of 20 episodes is that.")
 @click.option("--tensorboard", is_flag=True, help="Write for TensorBoard, too.")
 @click.option("--video", is_flag=True, help="Film the final policy.")
-@click.option("--view-every", type=_count, metavar="N", help="An episode as a GIF every N rounds, by another worker.")
+@click.option("--view-every", type=COUNT, metavar="N", help="An episode as a GIF every N rounds, by another worker.")
 @click.option("--out", type=_folder, metavar="DIR", help="The run's folder.  [default: runs/ALGO-ENV-SEED-N]")
 @_json
 def train_command(
@@ -331,7 +333,7 @@ _algorithm = click.option("--algorithm", metavar="FILE:CLASS", help="Your own al
 @_run_folder
 @_algorithm
 @_env
-@click.option("--episodes", type=_count, metavar="N", default=100, show_default=True)
+@click.option("--episodes", type=COUNT, metavar="N", default=100, show_default=True)
 @_seed
 @_json
 def eval_command(
@@ -356,7 +358,7 @@ def eval_command(
 @_run_folder
 @_algorithm
 @_env
-@click.option("--episodes", type=_count, metavar="N", default=1, show_default=True)
+@click.option("--episodes", type=COUNT, metavar="N", default=1, show_default=True)
 @_seed
 @click.option("--video", type=_folder, metavar="DIR", help="Write videos there, instead of opening a window.")
 def play_command(
@@ -418,14 +420,14 @@ def _file_and_toml(
 @click.option(
     "--mode", type=click.Choice(["sync", "pipelined", "free"]), help="The mode.  [default: sync or pipelined]"
 )
-@click.option("--lag", type=_count, metavar="N", help="Rounds by which weights are late, where there is a choice.")
+@click.option("--lag", type=COUNT, metavar="N", help="Rounds by which weights are late, where there is a choice.")
 @click.option("--ratio", type=float, metavar="R", help="Updates for each environment step, for updates_per_step.")
-@click.option("--cores", type=_count, metavar="N", help="The most workers to use.  [default: all cores]")
+@click.option("--cores", type=COUNT, metavar="N", help="The most workers to use.  [default: all cores]")
 @click.option("--seconds", type=float, metavar="S", default=1.0, show_default=True, help="Of each measurement.")
-@click.option("--few", type=_count, metavar="N", default=4, show_default=True, help="Candidates that are measured.")
+@click.option("--few", type=COUNT, metavar="N", default=4, show_default=True, help="Candidates that are measured.")
 @click.option("--inference", type=click.Choice(["actors", "central"]), help="As of reactors train.")
 @click.option("--double-buffer", is_flag=True, default=None, help="As of reactors train.")
-@click.option("--loaders", type=click.IntRange(0), metavar="N", help="As of reactors train.")
+@click.option("--loaders", type=NATURAL, metavar="N", help="As of reactors train.")
 @_seed
 @click.option("--device", metavar="NAME", help="Where learners reckon.  [default: cpu]")
 @click.option(

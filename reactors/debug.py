@@ -20,6 +20,7 @@ from reactors.access import (
     LivePort,
     ObjectPort,
     PicklePort,
+    known_as,
 )
 from reactors.errors import ValueMismatchError
 from reactors.watch import READ, SET, Watch, warn
@@ -34,6 +35,7 @@ def check_type(value: Any, wanted: Any, of: Live) -> None:
         )
 
 
+@known_as("Port")
 class DebugPort(LivePort):
     """Types are checked, and whether a reaction asks before it reads what may be absent."""
 
@@ -92,6 +94,7 @@ class DebugObject(DebugPort):
         self._watch.has(self, value, SET)
 
 
+@known_as("Port")
 class DebugObjectPort(DebugObject, ObjectPort):
     """By reference."""
 
@@ -145,6 +148,7 @@ class DebugMultiport(LiveMultiport):
         return self.is_present
 
 
+@known_as("Action")
 class DebugAction(Live):
     """Types are checked, in whatever thread; no value at all is one of any type."""
 

@@ -12,11 +12,12 @@ is made.
 from __future__ import annotations
 
 import dis
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 
 from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
+from reactors.lacking import explains, listed, meant
 from reactors.location import Location
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
@@ -96,13 +97,14 @@ def spelled(kind: type) -> str:
 
 def article(word: str) -> str:
     """A word with its indefinite article."""
-    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+    return f"an {word}" if word[0] in "aeiouAEIOU" else f"a {word}"
 
 
 class Declared:
     """What is declared in a class body or in `__init__`: ports, timers, actions, reactions."""
 
     word = "declaration"
+    offers: ClassVar[tuple[str, ...]] = ()  # what a reaction can do with it
     name = ""
     _owner: Reactor | None = None  # the reactor that has it; None for the declaration in the class
     _class: type | None = None  # the class whose body declares it
@@ -159,6 +161,18 @@ class Declared:
         """Path, file and line, as errors name it."""
         return f"{self.path} ({self.location})"
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
+
+    def _lacks(self, name: str) -> str:
+        """What to add to the message that it has no attribute of this name."""
+        if not self.offers:
+            return ""
+        near = meant(name, [form.partition("(")[0] for form in self.offers])
+        if near:
+            return f"; did you mean {self.path}.{near}?"
+        return f"; the {self.word} {self.where()} has {listed([f'.{form}' for form in self.offers])}"
+
     def _refuse_at_rest(self, use: str, rule: str) -> NoReturn:
         """Refuse what only a reaction that declares this can do; `rule` says so to who is in none."""
         if self._owner is not None and self._owner._engine is not None:
@@ -172,6 +186,9 @@ class Declared:
     def __repr__(self) -> str:
         path = self.path
         return f"<{self.word} {path}>" if path != f"<{self.word}>" else f"<{self.word} ({self.location})>"
+
+
+explains(Declared)
 
 
 class Placed(Protocol):
@@ -195,14 +212,9 @@ def parameter(owner: Reactor | None, attribute: str, what: str, declared: Placed
         return getattr(owner, attribute)
     except AttributeError:
         known = sorted(name for name in vars(owner) if not isinstance(vars(owner)[name], Declared))
-        close = get_close_matches(attribute, known, 1)
+        near = did_you_mean(attribute, known)
         has = f"it sets {', '.join(known)}" if known else "it sets none"
         raise ParameterError(
             f"{declared.where()}: {what}={attribute!r}, but __init__ of {spelled(type(owner))} sets no attribute "
-            f"{attribute!r}"
-            + (
-                f"; did you mean {close[0]!r}?"
-                if close
-                else f" ({has}); set self.{attribute}, or give the value itself"
-            )
+            f"{attribute!r}" + (near or f" ({has}); set self.{attribute}, or give the value itself")
         ) from None

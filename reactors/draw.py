@@ -16,6 +16,7 @@ from reactors.draw_dot import dot_text
 from reactors.draw_mermaid import mermaid_text
 from reactors.errors import ArgumentError, DrawingError, PlacementError
 from reactors.folding import Detail
+from reactors.workers import Workers, counted
 
 if TYPE_CHECKING:
     import os
@@ -44,7 +45,7 @@ class Options(TypedDict, total=False):
     apg: bool
     expand: bool
     depth: int | None
-    workers: int | None
+    workers: Workers | None
     placement: Placement | None
 
 
@@ -124,7 +125,7 @@ def _diagram(
     apg: bool = False,
     expand: bool = False,
     depth: int | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     placement: Placement | None = None,
 ) -> Diagram:
     _check_depth(depth, apg=apg)
@@ -150,12 +151,12 @@ def _check_depth(depth: object, *, apg: bool) -> None:
         raise ArgumentError("depth= closes reactors, and the precedence graph has none; leave out depth= or apg=True")
 
 
-def _placed(graph: Graph, workers: int | None, placement: Placement | None) -> list[int]:
+def _placed(graph: Graph, workers: Workers | None, placement: Placement | None) -> list[int]:
     """The worker of each reactor."""
-    from reactors.run import checked, placed
+    from reactors.run import placed
 
     if workers is not None:
-        checked(workers, "auto", 0, None)
+        workers = counted(workers, "a picture")
     if isinstance(placement, Sequence) and not isinstance(placement, str):
         if len(placement) != len(graph.reactors):
             raise PlacementError(

@@ -7,8 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from reactors_runtime.callers import belongs, user_frame
+
 if TYPE_CHECKING:
     from types import FrameType
+
+belongs(__file__)
 
 
 class Location(NamedTuple):
@@ -23,7 +27,8 @@ class Location(NamedTuple):
 
     @classmethod
     def of(cls, frame: FrameType) -> Location:
-        """The line that `frame` is executing."""
+        """The line that `frame` is executing, or the user's that led there, if it is in the core of this package."""
+        frame = user_frame(frame)
         return cls(frame.f_code.co_filename, frame.f_lineno)
 
     @classmethod

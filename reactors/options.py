@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactors.cli_values import WHOLE
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from reactors.reactor import Reactor
 
-_PLAIN: dict[Any, Any] = {int: int, float: float, str: str, Path: click.Path(path_type=Path)}
+_PLAIN: dict[Any, Any] = {int: WHOLE, float: float, str: str, Path: click.Path(path_type=Path)}
 
 
 def options_of(kind: type[Reactor], taken: Collection[str]) -> list[click.Option]:

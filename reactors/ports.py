@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 class Port(Door, Declared, Generic[T]):
     """What `Input` and `Output` have in common; not to be made itself."""
 
+    offers = ("value", "is_present", "array", "tensor", "set(...)", "loan()")
     _channels: list[Self] | None = None  # of a multiport
     _multiport: Self | None = None  # of a channel: what it is a channel of
     _at: int = 0  # and where in it
@@ -198,6 +199,15 @@ class Port(Door, Declared, Generic[T]):
 
     def __iter__(self) -> Iterator[Self]:
         return iter(self._several("it has no channels to go through"))
+
+    def __setitem__(self, i: object, value: object) -> NoReturn:
+        raise ArgumentError(f"{self.where()} is assigned to by index; write {self.name}[i].set(...)")
+
+    def _lacks(self, name: str) -> str:
+        more = super()._lacks(name)
+        if self._length() is not None and more.endswith(".value?"):
+            return f"; did you mean {self.path}.value, one for each channel, or {self.path}.array, all as one block?"
+        return more
 
     def __bool__(self) -> bool:
         raise ArgumentError(

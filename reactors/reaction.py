@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, NoReturn, TypeAlias, TypeVar, overload
 
 from reactors.actions import Action, Timed, Timer, checked_duration
 from reactors.bank import Bank, Ports
@@ -23,6 +23,7 @@ from reactors.modes import Mode, Transition, current
 from reactors.native import Native
 from reactors.ports import Port
 from reactors.triggers import BuiltinTrigger, Stop
+from reactors_runtime.suggestions import closest, did_you_mean
 
 if TYPE_CHECKING:
     from reactors.time import Duration
@@ -157,7 +158,7 @@ class Reaction(Declared, Generic[R_co]):
 
 
 def reaction(
-    *triggers: Trigger, uses: Uses = (), effects: Effects = (), mode: Mode | None = None
+    *triggers: Trigger, uses: Uses = (), effects: Effects = (), mode: Mode | None = None, **others: Never
 ) -> Callable[[Callable[[R], None] | Native], Reaction[R]]:
     """Declares the method below it as a reaction.
 
@@ -180,6 +181,8 @@ def reaction(
             f"{_spelled(triggers[0])}: @rx.reaction without triggers; write @rx.reaction(trigger, ...)"
         )
     call = Call("rx.reaction", Location.caller())
+    for name in others:
+        raise ArgumentError(f"{call} has no parameter {name!r}{_meant_by(name)}")
     ends = Ends.of(triggers, uses, effects, call)
     inside = current(mode, call)
     decorating = Decorating(sys._getframe(1), call, "@rx.reaction(...) directly above the one that runs")
@@ -194,6 +197,15 @@ def reaction(
         return declared
 
     return declare
+
+
+def _meant_by(name: str) -> str:
+    """What to write instead of an argument of `rx.reaction` that there is not."""
+    if name in ("deadline", "late"):
+        return '; below the method, declare what runs instead when it is late: @NAME.deadline("5 ms")'
+    if closest(name, ["triggers", "trigger"]):
+        return "; name the triggers first: @rx.reaction(a, b, effects=...)"
+    return did_you_mean(name, ["uses", "effects", "mode"]) or "; there are triggers, uses=, effects= and mode="
 
 
 def flattened(given: object, what: str, where: object) -> Iterator[Any]:
@@ -216,6 +228,8 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
         wrong = f"{given!r}, of which it can name a port (bank.port)"
     elif isinstance(given, Stop):
         wrong = f"{given!r}, which belongs into effects"
+    elif isinstance(given, str):
+        wrong = f"the string {given!r}; write the name without quotes, for it takes the thing itself"
     elif isinstance(given, BuiltinTrigger | Timed):
         wrong = f"{given!r}, which cannot be {'read' if what == 'uses' else 'written'}"
     else:
@@ -225,6 +239,10 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
 
 def checked_method(method: object, subject: str) -> None:
     """Refuse what cannot be called with `self` alone and be done when it returns; `subject` begins what is said."""
+    if (written := _DECORATED.get(type(method))) is not None:
+        function = own_code(method.fget if isinstance(method, property) else getattr(method, "__func__", None))
+        where = _spelled(function) if function else subject
+        raise DeclarationError(f"{where}: {not_a_method(written, function.__name__ if function else 'reaction')}")
     plain = inspect.unwrap(method) if callable(method) else method
     if isinstance(plain, Reaction):
         raise DeclarationError(f"{plain.where()} is a reaction already; name all its triggers in one @rx.reaction")
@@ -245,6 +263,21 @@ def checked_method(method: object, subject: str) -> None:
             f"{where} takes {', '.join(extra)} besides self; write def {plain.__name__}(self) and read ports as "
             "self.<port>"
         )
+
+
+_DECORATED: dict[type, str] = {staticmethod: "staticmethod", classmethod: "classmethod", property: "property"}
+
+
+def not_a_method(decorator: str, name: str) -> str:
+    """What to say of a reaction that is decorated as something other than a method of its reactor."""
+    return f"a reaction is a plain method of its reactor; write def {name}(self), without @{decorator}"
+
+
+def reaction_within(thing: object) -> tuple[Reaction[Any], str] | None:
+    """The reaction that has been decorated as something else, and by what."""
+    inner = getattr(thing, "fget" if isinstance(thing, property) else "__func__", None)
+    decorator = _DECORATED.get(type(thing))
+    return (inner, decorator) if decorator and isinstance(inner, Reaction) else None
 
 
 def check_synchronous(function: FunctionType, where: str) -> None:

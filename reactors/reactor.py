@@ -16,15 +16,18 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 
 from reactors.actions import checked_duration
+from reactors.bank import Bank
 from reactors.classbody import complete, linear
-from reactors.declared import Declared, spelled
+from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.executing import executing
+from reactors.lacking import explains, listed
 from reactors.location import Call, Location
 from reactors.modes import Mode, State, current, of_reactor
 from reactors.native import Native
 from reactors.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body, own_code
 from reactors.time import Tag, duration
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +99,7 @@ class Reactor:
         super().__init_subclass__(**kwargs)
         complete(cls, Location.caller())
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, /, *args: Any, **kwargs: Any) -> Self:
         """A reactor with its ports, timers and actions, whether or not `__init__` goes on to call this one's.
 
         Arguments are those of `__init__`, and `mode`: one of its container's, unless `__init__` has that parameter.
@@ -106,9 +109,9 @@ class Reactor:
         self._made_at, self._made_in = Location(frame.f_code.co_filename, frame.f_lineno), maker_in(frame)
         if executing.program:
             raise StructureError(
-                f"a {spelled(cls)} is made at {self._made_at} inside of a reaction, where nothing nests: the graph of "
-                "the program is fixed by then, and no other program runs in it; make it in __init__ and let it wait "
-                "for its first input, or before or after this program"
+                f"{article(spelled(cls))} is made at {self._made_at} inside of a reaction, where nothing nests: the "
+                "graph of the program is fixed by then, and no other program runs in it; make it in __init__ and let it "
+                "wait for its first input, or before or after this program"
             )
         self._added_reactions = []
         self._own_states = {}
@@ -304,6 +307,8 @@ class Reactor:
     def rng(self) -> np.random.Generator:
         """A NumPy generator seeded with `seed`, the same one throughout the run."""
         if self._rng is None:
+            if self._run_seed is None:
+                self._running("rng")
             import numpy as np
 
             self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))
@@ -311,11 +316,39 @@ class Reactor:
 
     def _running(self, use: str) -> Any:
         if self._engine is None:
+            told = f"{self.path} (made at {self._made_at}): .{use} outside of a reaction"
+            if use == "request_stop()":
+                raise OutsideReactionError(f"{told}; call it in a reaction that declares effects=rx.stop")
             raise OutsideReactionError(
-                f"{self.path} (made at {self._made_at}): .{use} outside of a reaction; it is known only while the "
-                "program runs"
+                f"{told}; it is known only while the program runs: use it in a reaction, such as one to rx.startup"
             )
         return self._engine
+
+    # Its names
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") or name not in _SLOTS]
+
+    def _lacks(self, name: str) -> str:
+        """What to add to the message that it has no attribute of this name."""
+        near = did_you_mean(name, [known for known in dir(self) if not known.startswith("_")])
+        if near:
+            return near
+        by_word: dict[str, list[str]] = {}
+        for known, value in vars(self).items():
+            if isinstance(value, Declared):
+                by_word.setdefault(value.word, []).append(known)
+            elif isinstance(value, Reactor | Bank):
+                by_word.setdefault("", []).append(known)
+        contained = by_word.pop("", [])
+        has = [f"the {word}{'s' * (len(names) > 1)} {listed(names)}" for word, names in by_word.items()]
+        told = [f"has {', '.join(has)}"] * bool(has) + [f"contains {listed(contained)}"] * bool(contained)
+        return f"; it {' and '.join(told)}" if told else ""
+
+
+explains(Reactor)
+
+_SLOTS = frozenset(name for name in vars(Reactor) if name.startswith("_") and not name.startswith("__"))
 
 
 def maker_in(frame: FrameType | None) -> Reactor | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import resource
 import sys
 import threading
@@ -16,7 +17,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from reactors import record as logs
 from reactors import timeline
@@ -48,6 +49,7 @@ from reactors.result import Result, collect
 from reactors.spreading import advice
 from reactors.time import LONGEST, Duration, Tag, duration
 from reactors.tree import check_main
+from reactors.workers import Backend, Workers, where_to_run
 from reactors_runtime import engine as engines
 from reactors_runtime import numeric_threads, terminal
 from reactors_runtime import placement as placements
@@ -58,12 +60,12 @@ from reactors_runtime.memory import ROOM, Memory, OutOfMemory
 from reactors_runtime.program import Kind
 from reactors_runtime.spelling import spell
 from reactors_runtime.stuck import Stopping
+from reactors_runtime.suggestions import suggestion
 from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-Backend: TypeAlias = Literal["auto", "inline", "thread", "process"]
 Placement: TypeAlias = "Literal['auto'] | Mapping[str, int] | Callable[[str], int | None]"
 
 # How long a worker looks before it sleeps. A sleeping core wakes in 12 us on bare metal, in a virtual machine in 50
@@ -72,13 +74,11 @@ SPIN_NS = 2_000_000
 
 E = TypeVar("E", bound=ReactorError)
 
-BACKENDS = get_args(Backend)
-
 
 def run(
     main: Reactor | Graph,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     backend: Backend = "auto",
     fast: bool = False,
     timeout: Duration | None = None,
@@ -95,7 +95,8 @@ def run(
 ) -> Result:
     """Run a program to its end: a timeout, a request to stop, or nothing left to do.
 
-    `workers` run reactions at the same time, in this thread if there is one, else in processes (`backend`). `fast` does
+    `workers` run reactions at the same time ("auto": as many as this process may use cores), in this thread if there is
+    one, else in processes (`backend`). `fast` does
     not wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when
     nothing else is left (by default if the program has any). `placement` maps paths of reactors to workers where "auto"
     will not do. With a `clock`, time passes only when nobody has anything to do. `record` names a file for what comes
@@ -120,7 +121,8 @@ def run(
     """
     not_in_a_reaction("rx.run")
     not_while_importing()
-    checked(workers, backend, seed, max_microsteps)
+    workers = where_to_run(workers, backend, "rx.run")
+    checked(seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)
     writable(trace, "trace")
     outside_world(fast, clock, record, replay)
@@ -394,19 +396,15 @@ def not_while_importing() -> None:
         )
 
 
-def checked(workers: object, backend: object, seed: object, max_microsteps: object) -> None:
+def checked(seed: object, max_microsteps: object) -> None:
     """Refuse what `run` cannot be called with."""
-    for name, value, least in (("workers", workers, 1), ("seed", seed, 0), ("max_microsteps", max_microsteps, 1)):
+    for name, value, least in (("seed", seed, 0), ("max_microsteps", max_microsteps, 1)):
         if value is None and name == "max_microsteps":
             continue
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ArgumentError(f"{name} of rx.run is {value!r}; write a whole number, {least} or more")
         if name == "max_microsteps" and value > LONGEST:
             raise ArgumentError(f"{name} of rx.run is {value}, more than 64 bits hold; leave it out for no limit")
-    if isinstance(workers, int) and workers > 64:
-        raise ArgumentError(f"workers of rx.run is {workers}; there can be 64 at most")
-    if backend not in BACKENDS:
-        raise ArgumentError(f"backend of rx.run is {backend!r}; write one of {', '.join(map(repr, BACKENDS))}")
 
 
 def switches(**given: object) -> None:
@@ -519,6 +517,12 @@ def noted(error: E, found: BaseException) -> E:
 
 def remedy(cause: BaseException, way: str) -> str:
     """What to do about an exception that is Python's or NumPy's, but has its reason here, or in the backend `way`."""
+    if more := suggestion(cause):
+        return more
+    if isinstance(cause, SystemExit):
+        return "; to end the program let the reaction declare effects=rx.stop and call self.request_stop()"
+    if isinstance(cause, TypeError) and re.search(r"'(Input|Output|LogicalAction|PhysicalAction)'", str(cause)):
+        return "; a port or action is no value itself: read it with .value, and write .set(...) or .schedule(...)"
     if isinstance(cause, ValueError) and "read-only" in str(cause):
         return "; arrays that come from a port are read-only: change a copy (port.value.copy())"
     if type(cause).__name__ == "BdbQuit" and terminal.ours() is None:
@@ -529,6 +533,8 @@ def remedy(cause: BaseException, way: str) -> str:
             )
         if not terminal.typed():
             return "; a debugger ends where its input does, and standard input is no terminal: run it on one"
+    if type(cause).__name__ == "BdbQuit":
+        return ": the debugger was left with q, which ends the program; c goes on with it"
     return ""
 
 

@@ -80,6 +80,12 @@ def load(file: Path) -> ModuleType:
         loader.exec_module(module)
     except RunWhileImported:  # it has what it takes to run, and who imports it again would not get so far
         spec._initializing = True  # type: ignore[attr-defined]
+    except SystemExit as error:
+        del sys.modules[name]
+        raise WrongTarget(
+            f"{file} ends the process when it is imported (sys.exit({error.code!r})); put what is meant for running it "
+            'as a script under if __name__ == "__main__":'
+        ) from None
     except BaseException:
         del sys.modules[name]
         raise

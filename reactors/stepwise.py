@@ -21,6 +21,7 @@ from reactors.graph import Graph
 from reactors.modes import note_states
 from reactors.result import Result, collect
 from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, placed, reserved, start, whole
+from reactors.workers import Workers, counted
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed
@@ -66,12 +67,13 @@ class Stepwise:
         self,
         main: Reactor,
         *,
-        workers: int = 1,
+        workers: Workers = 1,
         seed: int = 0,
         placement: Placement = "auto",
         debug: bool = False,
     ) -> None:
         self.result: Result | None = None
+        workers = counted(workers, "Stepwise")
         with claimed(whole(main)):
             graph = self._graph = Graph(main, debug=debug)
         where = placements.gathered(graph.program, placed(graph, workers, placement))

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from reactors.actions import Action, PhysicalAction
     from reactors.reactor import Reactor
     from reactors.rl.checker import check_env  # noqa: F401 - found by __getattr__
-    from reactors.run import Backend, Placement
+    from reactors.run import Placement
     from reactors.time import Duration, Tag
+    from reactors.workers import Backend
 
     nothing_left_behind: Any
 

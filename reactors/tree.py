@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import warn_explicit
 
 from reactors.actions import Action, PhysicalAction, Timed, Timer
+from reactors.aliases import annotated, meant
 from reactors.bank import Bank
 from reactors.claim import contain
 from reactors.declared import Declared, article, spelled
@@ -236,11 +237,12 @@ def _of_bank(name: str, bank: Bank[Any]) -> Iterator[tuple[str, Reactor, tuple[s
         yield f"{name}[{i}]", member, (name, i, width)
 
 
+_ALIAS = type(Port[int])  # what rx.Output[int] is
 _SORTS: dict[type, type] = {}  # what kind of thing the values of a type are; `object`: nothing that concerns us
 
 
 def _sort(kind: type) -> type:
-    known = (Port, Timed, Mode, State, Declared, Reactor, Bank, list, tuple, dict, set, frozenset, type)
+    known = (Port, Timed, Mode, State, Declared, Reactor, Bank, list, tuple, dict, set, frozenset, type, _ALIAS)
     sort = next((base for base in known if issubclass(kind, base)), object)
     _SORTS[kind] = list if sort is tuple else set if sort is frozenset else sort
     return _SORTS[kind]
@@ -267,12 +269,20 @@ def _look_into(place: Place, classes: dict[type, str], strays: list[Stray]) -> l
             states.append((name, value))
         elif sort is type:
             _note_class(reactor, name, value, classes)
+        elif sort is _ALIAS:
+            _refuse_alias(reactor, name, value)
         elif sort is Declared:
             _refuse_reaction(f"{path}.{name}", value)
         else:
             containing = True
     if declared != len(reactor._declarations):
         _refuse_replacement(reactor)
+    for name, note in annotated(type(reactor)).items():  # type: ignore[arg-type]  # a class can be hashed
+        if name not in vars(reactor) and (written := meant(note)) is not None:
+            raise DeclarationError(
+                f"{path} (made at {reactor._made_at}): {name}: {written[0]} is an annotation and declares nothing; "
+                f"write {name} = {written[1]}"
+            )
     first: dict[State[Any], str] = {}
     for name, state in states:
         if first.setdefault(state, name) != name:
@@ -293,6 +303,13 @@ def _note_class(reactor: Reactor, name: str, value: type, classes: dict[type, st
         )
     if issubclass(value, Reactor):
         classes.setdefault(value, f"{reactor.path}.{name} ({_where(reactor, name)})")
+
+
+def _refuse_alias(reactor: Reactor, name: str, value: object) -> None:
+    if (written := meant(value)) is not None:
+        raise DeclarationError(
+            f"{reactor.path}.{name} ({_where(reactor, name)}) is {written[0]}, a type; write self.{name} = {written[1]}"
+        )
 
 
 def _refuse_reaction(path: str, value: Declared) -> None:
@@ -339,9 +356,12 @@ def _refuse_replacement(reactor: Reactor) -> None:
     for declaration in reactor._declarations:
         now = vars(reactor).get(declaration.name)
         if not (isinstance(now, Declared) and now._declared is declaration and now._owner is reactor):
+            remedy = "give that another name"
+            if isinstance(declaration, Port) and not isinstance(now, Declared):
+                remedy += f", or send it in a reaction with .{declaration.name}.set(...)"
             raise DeclarationError(
                 f"{reactor.path} (made at {reactor._made_at}): its {declaration.word} {declaration.name!r}, declared "
-                f"at {declaration.location}, has been replaced by {now!r}; give that another name"
+                f"at {declaration.location}, has been replaced by {now!r}; {remedy}"
             )
 
 

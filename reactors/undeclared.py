@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 READING = frozenset({"value", "is_present", "array", "tensor", "present"})
 WRITING = frozenset({"set", "loan"})
+FROM_OUTSIDE = (
+    "what is on an input is set from outside; to change a copy of it declare the input with mutable=True, to keep "
+    "something else choose another name"
+)
 
 
 def check_code(reaction: Reaction[Any], own: dict[str, Declared], function: FunctionType | None, path: str) -> None:
@@ -47,7 +51,7 @@ def _undeclared(use: Use, end: Declared | None, read: set[int], written: set[int
     name, said = end.name, f"self.{end.name}.{use.use}"
     reads, writes = id(end._declared) in read, id(end._declared) in written
     if isinstance(end, Port) and use.use == ASSIGNED + "value" and not end._declared._mutable:
-        return f"self.{name}.value is assigned to; write self.{name}.set(...)"
+        return f"self.{name}.value is assigned to; {_instead(end)}"
     if isinstance(end, Input):
         if use.use in WRITING:
             return (
@@ -63,6 +67,17 @@ def _undeclared(use: Use, end: Declared | None, read: set[int], written: set[int
     if isinstance(end, LogicalAction) and use.use == "schedule" and not writes:
         return f"{said}, but {name} is not among the reaction's effects; add effects={name}"
     return None
+
+
+def _instead(end: Declared) -> str:
+    """What to write instead of an assignment to it."""
+    if isinstance(end, Input):
+        return FROM_OUTSIDE
+    if isinstance(end, Output):
+        return f"to send a value write self.{end.name}.set(...)"
+    if isinstance(end, Action):
+        return f"to let it happen write self.{end.name}.schedule(...)"
+    return "choose another name"
 
 
 def assignment(function: object, name: str) -> Location | None:
@@ -92,10 +107,7 @@ def check_assignments(
             )
         if use.name in own:
             end = own[use.name]
-            remedy = f"write self.{use.name}.set(...)" if isinstance(end, Port) else "choose another name"
-            if isinstance(end, Action):
-                remedy = f"write self.{use.name}.schedule(...)"
             raise DeclarationError(
                 f"{path} ({at}): self.{use.name} is assigned to, which would replace the {end.word} declared at "
-                f"{end.location}; {remedy}"
+                f"{end.location}; {_instead(end)}"
             )

@@ -172,7 +172,10 @@ def test_what_follows_a_failure_elsewhere_is_a_note_on_it(way: Any) -> None:
     error = failed(Chain(close_what_was_never_opened), **way)
     assert str(error) == "main.ahead.fail at 2 ms raised LookupError: the cause"
     assert error.__notes__ == [
-        "then, while shutting down: main.reader.end raised AttributeError: 'Behind' object has no attribute 'env'"
+        (
+            "then, while shutting down: main.reader.end raised AttributeError: 'Behind' object has no attribute 'env'; "
+            "did you mean 'end'?"
+        )
     ]
 
 
@@ -1045,8 +1048,11 @@ def test_deadline_without_a_method_for_those_who_miss_it() -> None:
     for given in ({"deadline": "1 ms"}, {"late": print}):
         told = refused(rx.DeclarationError, lambda given=given: Writer().add_reaction(rx.startup, print, **given))  # type: ignore[misc]
         assert told.endswith("deadline and late go together: how long, and what to run instead")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'deadline'"):
-        rx.reaction(rx.startup, deadline="1 ms")  # type: ignore[call-arg]
+    told = refused(rx.ArgumentError, lambda: rx.reaction(rx.startup, deadline="1 ms"))  # type: ignore[arg-type]  # @late
+    assert told == (
+        "rx.reaction (@late) has no parameter 'deadline'; below the method, declare what runs instead when it is late: "
+        '@NAME.deadline("5 ms")'
+    )
 
 
 class Unreadable:
@@ -1353,7 +1359,14 @@ def test_more_memory_than_there_is(way: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        ({"workers": 0}, rx.ArgumentError, "workers of rx.run is 0; write a whole number, 1 or more"),
+        *(
+            (
+                {"workers": workers},
+                rx.ArgumentError,
+                f"workers of rx.run is {workers!r}; write a whole number, 1 or more, or workers='auto' for all cores",
+            )
+            for workers in (0, -1, None, True, "all")
+        ),
         ({"workers": 65}, rx.ArgumentError, "workers of rx.run is 65; there can be 64 at most"),
         ({"seed": -1}, rx.ArgumentError, "seed of rx.run is -1; write a whole number, 0 or more"),
         (

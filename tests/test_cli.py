@@ -355,11 +355,15 @@ def test_parameters_without_a_type_are_python_literals(script: Callable[..., Pat
         (["count.py:Item"], "count.py has no reactor class 'Item'"),
         ([], "Missing argument 'FILE[:CLASS]'"),
         (["count.py"], "Missing option '--first'"),
-        (["count.py", "--first", "x"], "'x' is not a valid integer"),
+        (["count.py", "--first", "x"], "Invalid value for '--first': 'x'; write a whole number, as in 100000 or 1e5"),
         (["count.py", "--first", "1", "--last", "2"], "No such option '--last'"),
         (["count.py", "--first", "1", "--timeout", "5"], "without a unit"),
         (["count.py", "--first", "1", "--placement", "main"], "write PATH=WORKER"),
-        (["count.py", "--first", "1", "--workers", "0"], "--workers"),
+        (
+            ["count.py", "--first", "1", "--workers", "0"],
+            "Invalid value for '--workers': '0'; write a number from 1 to 64, or auto for all cores",
+        ),
+        (["count.py", "--first", "1", "--seed", "-1"], "'-1'; write a whole number, 0 or more, as in 100000 or 1e5"),
         (["count.py", "--first", "1", "--trace", "nowhere/t.json"], "there is no folder 'nowhere'"),
     ],
 )
@@ -369,6 +373,24 @@ def test_misuse_ends_with_2_and_says_why(script: Callable[..., Path], arguments:
     assert result.exit_code == 2
     assert message in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_file_that_ends_the_process_when_it_is_imported_is_named(script: Callable[..., Path]) -> None:
+    script("quits.py", "import sys\nsys.exit(3)\n")
+    result = reactors("run", "quits.py")
+    assert result.exit_code == 2
+    assert result.output.endswith(
+        "Error: quits.py ends the process when it is imported (sys.exit(3)); put what is meant for running it as a "
+        'script under if __name__ == "__main__":\n'
+    )
+
+
+def test_counts_are_written_as_people_write_them(script: Callable[..., Path]) -> None:
+    script()
+    assert (
+        "first=100000 "
+        in reactors("run", "count.py", "--first", "1e5", "--loud", "--max-microsteps", "1e3", *FAST).output
+    )
 
 
 def test_an_error_of_ours_is_its_message_alone(script: Callable[..., Path]) -> None:

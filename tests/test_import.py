@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+import reactors as rx
+from reactors import rl
+
 
 @pytest.mark.parametrize(
     "module", ["torch", "gymnasium", "networkx", "graphviz", "cloudpickle", "cffi", "typing_extensions"]
@@ -24,3 +27,27 @@ def test_training_does_not_import_the_compiler_of_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "False"
+
+
+def test_what_there_is_is_the_api() -> None:
+    """Of the lazy package, too, what no one has asked for yet."""
+    assert dir(rx) == sorted(rx.__all__)
+    assert dir(rl) == sorted([*rl.__all__, "sb3"])
+    assert {"PPO", "Env", "train"} < set(dir(rl))
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("rx.Reacter", "module 'reactors' has no attribute 'Reacter'; did you mean 'Reactor'?"),
+        ("rx.gone", "module 'reactors' has no attribute 'gone'"),
+        ("rl.PP0", "module 'reactors.rl' has no attribute 'PP0'; did you mean 'PPO'?"),
+        ("from reactors import reacter", "cannot import name 'reacter' from 'reactors'; did you mean 'Reactor'?"),
+        ("from reactors import Foo", "cannot import name 'Foo' from 'reactors'; dir(reactors) lists what there is"),
+        ("from reactors.rl import PP0", "cannot import name 'PP0' from 'reactors.rl'; did you mean 'PPO'?"),
+    ],
+)
+def test_name_that_there_is_not(code: str, told: str) -> None:
+    with pytest.raises(ImportError if "import" in code else AttributeError) as caught:
+        exec(code, {"rx": rx, "rl": rl})
+    assert str(caught.value) == told

@@ -3,7 +3,7 @@
  * A Door is the part of a live port, timer or action through which a reaction reads and writes. The core opens it,
  * one byte, before a reaction that declared it runs, and closes it afterwards; `where` says which value is meant. In
  * Python each look through a door took some three hundred nanoseconds, most of what a small reaction did. Whatever is
- * not the common case is left to methods of the Python class on top: _get, _put, _refuse, _delay_ns.
+ * not the common case is left to methods of the Python class on top: _get, _put, _delay_ns, and _refuse, _assigned, _miscalled.
  *
  * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length. */
 #define PY_SSIZE_T_CLEAN
@@ -64,6 +64,25 @@ static PyObject *door_value(Door *d, void *unused)
     return value;
 }
 
+static int assigned(Door *d, const char *use)
+{
+    PyObject *never = PyObject_CallMethod((PyObject *)d, "_assigned", "s", use);
+    Py_XDECREF(never);
+    return -1;
+}
+
+static int door_set_value(Door *d, PyObject *value, void *unused)
+{
+    (void)value, (void)unused;
+    return assigned(d, "value");
+}
+
+static int door_set_is_present(Door *d, PyObject *value, void *unused)
+{
+    (void)value, (void)unused;
+    return assigned(d, "is_present");
+}
+
 /* Twice the length until it holds [count] values, those from [first] on where they belong then. */
 static int grow(PyObject *list, uint64_t first, uint64_t count)
 {
@@ -111,8 +130,23 @@ static int copy(Door *d, PyObject *value)
     return 0;
 }
 
-static PyObject *door_set(Door *d, PyObject *value)
+static PyObject *miscalled(Door *d, const char *form, Py_ssize_t given, PyObject *name)
 {
+    return PyObject_CallMethod((PyObject *)d, "_miscalled", "snO", form, given, name ? name : Py_None);
+}
+
+static int named(PyObject *names, Py_ssize_t i, const char *name)
+{
+    return !PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), name);
+}
+
+/* set(value) */
+static PyObject *door_set(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
+{
+    Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
+    if (n_names && !named(names, 0, "value")) return miscalled(d, "set(value)", n + n_names, PyTuple_GetItem(names, 0));
+    if (n + n_names != 1) return miscalled(d, "set(value)", n + n_names, NULL);
+    PyObject *value = arguments[0];
     if (!(state_of(d) & RX_WRITABLE)) return refuse(d, "set", "effects");
     if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) {
         if (keep(d, value)) return NULL;
@@ -131,18 +165,16 @@ static PyObject *door_keep(Door *d, PyObject *value)
     Py_RETURN_NONE;
 }
 
-static PyObject *door_loan(Door *d, PyObject *unused)
+/* loan() */
+static PyObject *door_loan(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
-    (void)unused;
+    (void)arguments;
+    Py_ssize_t given = n + (names ? PyTuple_Size(names) : 0);
+    if (given) return miscalled(d, "loan()", given, NULL);
     if (!(state_of(d) & RX_WRITABLE)) return refuse(d, "loan", "effects");
     PyObject *slot = numbered(d->slots, *d->where);
     Py_XINCREF(slot);
     return slot;
-}
-
-static int named(PyObject *names, Py_ssize_t i, const char *name)
-{
-    return !PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), name);
 }
 
 /* Nanoseconds, -1: an exception is set. */
@@ -161,7 +193,8 @@ static int64_t nanoseconds(Door *d, PyObject *delay)
     return result;
 }
 
-/* schedule(value=None, delay=0) */
+static const char SCHEDULE[] = "schedule(value, delay=...)";
+
 static PyObject *door_schedule(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
     PyObject *given[2] = {Py_None, NULL};
@@ -169,12 +202,11 @@ static PyObject *door_schedule(Door *d, PyObject *const *arguments, Py_ssize_t n
     for (Py_ssize_t i = 0; i < n && i < 2; i++) given[i] = arguments[i];
     for (Py_ssize_t i = 0; i < n_names; i++) {
         int at = named(names, i, "value") ? 0 : named(names, i, "delay") ? 1 : 2;
-        if (at < n || at == 2 || n > 2)
-            return PyErr_Format(PyExc_TypeError, "schedule(value=None, delay=0) was given %R %s", PyTuple_GetItem(names, i),
-                                at < n && at < 2 ? "twice" : "besides");
+        if (at == 2) return miscalled(d, SCHEDULE, n + n_names, PyTuple_GetItem(names, i));
+        if (at < n) return miscalled(d, SCHEDULE, n + n_names, NULL);
         given[at] = arguments[n + i];
     }
-    if (n > 2) return PyErr_Format(PyExc_TypeError, "schedule(value=None, delay=0) was given %zd arguments", n);
+    if (n > 2) return miscalled(d, SCHEDULE, n + n_names, NULL);
     int64_t ns = nanoseconds(d, given[1]);
     if (ns < 0 && PyErr_Occurred()) return NULL;
     if (!(state_of(d) & RX_WRITABLE)) return refuse(d, "schedule", "effects");
@@ -266,15 +298,15 @@ static void door_dealloc(Door *d)
 }
 
 static PyGetSetDef getset[] = {
-    {"_is_present", (getter)door_is_present, NULL, "Whether it is there at this tag.", NULL},
-    {"_value", (getter)door_value, NULL, "What is there; None if nothing is.", NULL},
+    {"_is_present", (getter)door_is_present, (setter)door_set_is_present, "Whether it is there at this tag.", NULL},
+    {"_value", (getter)door_value, (setter)door_set_value, "What is there; None if nothing is.", NULL},
     {0},
 };
 
 static PyMethodDef methods[] = {
-    {"_set", (PyCFunction)door_set, METH_O, "Put a value there."},
+    {"_set", (PyCFunction)(void (*)(void))door_set, METH_FASTCALL | METH_KEYWORDS, "Put a value there."},
     {"_keep", (PyCFunction)door_keep, METH_O, "What _set does with most values: keep it as it is."},
-    {"_loan", (PyCFunction)door_loan, METH_NOARGS, "The memory that the next value goes into."},
+    {"_loan", (PyCFunction)(void (*)(void))door_loan, METH_FASTCALL | METH_KEYWORDS, "The memory that the next value goes into."},
     {"_schedule", (PyCFunction)(void (*)(void))door_schedule, METH_FASTCALL | METH_KEYWORDS, "Make an action happen later."},
     {"_attach", (PyCFunction)door_attach, METH_VARARGS, "Lead to what the core has opened."},
     {"_detach", (PyCFunction)door_detach, METH_NOARGS, "Lead nowhere."},

@@ -7,6 +7,7 @@ and Stable-Baselines3 only where `rl.sb3` is.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from reactors import names
 from reactors.rl import record
 from reactors.rl.atari_games import atari
 from reactors.rl.batch import Batch
@@ -114,13 +115,16 @@ _WITH_TORCH = {
 }
 
 
-if not TYPE_CHECKING:  # type checkers shall know which names there are
+if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there is any name
+
+    def __dir__() -> list[str]:
+        return sorted([*__all__, "sb3"])
 
     def __getattr__(name: str) -> Any:
         """What imports torch, or Stable-Baselines3, when it is asked for."""
         if name == "sb3":
             return import_module(f"{__name__}.sb3")
-        for module, names in _WITH_TORCH.items():
-            if name in names:
+        for module, its in _WITH_TORCH.items():
+            if name in its:
                 return getattr(import_module(f"{__name__}.{module}"), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        return names.refuse(globals(), name, __dir__())

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from reactors.rl.simulation import OnError
     from reactors.rl.sources import Source
     from reactors.rl.vector_simulation import Autoreset
+    from reactors.workers import Workers
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 
@@ -110,7 +111,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         max_concurrency: int | None = None,
         *,
         num_envs: int | None = None,
-        workers: int | None = None,
+        workers: Workers | None = None,
         on_error: OnError = "raise",
         oversubscribe: bool = False,
         isolate: bool = False,
@@ -162,10 +163,13 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     @staticmethod
     def _number_of_workers(workers: Any, n: int, most: Any, *, oversubscribe: bool) -> int:
         cores = len(os.sched_getaffinity(0))
-        if workers is None:
+        if workers is None or workers == "auto":
             workers = cores
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
-            raise rx.ArgumentError(f"workers of rl.VectorEnv is {workers!r}; write a whole number, 1 or more")
+            raise rx.ArgumentError(
+                f"workers of rl.VectorEnv is {workers!r}; write a whole number, 1 or more, or workers='auto' "
+                "for all cores"
+            )
         if most is not None and not isinstance(most, int | np.integer):  # in the words of AsyncVectorEnv
             raise ValueError(f"`max_concurrency` must be an integer or None, got {most!r}")
         if most is not None and most < 1:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors_runtime import tables
+from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime.spelling import spell
+from reactors_runtime.suggestions import suggestion
 from reactors_runtime.values import SequenceStore, Stores
 from reactors_runtime.virtual_sleep import virtual_sleep
 from reactors_runtime.whereabouts import here
@@ -406,15 +407,12 @@ class Engine:
         self.runaway = [reactions[r] for r in busiest if stats["count"][r]]
         if self.image.options.max_microsteps:
             raise Runaway(self.tag(), self.runaway)
-        import warnings
-
         paths = ", ".join(map(self.image.program.name, self.runaway))
         time, microstep = self.tag()
-        warnings.warn(
+        callers.warn(
             f"time stands still at {spell(time)}: {microstep:,} microsteps so far; the reactions that run: {paths}; "
             "give one of the delays in this loop a positive value, or set a limit with max_microsteps=",
             RuntimeWarning,
-            stacklevel=2,
         )
 
     # ---- afterwards ----
@@ -442,7 +440,8 @@ def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:
     if isinstance(error, ReactionFailed):
         what = error.exception
         reaction = f"{error.name(program)} raised " if error.reaction >= 0 else ""
-    return f"{'then, while shutting down' if aftermath else 'besides'}: {reaction}{type(what).__name__}: {what}"
+    when = "then, while shutting down" if aftermath else "besides"
+    return f"{when}: {reaction}{type(what).__name__}: {what}{suggestion(what)}"
 
 
 # ---- seen from outside ----

@@ -41,9 +41,15 @@ class RemoteError(Exception):
     """Stands for an exception of a worker that cannot be unpickled here."""
 
 
-def died(image: Image, memory: Memory, worker: int, pid: int | None, status: int, crash: str) -> WorkerDied:
-    """A worker ended with an exit status or, negative, by a signal; `crash` is what faulthandler wrote."""
-    error = WorkerDied(f"{who(image, worker, pid)} {ending(status)} {where(image, memory, worker)}; {_remedy(status)}")
+def died(
+    image: Image, memory: Memory, worker: int, pid: int | None, status: int, crash: str, killed: str | None = None
+) -> WorkerDied:
+    """A worker ended with an exit status or, negative, by a signal; `crash` is what faulthandler wrote.
+
+    `killed` says why, where its caller has killed it.
+    """
+    remedy = killed if killed and status == -signal.SIGKILL else _remedy(status)
+    error = WorkerDied(f"{who(image, worker, pid)} {ending(status)} {where(image, memory, worker)}; {remedy}")
     error.status = status
     frames = [*takewhile(lambda line: _HERE not in line, (line for line in crash.splitlines() if "  File " in line))]
     if frames:

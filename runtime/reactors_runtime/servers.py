@@ -152,8 +152,13 @@ class Server:
         code = self._process.returncode
         how = "does not answer" if code is None else ending(code)
         with contextlib.suppress(ValueError), mapped(os.dup(self._log)) as log:  # ValueError: it is empty
-            how += "; it printed:\n" + log[-4000:].decode(errors="replace")
-        return ServerDied(f"the process that workers are forked from ({self.key.interpreter}, pid {self.pid}) {how}")
+            return ServerDied(f"{self._name()} {how}; it printed:\n{log[-4000:].decode(errors='replace')}")
+        if code is not None and code >= 0:
+            how += " and printed nothing; it is sys.executable, which has to be a Python like this one"
+        return ServerDied(f"{self._name()} {how}")
+
+    def _name(self) -> str:
+        return f"the process that workers are forked from ({self.key.interpreter}, pid {self.pid})"
 
     def close(self) -> None:
         """End it, and with it its workers."""

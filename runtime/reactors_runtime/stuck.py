@@ -81,6 +81,10 @@ class Stopping:
         if self._due is None or time.monotonic() <= self._due:
             return
         self._due = math.inf
+        # The prompt of a debugger stays a line of its own, and who is at it can also end it there.
+        at_prompt = terminal.debugged(self._memory)
+        line, remedy = ("\n", f"c or q leaves the debugger, {self._remedy}") if at_prompt else ("", self._remedy)
         for worker, pid in workers.items():
             name, place = faults.who(self._image, worker, pid), faults.where(self._image, self._memory, worker)
-            terminal.say(f"stopping; waiting for {name}, {place}; {self._remedy}")
+            terminal.say(f"{line}stopping; waiting for {name}, {place}; {remedy}")
+            line = ""

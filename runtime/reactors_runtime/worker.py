@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
 from reactors_runtime import imports, numeric_threads, terminal
 from reactors_runtime.memory import Memory
+from reactors_runtime.suggestions import completed
 from reactors_runtime.wire import Wire, mapped
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Failure:
         try:
             import cloudpickle
 
-            exception = cloudpickle.dumps(error, protocol=5)
+            exception = cloudpickle.dumps(completed(error), protocol=5)
         except Exception:  # noqa: BLE001 - the text has to do
             exception = None
         return cls(when, reaction, tag, exception, text, late, aftermath)
@@ -165,6 +166,8 @@ def _live(
             file.flush()
             wire.send("done", number, imports.new_since(before), descriptors=[file.fileno()])
     except BaseException as error:  # noqa: BLE001 - there is nobody to raise it to
+        if when == "start" and isinstance(error, SystemExit):
+            error = _left(error)
         with contextlib.suppress(ConnectionError):  # the caller is gone, and so shall we be
             wire.send("failed", number, Failure.of(when, error))
 
@@ -173,6 +176,19 @@ def _take_over(setting: Setting, home: Sender) -> None:
     """Have what the caller has set in its process, whatever was imported here."""
     setting.values.accept()
     setting.logging.accept(home)
+
+
+def _left(error: SystemExit) -> ImportError:
+    """What a module has done that ends the process when it is imported, and where."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    file = "" if trace is None else trace.tb_frame.f_code.co_filename
+    where = f" at {file}:{trace.tb_lineno}" if trace is not None and not file.startswith(_HERE) else ""
+    return ImportError(
+        f"sys.exit({error.code!r}){where} ends the process when a file is imported; put what is meant for running "
+        'it as a script under if __name__ == "__main__":'
+    )
 
 
 def _settle(setting: Setting, standard_output: int, standard_error: int, *standard_input: int) -> None:

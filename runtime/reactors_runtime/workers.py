@@ -137,6 +137,7 @@ class _Run:
         self.crashes: dict[int, int] = {}  # where a worker's faulthandler writes
         self.modules: dict[str, None] = {}  # what workers imported, in order
         self.errors = 0
+        self.killed: dict[int, str] = {}  # by us: why
         self.stopping = False
         self.notice = Stopping(image, memory, "Ctrl-C kills it")
         self.poll = select.poll()
@@ -220,7 +221,7 @@ class _Run:
         now = time.monotonic()
         overdue = [worker for worker, due in self.alive.items() if due < now]
         if overdue:
-            self.kill(overdue)
+            self.kill(overdue, "it did not come to its end in time after the program had been stopped")
         unfinished = {w: self.reports[w].pid for w in self.alive if self.reports[w].attributes is None}
         self.notice.look(unfinished)
         if self.on_wait:
@@ -263,7 +264,8 @@ class _Run:
         with contextlib.suppress(KeyError, ValueError), mapped(self.crashes.pop(report.worker)) as written:
             crash = written[:]
         text = crash.decode(errors="replace").strip()
-        return faults.died(self.image, self.memory, report.worker, report.pid, status, text)
+        why = self.killed.get(report.worker)
+        return faults.died(self.image, self.memory, report.worker, report.pid, status, text, why)
 
     def went_wrong(self, report: Report, error: BaseException, *, aftermath: bool = False) -> None:
         """The first error of a worker counts; the others are asked to come to an end."""
@@ -284,9 +286,10 @@ class _Run:
         """Ctrl-C: once, and the shutdown reactions run; twice, and no worker goes on."""
         self.stop(engine.INTERRUPTED)
         if count > 1:
-            self.kill([*self.alive])
+            self.kill([*self.alive], "the second Ctrl-C killed it")
 
-    def kill(self, workers: list[int]) -> None:
+    def kill(self, workers: list[int], why: str) -> None:
+        self.killed.update(dict.fromkeys(workers, why))
         with contextlib.suppress(ConnectionError):  # then they are dead already
             self.server.wire.send("kill", workers)
         for worker in workers:

@@ -1,5 +1,6 @@
 """`breakpoint()` in a worker, a process or a thread: it has the terminal of the caller, one worker at a time."""
 
+import re
 import subprocess
 import sys
 
@@ -63,14 +64,18 @@ def test_a_worker_goes_on_after_the_breakpoint(program: str) -> None:
 def test_to_quit_the_debugger_ends_the_program(program: str) -> None:
     shown = typed(program, moves=2 * [(PROMPT, "q\n")])
     assert "refused: main.actors[" in shown
-    assert "raised BdbQuit\n" in shown
+    assert "raised BdbQuit: the debugger was left with q, which ends the program; c goes on with it\n" in shown
     assert "[0, 0] True\n" in shown
 
 
 def test_ctrl_c_twice_kills_a_worker_at_the_prompt() -> None:
-    shown = typed(PROGRAM.replace("print([", "# "), moves=[(PROMPT, "\x03"), ("kills it", "\x03")])
-    assert "waiting for worker" in shown
-    assert "interrupted\n" in shown
+    program = PROGRAM.replace("print([", "# ").replace("KeyboardInterrupt:", "KeyboardInterrupt as error:")
+    program = program.replace('print("interrupted")', 'print("interrupted:", error.__cause__)')
+    shown = typed(program, moves=[(PROMPT, "\x03"), ("kills it", "\x03")])
+    waits = r"^stopping; waiting for worker 0 .*; c or q leaves the debugger, Ctrl-C kills it$"
+    assert re.search(waits, shown, re.MULTILINE)
+    died = r"^interrupted: worker . .* was killed by SIGKILL in main.actors.* at tag 0 s; the second Ctrl-C killed it$"
+    assert re.search(died, shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

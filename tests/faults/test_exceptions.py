@@ -108,6 +108,9 @@ def test_sys_exit_in_a_reaction_is_an_exception_like_others() -> None:
     with pytest.raises(rx.ReactionError) as caught:
         run(Pair(leave))
     assert isinstance(caught.value.__cause__, SystemExit)
+    assert str(caught.value).endswith(
+        "raised SystemExit: 4; to end the program let the reaction declare effects=rx.stop and call self.request_stop()"
+    )
 
 
 def test_the_shutdown_reactions_of_all_workers_run_and_their_attributes_come_back() -> None:

@@ -1,7 +1,9 @@
+import os
 import re
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,6 +35,34 @@ class Main(rx.Reactor):
     def __init__(self) -> None:
         self.bystander = Bystander()
         self.actor = Delivered()
+
+
+def test_a_module_that_ends_the_process_when_it_is_imported_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row 35."""
+    module = tmp_path / "here_only.py"
+    module.write_text(f"import os, sys\nif os.getpid() != {os.getpid()}: sys.exit(4)\nclass Kept: ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    main = Main()
+    main.actor.fragile = import_module("here_only").Kept()
+    with pytest.raises(rx.WorkerStartError) as caught:
+        run(main)
+    assert str(caught.value).endswith(
+        f"could not load its part of the program: ImportError: sys.exit(4) at {module}:2 ends the process when a file "
+        'is imported; put what is meant for running it as a script under if __name__ == "__main__":'
+    )
+
+
+def test_an_interpreter_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 35."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    told = (
+        r"\(/bin/false, pid \d+\) ended with exit status 1 and printed nothing; it is sys.executable, which has to be "
+        "a Python like this one$"
+    )
+    with pytest.raises(rx.WorkerStartError, match=told):
+        run(Main())
 
 
 def test_an_import_error_in_what_is_sent_is_the_workers_own_and_comes_out() -> None:

@@ -223,7 +223,14 @@ def test_what_cannot_be_found_has_to_be_given_again(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"workers": "two"}, "workers of rl.train is 'two'; write a whole number, 1 or more"),
+        ({"workers": "two"}, "workers of rl.train is 'two'; write a whole number, 1 or more, or workers='auto' for"),
+        (
+            {"backend": "threads"},
+            (
+                "backend of rl.train is 'threads'; write one of 'auto', 'inline', 'thread', 'process'; did you mean "
+                "'thread'?"
+            ),
+        ),
         ({"workers": 0}, "workers of rl.train is 0"),
         ({"seed": -1}, "seed of rl.train is -1; write a whole number from 0 to"),
         ({"seed": 1.5}, "seed of rl.train is 1.5"),

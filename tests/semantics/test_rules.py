@@ -26,7 +26,7 @@ SECTIONS = {  # how many rules each has
 ELSEWHERE = {
     "tags 8": "how durations are written: tests/test_time.py",
     "the end 10": "Ctrl-C: tests/faults/test_interrupts.py; shutdown reactions run here, then it comes out",
-    "wiring 7": "widths that do not match are refused: tests/test_bad_programs_elaborating.py",
+    "wiring 7": "widths that do not match are refused: tests/test_bad_programs_fitting.py",
     "precedence 8": "levels are no semantics: tests/test_graph.py",
     "modes 15": "nobody can tell which attributes a mode should renew; what is to be renewed is an rx.State",
     "modes 17": "there are neither federations nor enclaves here",

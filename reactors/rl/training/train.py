@@ -45,6 +45,7 @@ from reactors.rl.training.state import count
 from reactors.rl.training.trained_policy import TrainedPolicy
 from reactors.rl.training.viewer import check_view
 from reactors.rl.training.watching import check_video, film
+from reactors.workers import Workers, where_to_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from reactors.rl.serving.server import Server
     from reactors.rl.simulation import OnError
     from reactors.rl.training.journal_file import Row
-    from reactors.run import Backend
+    from reactors.workers import Backend
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def train(
     env: Source,
     *,
     total_steps: int = 100_000,
-    workers: int = 1,
+    workers: Workers = 1,
     backend: Backend = "auto",
     actors: int = 2,
     mode: Mode = "sync",
@@ -139,11 +140,12 @@ def train(
     Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
     many steps that were is `steps` of the result.
 
-    `mode` is how actors and learner go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is
-    said), or "free". In the first two, the final weights are the same bit for bit for a seed, whatever the workers and
-    backend. `actors` share the algorithm's environments, and each has a policy of its own. With `inference="central"`
-    they only simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for
-    any number of them. With `double_buffer` it acts for every other environment, while the others are simulated.
+    `workers` is a number, or "auto" for one for each core that this process may use. `mode` is how actors and learner
+    go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is said), or "free". In the first
+    two, the final weights are the same bit for bit for a seed, whatever the workers and backend. `actors` share the
+    algorithm's environments, and each has a policy of its own. With `inference="central"` they only simulate, and one
+    policy acts for all environments at once (PAAC); then the weights are also the same for any number of them. With
+    `double_buffer` it acts for every other environment, while the others are simulated.
     `loaders` are reactors that make batches of experience while the learner is busy; 0 leaves it to the learner.
     `on_error="restart"` makes an environment again that raises or answers wrongly: its episode is truncated there.
     `stop_at` ends the run when the mean return of the last twenty
@@ -174,12 +176,11 @@ def train(
     """
     check_algorithm_given(algorithm, "rl.train")
     check_arguments(misspelt, train, algorithm)
-    lag = checked_lag(mode, lag)
+    workers, lag = where_to_run(workers, backend, "rl.train"), checked_lag(mode, lag)
     check_inference(inference, double_buffer, loaders)
     check_numbers(
         total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
         checkpoint_every=checkpoint_every, view_every=view_every, learners=learners, exchange_every=exchange_every,
-        workers=workers,
     )  # fmt: skip
     check_values(seed, stop_at, on_error)
     journal = checked_journal(journal)

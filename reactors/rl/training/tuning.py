@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from reactors.rl.algorithms.algorithm import Algorithm
-    from reactors.run import Backend
+    from reactors.workers import Backend
 
 MOST = 64  # workers of a program
 

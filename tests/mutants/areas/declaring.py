@@ -39,7 +39,7 @@ MISTAKES = (
                 "a port may have two sources",
                 "if other.connection is not connection or other.source != source._element:",
                 "if False:",
-                "tests/test_bad_programs_elaborating.py",
+                "tests/test_bad_programs_connecting.py",
             ),
             Mistake(
                 "banks are not interleaved",
@@ -55,13 +55,13 @@ MISTAKES = (
                 "a connection may skip a level",
                 "return a._container is b._container if isinstance(target, Input) else a._container is b",
                 "return True",
-                "tests/test_bad_programs_elaborating.py",
+                "tests/test_bad_programs_connecting.py",
             ),
             Mistake(
                 "layouts are compared with those of the port before",
                 "_match(tree, tops[below], below, connection)",
                 "_match(tree, below, below, connection)",
-                "tests/test_bad_programs_elaborating.py tests/test_wiring.py",
+                "tests/test_bad_programs_fitting.py tests/test_wiring.py",
             ),
         ),
     ),
@@ -102,7 +102,7 @@ MISTAKES = (
                 "a cycle is not noticed",
                 "if len(order) < len(reactions):",
                 "if False:",
-                "tests/test_bad_programs_elaborating.py tests/test_graph.py",
+                "tests/test_bad_programs_connecting.py tests/test_graph.py",
             ),
             Mistake(
                 "reactions of one mode are in no order",
@@ -187,8 +187,8 @@ MISTAKES = (
             ),
             Mistake(
                 "reactors may be made while the program runs",
-                '        if executing.program:\n            raise StructureError(\n                f"a {spelled(cls)}',
-                '        if False:\n            raise StructureError(\n                f"a {spelled(cls)}',
+                '        if executing.program:\n            raise StructureError(\n                f"{article(spelled(cls))}',
+                '        if False:\n            raise StructureError(\n                f"{article(spelled(cls))}',
                 "tests/test_bad_programs_declaring.py",
             ),
         ),
@@ -245,7 +245,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/layout.py",
-        "tests/test_declare.py tests/test_bad_programs_elaborating.py",
+        "tests/test_declare.py tests/test_bad_programs_fitting.py",
         (
             Mistake(
                 "arrays of any shape fit",
@@ -272,13 +272,13 @@ MISTAKES = (
                 "one reactor may be contained twice",
                 "if id(reactor) in seen:",
                 "if False:",
-                "tests/test_bad_programs_elaborating.py",
+                "tests/test_bad_programs_containing.py",
             ),
             Mistake(
                 "two initial modes are taken",
                 "if place.modes and len(initial) != 1:",
                 "if place.modes and not initial:",
-                "tests/test_bad_programs_elaborating.py tests/semantics/test_modes.py",
+                "tests/test_bad_programs_containing.py tests/semantics/test_modes.py",
             ),
         ),
     ),

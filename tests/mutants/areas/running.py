@@ -136,12 +136,14 @@ MISTAKES = (
                 "            failures[worker] = error",
                 "tests/faults/test_start.py",
             ),
-            Mistake(
-                "65 workers are taken",
-                "if isinstance(workers, int) and workers > 64:",
-                "if isinstance(workers, int) and workers > 65:",
-                "tests/test_bad_programs_running.py",
-            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/workers.py",
+        "tests/test_bad_programs_running.py",
+        (
+            Mistake("65 workers are taken", "    if given > MOST:\n", "    if given > MOST + 1:\n"),
+            Mistake("no workers are taken", "or given < 1:", "or given < 0:"),
         ),
     ),
     Mistakes(

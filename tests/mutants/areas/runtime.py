@@ -450,7 +450,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/memory.py",
-        "tests/faults/test_start.py tests/test_bad_programs_running.py tests/test_bad_programs_elaborating.py runtime/reactors_runtime/memory.py",
+        "tests/faults/test_start.py tests/test_bad_programs_running.py tests/test_bad_programs_too_large.py runtime/reactors_runtime/memory.py",
         (
             Mistake("memory that there is not is asked for", "if size > free:", "if False:"),
             Mistake(
