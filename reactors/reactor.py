@@ -110,8 +110,8 @@ class Reactor:
         if executing.program:
             raise StructureError(
                 f"{article(spelled(cls))} is made at {self._made_at} inside of a reaction, where nothing nests: the "
-                "graph of the program is fixed by then, and no other program runs in it; make it in __init__ and let it "
-                "wait for its first input, or before or after this program"
+                "graph of the program is fixed by then, and no other program runs in it; make it in __init__ and let "
+                "it wait for its first input, or before or after this program"
             )
         self._added_reactions = []
         self._own_states = {}
