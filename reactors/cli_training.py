@@ -204,6 +204,7 @@ def train_command(
                 if out is None:
                     words = type(made).__name__.lower(), named.rpartition(":")[2].replace("/", "-"), options["seed"]
                     out = numbered(Path("runs"), "-".join(map(str, words)))
+            folder: Path = out
             shown = display(f"{type(made).__name__} in {named}", options["total_steps"])
             with shown:
                 done = train(
@@ -218,16 +219,16 @@ def train_command(
                 out.rmdir()  # nothing came of it
     for note in done.notes:
         click.echo(f"note: {note}", err=True)
-    result = RunFolder(out).result
+    result = RunFolder(folder).result
     if as_json:
-        click.echo(json_line({"out": str(out), **result}))
+        click.echo(json_line({"out": str(folder), **result}))
     else:
         returned = "-" if result["return"] is None else f"{result['return']:.1f}"
         click.echo(
             f"{result['steps']:,} steps in {result['seconds']:.1f} s, mean return of the last episodes {returned}"
         )
         click.echo(f"digest {result['digest']}, weights {result['weights']}")
-        click.echo(f"all of it is in {out}")
+        click.echo(f"all of it is in {folder}")
 
 
 def _left(out: Path | None, algorithm: str | None, env: str | None) -> str:

@@ -36,7 +36,8 @@ class Calls(rx.Reactor):
 
 
 def banked() -> None:
-    rx.bank(2, Source, 1)  # @banked
+    kind: Any = Source
+    rx.bank(2, kind, 1)  # @banked
 
 
 def nested() -> None:

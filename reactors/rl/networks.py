@@ -161,7 +161,7 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     >>> torso("nips", gym.spaces.Box(0, 255, (4, 84, 84), np.uint8)).features
     256
     """
-    shape = observation_space.shape or ()
+    shape = list(observation_space.shape or ())
     if isinstance(kind, nn.Module):
         raise ParameterError(
             f"the torso is a module, {type(kind).__name__}, and every actor needs one of its own; give a function of "
@@ -176,11 +176,11 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
         raise ParameterError(f"there is no torso {name!r}; there are {', '.join(TORSOS)}, or a function that makes one")
     least = {"nips": 20, "nature": 36, "minatar": 3}[name]
     last = len(shape) == 3 and shape[2] in {1, 3, 4} and shape[0] > 4  # a picture, as most libraries have it
-    frames, *sides = (shape[2], *shape[:2]) if last else shape or (0,)
+    frames, *sides = (shape[2], *shape[:2]) if last else shape or [0]
     if len(sides) != 2 or min(sides) < least:
         raise ParameterError(
             f"the torso {name!r} takes frames (channels, height, width), or pictures (height, width, colours), with "
-            f"sides of {least} or more, and the observations are of shape {shape}; choose another torso, or resize "
+            f"sides of {least} or more, and the observations are of shape {tuple(shape)}; choose another torso, or resize "
             "them with gymnasium.wrappers"
         )
     return TORSOS[name](frames, (sides[0], sides[1]), last)

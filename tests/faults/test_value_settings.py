@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import importlib
 import locale
 import subprocess
 import sys
@@ -213,10 +214,9 @@ def test_filters_for_warnings_of_a_module_that_is_imported_later(
         return "passed"
 
     with warnings.catch_warnings():
-        import module_with_a_warning
-
+        own = importlib.import_module("module_with_a_warning").OwnWarning
         assert everywhere(look) == "passed"
-        warnings.simplefilter("error", module_with_a_warning.OwnWarning)
+        warnings.simplefilter("error", own)
         assert everywhere(look) == "raised"
 
 

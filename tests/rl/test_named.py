@@ -125,7 +125,7 @@ def test_a_name_means_the_same_everywhere(name: str, length: int) -> None:
     if name != "mazes:small":  # a function makes the vector environment itself
         assert rl.BatchedEnv(name, num_envs=2).observation.shape == (2, 2)
     server = rl.serve(SMALL, env=name)
-    assert server.shape == (2,)
+    assert server.observed.shape == (2,)
 
 
 def test_workers_find_what_a_name_means(folder: Path) -> None:
@@ -351,7 +351,7 @@ def test_policies_are_evaluated_in_whole_games_by_their_own_rewards() -> None:
     game = rl.atari("Breakout")
     whole = game.evaluation()
     whole.reset(seed=1)
-    rng, over = np.random.default_rng(0), False
+    rng, over, info = np.random.default_rng(0), False, dict[str, Any]()
     while not over:
         _, _, terminated, truncated, info = whole.step(rng.integers(4))
         over = terminated or truncated

@@ -571,14 +571,15 @@ def test_delays_are_given_in_every_spelling() -> None:
         act = rx.LogicalAction(str)
 
         def __init__(self) -> None:
-            self.seen: list[tuple[int, int, str]] = []
+            self.seen: list[Any] = []
 
         @rx.reaction(rx.startup, effects=act)
         def begin(self) -> None:
             self.act.schedule("number", 1)
             self.act.schedule("text", "2 us")
             self.act.schedule("timedelta", dt.timedelta(microseconds=3))
-            self.act.schedule("NumPy", np.int64(4))
+            numpys: Any = np.int64(4)
+            self.act.schedule("NumPy", numpys)
             self.act.schedule("by name", delay="5 ns")
 
         @rx.reaction(act)
