@@ -180,8 +180,8 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     if len(sides) != 2 or min(sides) < least:
         raise ParameterError(
             f"the torso {name!r} takes frames (channels, height, width), or pictures (height, width, colours), with "
-            f"sides of {least} or more, and the observations are of shape {tuple(shape)}; choose another torso, or resize "
-            "them with gymnasium.wrappers"
+            f"sides of {least} or more, and the observations are of shape {tuple(shape)}; choose another torso, or "
+            "resize them with gymnasium.wrappers"
         )
     return TORSOS[name](frames, (sides[0], sides[1]), last)
 
