@@ -156,19 +156,18 @@ void rx__end_tag(rx_worker *w)
 
 /* ---- actions --------------------------------------------------------------------------------------------- */
 
-/* Takes back the event that waits for [tag], which is the only one there, or gives it another payload. 0: there is none, as it
- * was beyond the stop. */
+/* Takes the event back that came last of those that wait for [tag], or gives it another payload. 0: there is none, as it was beyond the stop. */
 static int recall(rx_worker *w, uint32_t cell, rx_tag tag, const uint64_t *instead)
 {
-    uint64_t *payload = NULL;
+    uint64_t *payload = NULL, order = 0;
     uint32_t at = 0;
     int soon = rx__equal(tag, rx__next_microstep(w->tag));
-    for (uint32_t i = 0; soon && !payload && i < w->soon.n; i++)
+    for (uint32_t i = soon ? w->soon.n : 0; i-- && !payload;)
         if (w->soon.items[i].cell == cell) payload = &w->soon.items[at = i].payload;
     soon = payload != NULL;
-    for (uint32_t i = 0; !payload && i < w->heap.n; i++) {
+    for (uint32_t i = 0; i < w->heap.n && !soon; i++) {
         rx_event *e = &w->heap.items[i];
-        if (rx__event_cell(e) == cell && rx__equal(e->tag, tag)) payload = &w->heap.items[at = i].payload;
+        if (rx__event_cell(e) == cell && rx__equal(e->tag, tag) && (!payload || e->order > order)) payload = &e->payload, order = e->order, at = i;
     }
     if (!payload) return 0;
     rx__forget(w, cell, *payload);

@@ -154,10 +154,11 @@ class DebugAction(Live):
 
     _declared: Any  # the action at rest
 
-    def schedule(self, value: Any = None, delay: Any = 0) -> Any:
+    def schedule(self, *given: Any, **named: Any) -> Any:
+        value = given[0] if given else named.get("value")
         if value is not None:
             check_type(value, self._declared._type, self)
-        return super().schedule(value, delay)  # type: ignore[misc]  # of the class below, which is one of an action
+        return super().schedule(*given, **named)  # type: ignore[misc]  # of the class below, which is one of an action
 
 
 class DebugLogicalAction(DebugAction, LiveLogicalAction):

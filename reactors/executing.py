@@ -34,7 +34,10 @@ class Running:
     """
 
     def __init__(self) -> None:
+        global _plain_start  # noqa: PLW0603 - of this process
         with _LOCK:
+            if not _RUNNING:
+                _plain_start = threading.Thread.start
             _RUNNING.add(self)
             threading.Thread.start = _start  # type: ignore[assignment, method-assign]
 

@@ -106,7 +106,7 @@ class Reactor:
         """
         self = object.__new__(cast("type[Self]", Bare) if cls is Reactor else cls)
         frame = sys._getframe(1)
-        self._made_at, self._made_in = Location(frame.f_code.co_filename, frame.f_lineno), maker_in(frame)
+        self._made_at, self._made_in = Location.of(frame), maker_in(frame)
         if executing.program:
             raise StructureError(
                 f"{article(spelled(cls))} is made at {self._made_at} inside of a reaction, where nothing nests: the "

@@ -1031,8 +1031,9 @@ def test_reactor_made_in_a_thread_that_a_reaction_started(backend: Any) -> None:
     main = Making()
     rx.run(main, backend=backend)
     told = (
-        "a Writer is made at @apart while the program runs, but its graph is fixed by then; make it in __init__ and "
-        "let it wait for its first input"
+        "a Writer is made at @apart inside of a reaction, where nothing nests: the graph of the program is fixed by "
+        "then, and no other program runs in it; make it in __init__ and let it wait for its first input, or before or "
+        "after this program"
     )
     assert [marked(each) for each in main.told] == [told, told]
     thread = threading.Thread(target=Writer)  # no reaction started this one
@@ -1226,7 +1227,7 @@ def test_a_reactor_is_refused_to_threads_of_its_own_reactions(backend: Any) -> N
             try:
                 rx.run(self)
             except rx.ReactorError as error:
-                self.told = type(error).__name__, "or in a thread that one started" in str(error)
+                self.told = type(error).__name__, "or of a thread that one started" in str(error)
 
     main = Again()
     rx.run(main, backend=backend)

@@ -125,7 +125,8 @@ def test_outside_of_a_reaction_there_is_nothing_to_note_and_no_start() -> None:
     main = Main()  # @main
     for use, ask in ((".trace()", lambda: main.trace("n")), (".start_time", lambda: main.start_time)):
         assert refused(rx.OutsideReactionError, ask) == (
-            f"Main (made at @main): {use} outside of a reaction; it is known only while the program runs"
+            f"Main (made at @main): {use} outside of a reaction; it is known only while the program runs: use it in a "
+            "reaction, such as one to rx.startup"
         )
 
 

@@ -38,7 +38,8 @@ class Trajectories(rx.Reactor):
     """
 
     transition: rx.Input[Any]
-    valid: rx.Input[Any]  # only for an rl.BatchedEnv
+    if TYPE_CHECKING:
+        valid: rx.Input[Any]  # only for an rl.BatchedEnv
 
     def __init__(self, env: Env, dataset_id: str, *, folder: str | Path | None = None, **options: Any) -> None:
         if importlib.util.find_spec("minari") is None:

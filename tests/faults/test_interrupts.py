@@ -158,7 +158,7 @@ LEFT = """
 import os, signal, time
 import reactors as rx
 from reactors_runtime.servers import idle_server
-from reactors_runtime.interrupts import Interrupts
+from tests.faults.programs import Pair, run, stop
 
 run(Pair(stop))
 if not (child := os.fork()):

@@ -172,7 +172,7 @@ def test_policies_act_as_their_networks_say(name: str) -> None:
 
 @pytest.mark.parametrize("kind", [rl.DQN, rl.QLearning])
 def test_exploration_falls_from_everything_to_its_final_share(kind: Any) -> None:
-    algorithm = kind(exploration_fraction=0.5, exploration_final=0.2, total_steps=1000)
+    algorithm = kind(exploration_fraction=0.5, exploration_final=0.2).scheduled(1000)
     seen = gym.spaces.Box(-1, 1, (1,)) if kind is rl.DQN else gym.spaces.Discrete(1)
     policy = algorithm.policy(seen, gym.spaces.Discrete(4, start=3))
     policy.load(np.arange(policy.size, dtype=np.float32))  # the last action is the best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -17,10 +18,11 @@ from reactors.rl.training.trained_policy import TrainedPolicy
 SMALL = {"num_envs": 4, "horizon": 4, "epochs": 1, "hidden": (4,)}
 
 
+@dataclass(frozen=True, kw_only=True)
 class Odd(rl.PPO):
     """PPO whose policies answer as `odd` makes of it."""
 
-    odd: Any = staticmethod(lambda actions, remembered: (actions, remembered))
+    odd: Any = lambda actions, remembered: (actions, remembered)
 
     def policy(self, observation_space: Any, action_space: Any) -> Any:
         policy, odd = super().policy(observation_space, action_space), self.odd

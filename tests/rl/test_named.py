@@ -181,8 +181,9 @@ def test_workers_find_what_a_name_means(folder: Path) -> None:
         (
             "leaves:Id-v0",
             (
-                "Env: the environment 'leaves:Id-v0' cannot be looked up: importing leaves raised "
-                "SystemExit: 3 (leaves.py:1)"
+                "Env: the environment 'leaves:Id-v0' cannot be looked up: importing leaves raised WrongTarget: "
+                "leaves.py ends the process when it is imported (sys.exit(3)); put what is meant for running it as a "
+                'script under if __name__ == "__main__":'
             ),
         ),
         (":Maze", "Env: ':Maze' names no environment; write module:Id, module:CLASS or FILE:CLASS"),

@@ -137,6 +137,12 @@ MISTAKES = (
         "csrc/events.c",
         "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
         (
+            Mistake(
+                "the first of several pending events is recalled",
+                "(!payload || e->order > order)",
+                "(!payload || e->order < order)",
+                "tests/test_oracle.py::test_program",
+            ),
             Mistake("events at the stop tag are lost", "rx__less(w->stop, tag)) {", "!rx__less(tag, w->stop)) {"),
             Mistake(
                 "what lies beyond the stop does not keep the program going",

@@ -44,7 +44,7 @@ obs, rewards, terminated, infos = vector.step([0, 0, 0, 0])  # error
 vector.step([0, 0, 0, 0])[1].colour  # error
 rl.sb3.VecEnv([lambda: gym.make("CartPole-v1")], on_error="skip")  # error
 rl.sb3.VecEnv([lambda: gym.make("CartPole-v1")], worker=2)  # error
-rl.sb3.VecEnv("CartPole-v1")  # error
+rl.sb3.VecEnv(4)  # error
 rl.ReplayBuffer(100)  # error
 rl.ReplayBuffer(100, {"obs": "f4"}, weights="rows")  # error
 rl.ReplayBuffer(100, {"obs": "f4"}, priority=True)  # error
