@@ -171,9 +171,9 @@ MISTAKES = (
                 "tests/rl/test_vector_env_alike.py::test_what_functions_carry_is_each_environments_own",
             ),
             Mistake(
-                "classes are copied, too",
+                "classes that carry nothing are copied, too",
                 "elif not isinstance(part, type | ModuleType) or self.carries(part, set()):",
-                "elif not isinstance(part, ModuleType):",
+                "elif not isinstance(part, type | ModuleType) or self.has_no_name(part):",
                 "tests/rl/test_vector_env_alike.py::test_classes_that_carry_nothing_are_not_copied",
             ),
             Mistake(
