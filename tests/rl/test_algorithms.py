@@ -252,7 +252,9 @@ def test_actions_are_drawn_from_all_of_the_space_until_learning_starts(kind: Any
     policy = kind(learning_starts=8).policy(ZEROS, WIDE)
     policy.load(np.zeros(policy.size, np.float32))
     drawn, _ = policy.act(np.zeros((20_000, 2), np.float32), np.random.default_rng(0), 7)
-    np.testing.assert_allclose(np.quantile((drawn - [2, 3]) / [4, 2], [0.1, 0.5, 0.9], axis=0).T, [[-0.8, 0, 0.8]] * 2, atol=0.03)
+    np.testing.assert_allclose(
+        np.quantile((drawn - [2, 3]) / [4, 2], [0.1, 0.5, 0.9], axis=0).T, [[-0.8, 0, 0.8]] * 2, atol=0.03
+    )
 
 
 TAKEN: list[Any] = []

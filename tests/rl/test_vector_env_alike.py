@@ -472,13 +472,13 @@ def test_classes_of_modules_are_not_copied() -> None:
 
 
 def test_classes_that_carry_nothing_are_not_copied() -> None:
-    class Fell(Exception):
+    class FallError(Exception):
         pass
 
     def fall() -> None:
-        raise Fell
+        raise FallError
 
-    with pytest.raises(Fell):
+    with pytest.raises(FallError):
         own(fall)()
 
 
