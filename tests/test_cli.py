@@ -456,6 +456,12 @@ def test_graph_prints_dot_without_a_file(script: Callable[..., Path]) -> None:
     assert "worker 1" in result.output
 
 
+def test_graph_shows_where_reactors_run_with_so_many_workers(script: Callable[..., Path]) -> None:
+    result = reactors("graph", script(), "--first", 1, "--expand", "--workers", 2)
+    assert result.exit_code == 0
+    assert "worker 1" in result.output
+
+
 def test_graph_closes_what_lies_deep(script: Callable[..., Path]) -> None:
     result = reactors("graph", script(), "--first", 1, "--depth", 1)
     assert result.exit_code == 0

@@ -99,6 +99,8 @@ def test_it_comes_out_at_every_pause(workers: int) -> None:
         assert run.result is None
     to_the_end(run)
     assert run.over
+    with pytest.raises(rx.OutsideReactionError, match=r"main\.asking .*: \.tag outside of a reaction"):
+        _ = main.asking.tag
     assert run.result is not None
     assert main.asking.last == 10
     assert (main.asking.ended, main.echo.ended) == (True, True)

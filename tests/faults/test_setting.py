@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import resource
+import select
 import signal
 import sys
 import threading
@@ -262,6 +263,18 @@ def test_a_server_that_was_killed_is_replaced() -> None:
     main = Pair(stop)
     run(main)
     assert main.actor.closed
+
+
+def test_a_server_that_has_ended_is_replaced_when_one_is_warmed_up() -> None:
+    run(Pair(stop))
+    server = workers.idle_server()
+    assert server is not None
+    os.kill(server.pid, signal.SIGKILL)
+    select.select([server], [], [])  # until it has ended
+    servers.warm_up()
+    another = workers.idle_server()
+    assert another is not None
+    assert another.pid != server.pid
 
 
 def test_a_module_that_starts_a_thread_when_imported_is_imported_by_the_workers_themselves(

@@ -390,6 +390,22 @@ def test_objects_of_the_programs_own_classes_pass_between_workers() -> None:
     assert type(main.bystander.seen[0]) is Message
 
 
+def test_all_reactions_of_a_worker_read_the_same_object() -> None:
+    class Twice(Reader):
+        @rx.reaction(Reader.inp)
+        def read_again(self) -> None:
+            self.same = self.seen[-1] is self.inp.value
+
+    class TwoReads(rx.Reactor):
+        def __init__(self) -> None:
+            self.bystander, self.actor = Twice(), Holder(lambda holder: holder.out.set(Message("hello")))
+            rx.connect(self.actor.out, self.bystander.inp)
+
+    main = TwoReads()
+    run(main)
+    assert main.bystander.same
+
+
 def test_a_bound_reaction_can_be_kept_and_called() -> None:
     class Repeating(rx.Reactor):
         def __init__(self) -> None:

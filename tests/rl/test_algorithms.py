@@ -247,6 +247,16 @@ def test_actions_of_sac_are_squashed_draws_of_the_spread_that_was_learned() -> N
     assert abs(np.corrcoef(inner.T)[0, 1]) < 0.03
 
 
+@pytest.mark.parametrize("kind", [rl.DDPG, rl.TD3, rl.SAC])
+def test_actions_are_drawn_from_all_of_the_space_until_learning_starts(kind: Any) -> None:
+    policy = kind(learning_starts=8).policy(ZEROS, WIDE)
+    policy.load(np.zeros(policy.size, np.float32))
+    drawn, _ = policy.act(np.zeros((20_000, 2), np.float32), np.random.default_rng(0), 7)
+    np.testing.assert_allclose(
+        np.quantile((drawn - [2, 3]) / [4, 2], [0.1, 0.5, 0.9], axis=0).T, [[-0.8, 0, 0.8]] * 2, atol=0.03
+    )
+
+
 TAKEN: list[Any] = []
 
 

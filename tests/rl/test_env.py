@@ -131,6 +131,12 @@ def test_ports_of_a_single_environment() -> None:
     assert lines[4]["observation"] == [1.0, 7.0]
 
 
+def test_every_episode_has_a_return_of_its_own() -> None:
+    lines = watched(rl.Env(Line, seed=7), 9, lambda n: 1 + n // 3)
+    told = [episode for line in lines for episode in line.get("episode", ())]
+    assert told == [rl.Episode(0, n, 3.0 * (n + 1), 3, 7) for n in range(3)]
+
+
 def test_ports_of_a_row_of_environments() -> None:
     env = rl.Env([Line, lambda: Line(end=9, cut=2)], seed=[7, 8])
     lines = watched(env, 3, lambda n: np.array([n + 1, 5]))

@@ -126,6 +126,40 @@ def test_a_run_that_is_continued_draws_what_one_run_draws() -> None:
     assert other.replay.state_dict()["added"] == state["added"] == program.actors[0].k * 5
 
 
+def test_answers_go_to_the_batch_that_waits_longest() -> None:
+    """Two batches of a row each are sent at the start, and answered later with 1 and 2."""
+
+    class Late(rx.Reactor):
+        batch, tick = rx.Input(), rx.Timer("1 ms", "1 ms")
+
+        def __init__(self) -> None:
+            self.errors = rx.Output(shape=(1,), dtype="f4")
+            self.rows: list[int] = []
+            self.answers = 0
+            self.add_reaction(self.tick, self.answer, effects=self.errors)
+            self.add_reaction(self.batch, self.keep)
+
+        def keep(self) -> None:
+            self.rows += self.batch.value["indices"].tolist()
+
+        def answer(self) -> None:
+            self.answers += 1
+            self.errors.set(np.full(1, self.answers, "f4"))
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.actor, self.learner = Actor(0, rounds=1, rows=4), Late()
+            self.replay = rl.Replay(10, ROW, batch_size=1, rows=4, train_every=2, prioritized=True, alpha=1, eps=0)
+            rx.connect([self.actor.out], self.replay.transitions)
+            rx.connect(self.replay.batch, self.learner.batch)
+            rx.connect(self.learner.errors, self.replay.priorities)
+
+    main = Main()
+    rx.run(main, fast=True, timeout="2 ms", seed=0)
+    assert len(set(main.learner.rows)) == 2
+    assert main.replay.buffer.priorities(main.learner.rows).tolist() == [1, 2]
+
+
 # ---- free running ----
 
 

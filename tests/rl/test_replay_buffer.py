@@ -116,6 +116,13 @@ def test_uniform_draws_are_uniform() -> None:
     assert (abs(counts - 1000) < 5 * np.sqrt(1000)).all()
 
 
+def test_stratified_draws_take_one_row_of_each_part_of_the_priorities() -> None:
+    buffer = rl.ReplayBuffer(8, {"x": "i8"}, prioritized=True, seed=3)
+    buffer.add(x=np.arange(8))  # all of one priority
+    for _ in range(20):
+        assert sorted(buffer.sample(8).x) == [*range(8)]
+
+
 @pytest.mark.parametrize("stratified", [False, True])
 def test_draws_follow_the_priorities_and_weights_make_up_for_them(*, stratified: bool) -> None:
     buffer = rl.ReplayBuffer(8, {"x": "i8"}, prioritized=True, alpha=0.5, eps=0, stratified=stratified, seed=3)

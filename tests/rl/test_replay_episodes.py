@@ -103,6 +103,7 @@ def test_sequences_stay_within_one_episode_and_all_are_drawn(*, wrap: bool) -> N
     there = [tuple(s["obs"][env]) for env in range(2) for s in steps[-kept:]]
     possible = {k for k in there if (k[0], k[1], k[2] + 3) in set(there)}
     assert {tuple(obs) for obs in batch.obs[:, 0]} == possible
+    assert buffer.statistics().drawn_again == 0  # nothing was copied in vain
     with pytest.raises(rx.ReactorError, match=r"no episode in .* has 90 rows"):
         buffer.sample_sequences(1, 90)
 
@@ -216,3 +217,29 @@ def test_frames_that_do_not_continue_are_kept_as_they_are() -> None:
     assert set(batch.action) == set(range(1, 12))
     np.testing.assert_array_equal(batch.next_obs, plain.take(batch.indices).next_obs)
     np.testing.assert_array_equal(batch.obs, rows["obs"][batch.action])
+
+
+def test_a_row_is_gone_when_the_first_of_its_frames_is() -> None:
+    buffer = rl.ReplayBuffer(64, STACKED, frame_stack=4, seed=0)
+    plain = rl.ReplayBuffer(64, STACKED, seed=0)
+    rng = np.random.default_rng(0)
+    stacks = rng.integers(256, size=(24, 4, 6, 6), dtype=np.uint8)
+    stacks[22] = stacks[21]  # eleven times eight frames fill the ring; the twelfth row goes on, which takes one more
+    stacks[23] = np.concatenate([stacks[22, 1:], stacks[23, :1]])
+    rows = {"obs": stacks[::2], "action": np.arange(12), "reward": np.zeros(12), "next_obs": stacks[1::2],
+            "terminated": np.zeros(12, bool), "truncated": np.zeros(12, bool)}  # fmt: skip
+    buffer.add(rows)
+    plain.add(rows)
+    batch = buffer.sample(500)
+    assert set(batch.action) == set(range(1, 12))
+    np.testing.assert_array_equal(batch.obs, plain.take(batch.indices).obs)
+
+
+def test_an_episode_that_begins_with_the_last_frame_of_another_has_its_own_frames_before_it() -> None:
+    buffer = rl.ReplayBuffer(64, STACKED, frame_stack=4, seed=0)
+    stacks = np.random.default_rng(0).integers(256, size=(4, 4, 6, 6), dtype=np.uint8)
+    stacks[2, -1] = stacks[1, -1]
+    for i in range(2):
+        buffer.add(obs=stacks[2 * i, None], action=[i], reward=[0.0], next_obs=stacks[2 * i + 1, None],
+                   terminated=[True], truncated=[False])  # fmt: skip
+    np.testing.assert_array_equal(buffer.take([0, 1]).obs, stacks[::2])

@@ -312,6 +312,17 @@ def test_a_buffer_unpickled_here_is_over_the_same_memory() -> None:
     assert same._block is buffer._block
 
 
+def test_a_pickled_buffer_goes_on_with_the_steps_that_wait() -> None:
+    buffer = rl.ReplayBuffer(10, FIELDS, n_step=2, gamma=0.5, seed=0)
+    first, second = episodes(np.random.default_rng(0), 1, 2, 1e9)
+    buffer.add(first)
+    other = pickle.loads(pickle.dumps(buffer))
+    other.add(second)
+    row = other.take([0])
+    np.testing.assert_array_equal(row.obs, first["obs"])
+    np.testing.assert_allclose(row.reward, first["reward"] + 0.5 * second["reward"], rtol=1e-6)
+
+
 CHILD = """
 import pickle, sys
 buffer = pickle.loads(sys.stdin.buffer.read())

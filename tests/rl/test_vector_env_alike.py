@@ -471,6 +471,17 @@ def test_classes_of_modules_are_not_copied() -> None:
     assert type(own(partial(Count))()) is Count
 
 
+def test_classes_that_carry_nothing_are_not_copied() -> None:
+    class FallError(Exception):
+        pass
+
+    def fall() -> None:
+        raise FallError
+
+    with pytest.raises(FallError):
+        own(fall)()
+
+
 VECTOR = SyncVectorEnv([Count] * 2)
 GAME = pettingzoo.make("parallel", "classic/rps_v2")
 
