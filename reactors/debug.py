@@ -6,7 +6,7 @@ somebody changed after they were set or read, or kept after the reaction.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -89,6 +89,10 @@ class DebugObject(DebugPort):
         self._watch.has(self, value, READ)
         return value
 
+    @value.setter
+    def value(self, _value: Any) -> NoReturn:
+        self._assigned("value")
+
     def set(self, value: Any) -> None:
         super().set(value)
         self._watch.has(self, value, SET)
@@ -110,6 +114,10 @@ class DebugArrayPort(DebugPort, ArrayPort):
     def value(self) -> Any:
         shared = super().value
         return self._watch.view(self, shared) if isinstance(shared, np.ndarray) else shared
+
+    @value.setter
+    def value(self, _value: Any) -> NoReturn:
+        self._assigned("value")
 
     @property
     def tensor(self) -> Any:

@@ -897,6 +897,7 @@ def test_draws_from_global_generators_are_told_in_debug_mode(way: Any) -> None:
     assert run(draw_its_own, debug=True) == run(draw) == []
 
 
+@pytest.mark.filterwarnings("default::reactors.ReactorWarning")
 def test_warnings_of_debug_mode_come_from_processes(capfd: pytest.CaptureFixture[str]) -> None:
     def write(self: Any) -> None:
         import torch

@@ -50,6 +50,7 @@ def call(example: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     def called(name: str, *arguments: str) -> str:
         module = example(name)
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+        monkeypatch.setenv("COLUMNS", "120")
         module.main()
         return capsys.readouterr().out
 

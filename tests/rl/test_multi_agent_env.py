@@ -231,6 +231,7 @@ def test_an_error_names_the_reactor_and_the_seed(kwargs: dict[str, Any], message
     assert re.match(message, str(error))
 
 
+@pytest.mark.filterwarnings("ignore:.*channel 1 of its 2 has no source:reactors.ReactorWarning")
 def test_an_agent_that_does_not_act_with_the_others_is_named() -> None:
     class Once(rx.Reactor):
         out = rx.Output(dtype="i8")

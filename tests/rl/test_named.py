@@ -201,10 +201,11 @@ def test_a_wrong_name_is_told_with_the_nearest_or_with_what_went_wrong(name: str
         rl.Env(name)
     assert str(caught.value) == message
     if "raised" in message:
-        assert isinstance(caught.value.__cause__, (ImportError, SystemExit))
+        assert caught.value.__cause__ is not None
     command = reactors("train", "ppo", "--env", name)
     assert command.exit_code == 2
-    assert said(command) == f"Error: {message.replace('Env: ', '--env: ', 1)}"
+    here = f"{Path.cwd()}/"
+    assert said(command).replace(here, "") == f"Error: {message.replace('Env: ', '--env: ', 1)}"
 
 
 # ---- what a folder says ----

@@ -695,7 +695,7 @@ def test_an_event_before_the_run_is_not_accepted() -> None:
 
 @pytest.mark.parametrize("first", ["3 ms", "10 ms"])
 def test_virtual_time_goes_to_the_next_thing_that_any_worker_waits_for(first: str) -> None:
-    """Whichever of the workers that is: no tag begins late."""
+    """Timers 1: whichever of the workers that is: no tag begins late."""
 
     class Ticking(rx.Reactor):
         def __init__(self, offset: str) -> None:
@@ -716,6 +716,8 @@ def test_virtual_time_goes_to_the_next_thing_that_any_worker_waits_for(first: st
 
 
 def test_an_action_that_triggers_nothing_may_be_scheduled_from_outside() -> None:
+    """Actions 2: it is accepted, and nobody hears it."""
+
     class Main(rx.Reactor):
         bell = rx.PhysicalAction()
         tick = rx.Timer("20 ms")

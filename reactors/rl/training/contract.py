@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from reactors.errors import ArgumentError
+from reactors.lossless import lossless
 from reactors.rl.algorithms.algorithm import Learning, Policy
 from reactors.rl.networks import Flat
 from reactors.rl.spaces import memory, rows, writer
@@ -101,13 +102,17 @@ def _observations(space: gym.Space[Any], n: int) -> NDArray[Any]:
 def _check_actions(where: str, actions: Any, observation_space: Any, action_space: Any, n: int) -> None:
     wanted = transition_dtype(observation_space, action_space)["action"]
     found, shape = np.asarray(actions), (n, *wanted.shape)
-    if found.shape != shape or not np.can_cast(found.dtype, wanted.base, "same_kind"):
+    try:
+        fits = lossless(actions, wanted.base).shape == shape
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
         raise ArgumentError(
             f"{where} returned actions of shape {found.shape} and dtype {found.dtype} for {n} observations; for "
             f"{action_space} they are of shape {shape} and dtype {wanted.base}"
         )
     if isinstance(action_space, gym.spaces.Discrete):
-        wrong = [each for each in found.tolist() if not action_space.contains(each)]
+        wrong = [each for each in found.astype(wanted.base).tolist() if not action_space.contains(each)]
         if wrong:
             raise ArgumentError(f"{where} returned the action {wrong[0]}, which is not in {action_space}")
 
