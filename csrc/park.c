@@ -63,10 +63,9 @@ void rx__wake(rx_worker *w)
         return;
     }
     uint64_t sleepers = rx__get_fenced(&w->image->sleepers) & ~(1ull << w->index);
-    int everybody = rx__is_forever(w->head) || rx__equal(w->head, w->stop);      /* it may be the end */
     for (; sleepers; sleepers &= sleepers - 1) {
         uint32_t sleeper = (uint32_t)__builtin_ctzll(sleepers);
-        if (everybody || concerns(w, sleeper)) rx__ring_bell(w->base, sleeper);
+        if (concerns(w, sleeper)) rx__ring_bell(w->base, sleeper);
     }
     w->sent_to = 0;
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors import access, lacking
+from reactors import access
 from reactors.actions import LogicalAction, PhysicalAction
 from reactors.debug import DEBUG, DebugMultiport
 from reactors.errors import ArgumentError, UndeclaredAccessError
@@ -144,14 +144,10 @@ class Binding:
         self._lock = threading.Lock()
         self._alone = threading.RLock()
         self._watches: list[Watch] = []
-        self._begun = False
 
     def attach(self, engine: Engine) -> None:
         """Everything that this worker's reactions declare."""
         with self._lock:
-            if not self._begun:
-                lacking.begin()
-                self._begun = True
             self._threads[engine.worker] = engine.thread
             watched: dict[str, Any] = {}
             if self.debug:
@@ -186,9 +182,6 @@ class Binding:
 
     def detach(self) -> None:
         """Everything at rest again."""
-        if self._begun:
-            lacking.end()
-            self._begun = False
         for thing, rest, at_rest in self._rest.values():
             thing.__class__, thing.__dict__ = rest, at_rest
             self._place(thing, thing)

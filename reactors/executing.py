@@ -6,6 +6,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from reactors import lacking
 from reactors.errors import StructureError
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Executing(threading.local):
 class Running:
     """A program that runs. Threads that its reactions start belong to it, as far as `threading.Thread` knows of them.
 
-    Its `start` is replaced while there is such a program; it looks what the thread is doing that calls it.
+    Its `start` is replaced while there is such a program; it looks what the thread is doing that calls it. Nor do
+    objects explain meanwhile which attributes they lack (`lacking.py`).
     """
 
     def __init__(self) -> None:
@@ -40,6 +42,7 @@ class Running:
                 _plain_start = threading.Thread.start
             _RUNNING.add(self)
             threading.Thread.start = _start  # type: ignore[assignment, method-assign]
+        lacking.begin()
 
     @property
     def over(self) -> bool:
@@ -49,9 +52,12 @@ class Running:
     def end(self) -> None:
         """It is over, for all its threads."""
         with _LOCK:
+            if self.over:
+                return
             _RUNNING.discard(self)
             if not _RUNNING:
                 threading.Thread.start = _plain_start  # type: ignore[method-assign]
+        lacking.end()
 
 
 executing = Executing()

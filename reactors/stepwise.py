@@ -88,7 +88,7 @@ class Stepwise:
         self._others: list[threading.Thread] = []  # one, which sees all other workers through, or none
         self._outcome: list[Report] = []
         self._reports: dict[int, Report] = {}  # the same as they come
-        self._end = weakref.finalize(self, _let_go, memory, image, self._running, self._others)
+        self._end = weakref.finalize(self, _let_go, memory, image, self._running, self._others, self._reports)
         try:
             with enough_files(graph.main.path):
                 image.write(memory)
@@ -207,21 +207,17 @@ class Stepwise:
         """Wait for the others, and let everything go but what the reactors have become."""
         self._end.detach()
         self._running.end()
-        if self._others:
-            from reactors import shipping
+        try:
+            if self._others:
+                from reactors import shipping
 
-            self._others[0].join(timeout)
-            if self._others[0].is_alive():
-                for report in self._reports.values():
-                    if report.pid:
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(report.pid, signal.SIGKILL)
-                self._others[0].join()
-            shipping.unpack(self._graph, self._image, self._outcome)
-        for reactor in self._mine:
-            reactor._engine = None
-        self._binding.detach()
-        self._engine.close()
+                _join(self._others[0], self._reports, timeout)
+                shipping.unpack(self._graph, self._image, self._outcome)
+        finally:
+            for reactor in self._mine:
+                reactor._engine = None
+            self._binding.detach()
+            self._engine.close()
 
     def _finish(self, error: BaseException | None) -> None:
         if error is not None:  # Ctrl-C comes anywhere, also where the engine could not tell the others
@@ -251,11 +247,26 @@ class Stepwise:
             raise what
 
 
-def _let_go(memory: Memory, image: Image, running: Running, others: list[threading.Thread]) -> None:
-    """End the run of a `Stepwise` that nobody has any more."""
+def _join(others: threading.Thread, reports: dict[int, Report], timeout: float | None) -> None:
+    """Wait until all other workers have ended; after so many seconds, or at Ctrl-C, they are killed."""
+    try:
+        others.join(timeout)
+    finally:
+        if others.is_alive():
+            for report in reports.values():
+                if report.pid:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(report.pid, signal.SIGKILL)
+            others.join()
+
+
+def _let_go(
+    memory: Memory, image: Image, running: Running, others: list[threading.Thread], reports: dict[int, Report]
+) -> None:
+    """End the run of a `Stepwise` that was dropped, or is left behind by the end of the process."""
     engines.abort(memory, image)
     running.end()
     for thread in others:
         if thread is not threading.current_thread():  # garbage is collected in any
-            thread.join()
+            _join(thread, reports, PATIENCE_S)
     memory.close()

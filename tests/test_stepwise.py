@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
+from reactors import stepwise
 from reactors.stepwise import Stepwise
 
 
@@ -25,6 +26,8 @@ class Echo(rx.Reactor):
             raise LookupError("three")
         if self.wrong == "slow":
             time.sleep(0.3)
+        if self.wrong == "hangs":
+            time.sleep(1000)
         self.answer.set(2 * self.asked.value)
 
     @rx.reaction(rx.shutdown)
@@ -282,6 +285,14 @@ def test_two_at_once_do_not_disturb_each_other() -> None:
 def test_nothing_is_left_of_one_that_is_forgotten(workers: int) -> None:
     main, run = talk(workers)
     run.advance()
+    del main, run
+    gc.collect()
+
+
+def test_a_reaction_that_never_returns_does_not_hold_up_one_that_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stepwise, "PATIENCE_S", 0.1)
+    main, run = talk(2, "hangs")
+    assert not run.advance(0.1)
     del main, run
     gc.collect()
 

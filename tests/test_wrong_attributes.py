@@ -20,9 +20,8 @@ WAYS = [("inline", 1), ("thread", 2), ("process", 1)]
 
 @pytest.fixture(autouse=True)
 def as_in_a_process_without_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some hundred runs the hints at rest stop, and after one in steps that was dropped unfinished."""
+    """After some hundred runs the hints at rest stop."""
     monkeypatch.setattr(lacking, "_changes", 0)
-    monkeypatch.setattr(lacking, "_running", 0)
     lacking.begin()
     lacking.end()
 

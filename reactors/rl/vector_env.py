@@ -20,6 +20,7 @@ from gymnasium.vector.async_vector_env import AsyncState
 from gymnasium.vector.utils import batch_differing_spaces, batch_space, concatenate, create_empty_array, iterate
 
 import reactors as rx
+from reactors import stepwise
 from reactors.executing import apart, executing
 from reactors.rl.errors import SimulationError
 from reactors.rl.group import Group
@@ -29,7 +30,6 @@ from reactors.rl.simulation import seed_of, told
 from reactors.rl.sources import checked_seeds, makers
 from reactors.rl.spaces import memory
 from reactors.rl.whereabouts import Whereabouts
-from reactors.stepwise import Stepwise
 from reactors_runtime import faults, stuck, terminal
 from reactors_runtime.servers import ending
 
@@ -268,7 +268,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         first = 1 if self.isolate else 0
         where = {f"main.rows[{i}]": first + i for i in range(len(rows))}
         try:
-            self._run = Stepwise(
+            self._run = stepwise.Stepwise(
                 Lockstep(beat, rows, in_blocks=bool(self._form), asynchronous=self.asynchronous),
                 workers=first + len(rows),
                 placement=where,
@@ -317,6 +317,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             raise died from None
         except (rx.WorkerStartError, KeyboardInterrupt) as error:
             self._gone(error)
+            self._run.close(stepwise.PATIENCE_S)  # it is not over if Ctrl-C came just before it went on
             raise
 
     def _advanced(self, timeout: float | None) -> bool:

@@ -232,6 +232,13 @@ def test_exploration_is_noise_of_the_spread_that_is_said_around_the_actors_actio
     assert abs(np.corrcoef(drawn.T)[0, 1]) < 0.03
 
 
+@pytest.mark.parametrize("kind", [rl.DDPG, rl.TD3])
+def test_the_best_actions_are_the_actors_own(kind: Any) -> None:
+    policy = kind(noise=0.1).policy(ZEROS, WIDE)
+    policy.load(np.zeros(policy.size, np.float32))
+    np.testing.assert_array_equal(policy.greedy(np.zeros((3, 2), np.float32)), [[2, 3]] * 3)
+
+
 def test_actions_of_sac_are_squashed_draws_of_the_spread_that_was_learned() -> None:
     kind = rl.SAC(learning_starts=8)
     policy = kind.policy(ZEROS, WIDE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ import pytest
 from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError
 
 import reactors as rx
-from reactors import rl
+from reactors import rl, stepwise
+from reactors_runtime import stuck, terminal
 from tests.typed import typed
 
 if TYPE_CHECKING:
@@ -169,6 +171,28 @@ def test_on_a_terminal_an_environment_that_does_not_answer_is_named_once() -> No
     shown = typed(HANGING, moves=[(line, "\x03")])
     assert shown.count("no answer for") == shown.count("interrupted\n") == 1
     assert "which has ended with an error; make another one. It was: KeyboardInterrupt\n" in shown
+
+
+class Hanging(Three):
+    def step(self, action: Any) -> Any:
+        time.sleep(1000)
+
+
+def test_ctrl_c_between_two_looks_at_an_environment_that_hangs_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(line: str) -> None:
+        raise KeyboardInterrupt(line)
+
+    monkeypatch.setattr(stuck, "AFTER_S", 0.1)
+    monkeypatch.setattr(stepwise, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(terminal, "say", press)
+    envs = rl.VectorEnv([Three, Hanging], workers=2, oversubscribe=True)
+    envs._terminal = True
+    envs.reset(seed=3)
+    with pytest.raises(KeyboardInterrupt):
+        envs.step([0, 0])
+    assert envs._run.over
+    with pytest.raises(ClosedEnvironmentError, match="It was: KeyboardInterrupt"):
+        envs.step([0, 0])
 
 
 # ---- wrong calls ----

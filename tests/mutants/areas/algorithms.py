@@ -479,7 +479,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/algorithms/q_learning.py",
-        "tests/rl/test_algorithms.py tests/rl/test_learning.py",
+        "tests/rl/test_losses.py",
         (
             Mistake("Q-learning goes on after the end", "goal = reward if end else reward +", "goal = reward +"),
             Mistake(

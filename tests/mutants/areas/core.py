@@ -526,12 +526,6 @@ MISTAKES = (
                 "tests/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
-                "the end wakes nobody",
-                "if (everybody || concerns(w, sleeper))",
-                "(void)everybody;\n        if (concerns(w, sleeper))",
-                "tests/test_wakeups.py csrc/tests/test_shared.c",
-            ),
-            Mistake(
                 "virtual time passes while somebody works",
                 "if (rx__get_fenced(&bell->looked) < changes) return 0;",
                 "",

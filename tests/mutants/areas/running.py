@@ -263,7 +263,7 @@ MISTAKES = (
             ),
             Mistake(
                 "reactors stay alive after the last step",
-                "        for reactor in self._mine:\n            reactor._engine = None\n",
+                "            for reactor in self._mine:\n                reactor._engine = None\n",
                 "",
             ),
             Mistake(
