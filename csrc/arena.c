@@ -6,7 +6,7 @@
 
 #include "shared.h"
 
-/* Not through Python's mmap, which keeps the descriptor open for as long as anybody looks at the memory. */
+/* Not through Python's mmap, which keeps the descriptor open for as long as an array of it is in use. */
 void *rx_map(int fd, uint64_t length)
 {
     void *base = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);

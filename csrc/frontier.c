@@ -1,4 +1,4 @@
-/* How far may I go? Public lines, the double collect, and the two questions asked of it.
+/* How far may I go? The picture of all lines, a snapshot by double collect, and the two questions asked of it.
  *
  * May I begin tag g: every other worker's earliest possible act, plus the delays from it to me, is not before g.
  * Is a channel complete at g: its producer has passed the last reaction that could have written something for g, or
@@ -10,55 +10,22 @@
  * decrease, so its first message bounds all of them. Both answers never turn from yes to no: they are kept. */
 #include <sched.h>
 
-#include "clock.h"
-#include "shared.h"
-#include "tag.h"
-#include "worker.h"
-
-void rx__publish(rx_worker *w, rx_tag head, rx_tag passed, uint64_t rank)
-{
-    rx_line *line = w->line;
-    uint64_t version = line->version;
-    rx__put(&line->version, version + 1);
-    rx__put_tag(&line->head, head);
-    rx__put_tag(&line->passed, passed);
-    rx__put(&line->rank, rank);
-    rx__put(&line->idle, !w->in_tag && rx__idle(w));
-    rx__put_fenced(&line->version, version + 2);
-    w->head = head;
-    rx__wake(w);
-}
-
-void rx__look_at(rx_worker *w, uint32_t other)
-{
-    const rx_line *line = rx__line(w->base, other);
-    for (;;) {
-        uint64_t version = rx__get(&line->version);
-        rx_tag passed = rx__get_tag(&line->passed);
-        uint64_t rank = rx__get(&line->rank);
-        if (!(version & 1) && rx__get(&line->version) == version) {
-            w->passed[other] = passed;
-            w->rank[other] = rank;
-            w->looked = 1;
-            return;
-        }
-        rx__pause();
-    }
-}
+#include "peers.h"
 
 /* A worker that hears from outside may act at any time not before a clock reading that was taken while its inbox
  * was quiet, whatever its head says. */
 static rx_tag head_with_outside(rx_worker *w, uint32_t i, rx_tag head, int64_t clock)
 {
     rx__inbox *inbox = rx__inbox_of(w->base, i);
-    rx_tag soonest = rx__next_microstep(w->passed[i]);
-    if (rx__is_forever(w->passed[i])) return head;
+    rx_tag passed = rx__peers(w)->passed[i], soonest = rx__next_microstep(passed);
+    if (rx__is_forever(passed)) return head;
     if (inbox && !rx__inbox_quiet(inbox)) return rx__least(head, soonest);
     return rx__least(head, rx__greatest(rx__tag(clock, 0), soonest));
 }
 
 static int collect(rx_worker *w)
 {
+    rx_peers *p = rx__peers(w);
     uint64_t versions[RX_MAX_WORKERS];
     uint32_t n = w->workers;
     rx_tables *tables = RX_AT(rx_tables, w->base, w->image->tables);
@@ -69,29 +36,29 @@ static int collect(rx_worker *w)
         if (tables[i].physical && !clock) clock = rx__now(w);
     }
     int starved = rx__get32(&w->image->starved) == 2;
-    w->idle_everywhere = 1;
-    w->stop_is_certain = 0;
+    p->idle_everywhere = 1;
+    p->stop_is_certain = 0;
     for (uint32_t i = 0; i < n; i++) {
         const rx_line *line = rx__line(w->base, i);
         rx_tag head = rx__get_tag(&line->head);
-        w->passed[i] = rx__get_tag(&line->passed);
-        w->rank[i] = rx__get(&line->rank);
-        w->events[i] = head;
-        w->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;
-        if (starved && rx__less(w->passed[i], w->image->starved_at)) w->own[i] = rx__least(w->own[i], w->image->starved_at);
+        p->passed[i] = rx__get_tag(&line->passed);
+        p->rank[i] = rx__get(&line->rank);
+        p->events[i] = head;
+        p->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;
+        if (starved && rx__less(p->passed[i], w->image->starved_at)) p->own[i] = rx__least(p->own[i], w->image->starved_at);
         int idle = (int)rx__get(&line->idle);
-        if (!idle || (tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) w->idle_everywhere = 0;
-        /* somebody has an event at the stop tag, or is there already: it will be the last tag indeed */
-        if ((!idle && rx__equal(head, w->stop)) || !rx__less(w->passed[i], w->stop)) w->stop_is_certain = 1;
+        if (!idle || (tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) p->idle_everywhere = 0;
+        /* a worker has an event at the stop tag, or is there already: it will be the last tag indeed */
+        if ((!idle && rx__equal(head, w->stop)) || !rx__less(p->passed[i], w->stop)) p->stop_is_certain = 1;
     }
     const uint64_t *rings = RX_AT(uint64_t, w->base, w->image->rings);
     for (uint32_t a = 0; a < n; a++)
         for (uint32_t b = 0; b < n; b++) {
             rx_tag sent;
             if (!rings[a * n + b] || !rx__ring_first(RX_AT(rx__ring, w->base, rings[a * n + b]), &sent)) continue;
-            w->idle_everywhere = 0;
-            w->own[b] = rx__least(w->own[b], rx__plus(sent, w->direct[a * n + b]));
-            w->events[b] = rx__least(w->events[b], rx__plus(sent, w->direct[a * n + b]));
+            p->idle_everywhere = 0;
+            p->own[b] = rx__least(p->own[b], rx__plus(sent, p->direct[a * n + b]));
+            p->events[b] = rx__least(p->events[b], rx__plus(sent, p->direct[a * n + b]));
         }
     for (uint32_t i = 0; i < n; i++)
         if (rx__get(&rx__line(w->base, i)->version) != versions[i]) return 0;
@@ -100,24 +67,25 @@ static int collect(rx_worker *w)
 
 void rx__snapshot(rx_worker *w)
 {
+    rx_peers *p = rx__peers(w);
     uint32_t n = w->workers, j = w->index;
     for (int tries = 1; !collect(w); tries++)
         if (tries % 64) rx__pause();
-        else sched_yield();   /* somebody was put off the core in the middle of publishing */
-    w->looked = 1;
+        else sched_yield();   /* a worker was put off its core in the middle of publishing */
+    p->looked = 1;
     rx_tag bound = rx__forever();
     for (uint32_t m = 0; m < n; m++) {
         if (m == j) continue;
-        bound = rx__least(bound, rx__plus(w->own[m], w->delays[m * n + j]));
+        bound = rx__least(bound, rx__plus(p->own[m], p->delays[m * n + j]));
         /* the bound outlives this picture, so it counts the answers to what this worker is yet to send */
-        bound = rx__least(bound, rx__plus(w->own[j], rx__plus(w->delays[j * n + m], w->delays[m * n + j])));
+        bound = rx__least(bound, rx__plus(p->own[j], rx__plus(p->delays[j * n + m], p->delays[m * n + j])));
     }
-    w->bound = rx__greatest(w->bound, bound);
-    for (uint32_t p = 0; p < n; p++) {
-        rx_tag may = w->own[p];
+    p->bound = rx__greatest(p->bound, bound);
+    for (uint32_t i = 0; i < n; i++) {
+        rx_tag may = p->own[i];
         for (uint32_t m = 0; m < n; m++)
-            if (m != p) may = rx__least(may, rx__plus(w->own[m], w->delays[m * n + p]));
-        w->may[p] = rx__greatest(w->may[p], may);
+            if (m != i) may = rx__least(may, rx__plus(p->own[m], p->delays[m * n + i]));
+        p->may[i] = rx__greatest(p->may[i], may);
     }
 }
 
@@ -125,9 +93,10 @@ int rx__covered(rx_worker *w, const rx_wait *wait, rx_tag g)
 {
     /* Earlier arrivals are here, or g would not have begun: only what would arrive at g itself counts. */
     if (wait->offset.time > 0 ? wait->offset.microstep != g.microstep : wait->offset.microstep > g.microstep) return 1;
-    uint32_t p = wait->producer;
+    const rx_peers *p = rx__peers_of(w);
+    uint32_t from = wait->producer;
     rx_tag last = rx__minus(g, wait->offset);
-    if (rx__less(last, w->passed[p])) return 1;
-    if (rx__equal(last, w->passed[p]) && w->rank[p] > wait->writer) return 1;
-    return rx__less(g, rx__plus(w->may[p], wait->offset));
+    if (rx__less(last, p->passed[from])) return 1;
+    if (rx__equal(last, p->passed[from]) && p->rank[from] > wait->writer) return 1;
+    return rx__less(g, rx__plus(p->may[from], wait->offset));
 }

@@ -6,10 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "clock.h"
-#include "shared.h"
-#include "tag.h"
-#include "worker.h"
+#include "peers.h"
 
 #define INLINE_BYTES 472
 #define LEAST_REGION 12                  /* a page */
@@ -96,13 +93,6 @@ static int put_bytes(void *base, int fd, rx__inbox *inbox, entry *e, const void 
     return 1;
 }
 
-static int64_t virtual_now(rx_image *image, uint32_t worker)
-{
-    rx_bell *bell = RX_AT(rx_bell, image, image->bells) + worker;
-    int64_t now = (int64_t)rx__get((uint64_t *)&image->now), slept = (int64_t)rx__get((uint64_t *)&bell->slept);
-    return now > slept ? now : slept;
-}
-
 int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay, uint64_t value, const void *data, uint64_t size)
 {
     rx_image *image = rx__image(base);
@@ -117,7 +107,7 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
         int full = tail - rx__get(&inbox->head) == inbox->capacity;
         if (open && !full) {
             entry *e = &inbox->entries[tail % inbox->capacity];
-            int64_t now = image->virtual_time ? virtual_now(image, worker) : rx__clock() - image->start_ns;
+            int64_t now = image->virtual_time ? rx__virtual_now(image, worker) : rx__clock() - image->start_ns;
             e->time = rx__add_ns(now, rx__add_ns(min_delay, delay));
             e->value = value;
             e->action = action;
@@ -130,7 +120,7 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
         if (open > 0) rx__ring_bell(base, worker);
         if (open < 0) rx__ring_all(base);            /* they may have seen the lock, and no other worker will wake them */
         if (open <= 0 || !full) return open;
-        void *held = rx__let_go ? rx__let_go() : NULL;       /* whoever makes room may need it */
+        void *held = rx__let_go ? rx__let_go() : NULL;       /* the one who makes room may need it */
         sched_yield();
         if (rx__take_back) rx__take_back(held);
     }
@@ -157,8 +147,9 @@ int rx__inbox_drain(rx_worker *w)
     }
     /* as for a ring: first the lower head, then the inbox is quiet, which others may have waited for */
     int seen = !w->solo && !w->in_tag;
-    if (seen) rx__publish(w, rx__least(w->head, rx__own_next(w)), w->line->passed, w->line->rank);
+    rx_peers *p = rx__peers(w);
+    if (seen) rx__publish(w, rx__least(p->head, rx__own_next(w)), p->line->passed, p->line->rank);
     rx__put(&inbox->head, tail);
-    if (seen) rx__publish(w, w->head, w->line->passed, w->line->rank);
+    if (seen) rx__publish(w, p->head, p->line->passed, p->line->rank);
     return (int)(tail - head);
 }

@@ -4,14 +4,13 @@
  * inside of a modal reactor is on its worker, so all of this is a worker's own. Reactions of inactive modes are kept
  * out of the ready set by a mask (`enabled`). Events of timers, actions and delayed connections of a mode that becomes
  * inactive are put aside with what was left of their delay, and go on from there when it is entered with its history;
- * entered by reset, it begins anew, with all modes inside of it.
+ * entered by reset, it begins again, with all modes inside of it.
  *
  * Transitions take effect between two tags: everything at the old tag still saw the old mode. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "tag.h"
-#include "worker.h"
+#include "engine.h"
 
 static int is_active(const rx_worker *w, uint32_t mode) { return mode == RX_NONE || w->modes[mode].active; }
 

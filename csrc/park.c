@@ -2,7 +2,7 @@
  *
  * Waking a sleeping core costs microseconds on both sides, taking over from a spinning one some forty nanoseconds,
  * so a waiter spins first - but not at all when there are more workers than cores. A publisher makes no system call
- * when nobody sleeps: it stores, then loads `sleepers`; a waiter sets its bit there, then looks again. Both are
+ * when no worker sleeps: it stores, then loads `sleepers`; a waiter sets its bit there, then looks again. Both are
  * sequentially consistent, so one of them sees the other. Every sleep is bounded all the same: for callers who want to
  * look around, for a signal that comes just before it, and for mistakes. */
 #include <errno.h>
@@ -11,10 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "shared.h"
-#include "tag.h"
-#include "worker.h"
+#include "peers.h"
 
 static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
 {
@@ -38,15 +35,17 @@ void rx__ring_all(void *base)
  * out only at the end of the longest sleep. */
 static int concerns(const rx_worker *w, uint32_t sleeper)
 {
+    const rx_peers *p = rx__peers_of(w);
+    const rx_tag *delays = p->delays + w->index * w->workers;
     rx_bell *bell = RX_AT(rx_bell, w->base, w->image->bells) + sleeper;
-    uint32_t wants = rx__get32(&bell->wants), n = w->workers;
-    if (!wants || w->sent_to >> sleeper & 1) return 1;
+    uint32_t wants = rx__get32(&bell->wants);
+    if (wants == RX_ANYTHING || p->sent_to >> sleeper & 1) return 1;
     rx_tag want = rx__get_tag(&bell->want);
-    if (wants == 1 && w->mate[sleeper] && rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), w->head)) return 1;
-    if (wants == 1) return !rx__less(rx__plus(w->head, w->delays[w->index * n + sleeper]), want);
-    if (wants - 2 != w->index) return rx__less(want, rx__plus(w->head, w->delays[w->index * n + wants - 2]));
-    return rx__less(want, w->line->passed) || rx__less(want, w->head) ||
-           (rx__equal(want, w->line->passed) && w->line->rank > rx__get(&bell->want_rank));
+    if (wants == RX_TO_BEGIN && p->mate[sleeper] && rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), p->head)) return 1;
+    if (wants == RX_TO_BEGIN) return !rx__less(rx__plus(p->head, delays[sleeper]), want);
+    if (wants - RX_PASSED != w->index) return rx__less(want, rx__plus(p->head, delays[wants - RX_PASSED]));
+    return rx__less(want, p->line->passed) || rx__less(want, p->head) ||
+           (rx__equal(want, p->line->passed) && p->line->rank > rx__get(&bell->want_rank));
 }
 
 void rx__changed(rx_worker *w)
@@ -67,7 +66,7 @@ void rx__wake(rx_worker *w)
         uint32_t sleeper = (uint32_t)__builtin_ctzll(sleepers);
         if (concerns(w, sleeper)) rx__ring_bell(w->base, sleeper);
     }
-    w->sent_to = 0;
+    rx__peers(w)->sent_to = 0;
 }
 
 void rx_abort(void *base, uint32_t code)
@@ -75,6 +74,8 @@ void rx_abort(void *base, uint32_t code)
     rx__swap_if32(&rx__image(base)->abort, 0, code);
     rx__ring_all(base);
 }
+
+int rx__aborted(const rx_worker *w) { return rx__get32(&w->image->abort) != 0; }
 
 /* Whether the caller is to have a look at signals and the like, now that a sleep of [ns] has ended so. */
 static int look_around(const rx_worker *w, int error, int64_t ns)
@@ -85,17 +86,18 @@ static int look_around(const rx_worker *w, int error, int64_t ns)
 /* What would wake it is published before the last look; what that look wants may differ, and then it looks again. */
 static int last_look(rx_worker *w, int (*done)(rx_worker *))
 {
+    rx_peers *p = rx__peers(w);
     for (;;) {
-        uint32_t wants = w->wants;
-        rx_tag want = w->want;
-        uint64_t rank = w->want_rank;
+        uint32_t wants = p->wants;
+        rx_tag want = p->want;
+        uint64_t rank = p->want_rank;
         rx__put32(&w->bell->wants, wants);
         rx__put_tag(&w->bell->want, want);
         rx__put(&w->bell->want_rank, rank);
         atomic_fetch_or_explicit((_Atomic uint64_t *)&w->image->sleepers, 1ull << w->index, memory_order_seq_cst);
         w->until = INT64_MAX;
         int result = done(w);
-        if (result || (wants == w->wants && rx__equal(want, w->want) && rank == w->want_rank)) return result;
+        if (result || (wants == p->wants && rx__equal(want, p->want) && rank == p->want_rank)) return result;
     }
 }
 
@@ -104,7 +106,7 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
     uint32_t bell = rx__get32(&w->bell->bell);
     int error = 0, result = last_look(w, done);
     int64_t ns = w->image->longest_sleep_ns;
-    if (!result && !rx__get32(&w->image->abort)) {
+    if (!result && !rx__aborted(w)) {
         if (w->until != INT64_MAX && w->until - rx__now(w) < ns) ns = w->until - rx__now(w);
         w->bell->sleeps++;
         if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
@@ -115,7 +117,7 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
 
 /* ---- virtual time ----------------------------------------------------------------------------------------
  *
- * The clock stands still while anybody works, and when all wait it jumps to the first time that somebody waits for. A
+ * The clock stands still while any worker works, and when all wait it jumps to the first time that one of them waits for. A
  * worker that looked in vain says at which count of changes it began to look: if all of them say the present one,
  * there is nothing that any of them has not seen. */
 
@@ -137,7 +139,7 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
     for (;;) {
         uint64_t changes = rx__get_fenced(&image->changes);
         uint32_t bell = rx__get32(&w->bell->bell);
-        if (rx__get32(&image->abort)) return RX_ABORTED;
+        if (rx__aborted(w)) return RX_ABORTED;
         w->until = INT64_MAX;
         int result = done(w);
         rx__put((uint64_t *)&w->bell->until, (uint64_t)w->until);
@@ -174,7 +176,7 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
             result = wait_virtually(w, done);
             break;
         }
-        if (rx__get32(&w->image->abort)) { result = RX_ABORTED; break; }
+        if (rx__aborted(w)) { result = RX_ABORTED; break; }
         w->until = INT64_MAX;
         if (!w->solo && now - began < w->spin) {
             for (int i = 0; i < 8; i++) rx__pause();
@@ -185,7 +187,7 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
         now = rx__clock();
         if (result) break;
     }
-    /* Spinning that was worth it is worth more; where sleeping ended it, the core may be somebody else's, or the wait long. */
+    /* Spinning that was worth it is worth more; where sleeping ended it, the core may be needed by others, or the wait long. */
     if (result > 0 && now - began < w->spin) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
     else w->spin = w->spin / 2 > w->image->spin_ns / 16 ? w->spin / 2 : w->image->spin_ns / 16;
     w->bell->waited_ns += (uint64_t)(rx__clock() - began);

@@ -9,7 +9,7 @@ int rx__event_before(const rx_event *a, const rx_event *b)
     return a->order < b->order;
 }
 
-/* Doubles; the only allocation of a run, and only when more is pending than ever before. */
+/* Doubles, when more is pending than ever before. */
 static int grow(void **items, uint32_t *capacity, size_t size)
 {
     uint32_t more = *capacity ? *capacity * 2 : 64;

@@ -1,5 +1,5 @@
 /* The event queue of one worker: a 4-ary heap by tag, then by the order of scheduling, so that events of one action
- * at one tag come out in call order. Two events of one action at one tag are told apart when they are taken (events.c
+ * at one tag come out in call order. Two events of one action at one tag are told apart when they are taken (tags.c
  * moves the second on by a microstep). Searched is only where an action says that an event may replace another.
  *
  * The next microstep of the present time has a list of its own, which is all that most RL programs ever use. */

@@ -1,10 +1,7 @@
 /* One reaction: what it declared is opened to it, it runs, and what it did becomes visible. */
 #include <stdlib.h>
 
-#include "clock.h"
-#include "shared.h"
-#include "tag.h"
-#include "worker.h"
+#include "engine.h"
 
 #define HEAVY_NS 2000          /* a reaction that takes longer is worth two clock readings each time */
 
@@ -35,14 +32,7 @@ int rx__find_room(rx_worker *w, uint32_t index)
     return rx__rings_have_room(w, w->sends[index]);
 }
 
-int rx__room_now(rx_worker *w)
-{
-    if (rx__find_room(w, w->wants_room)) return 1;
-    rx__drain(w);             /* a cycle of full rings empties itself */
-    return 0;
-}
-
-/* A port that the reaction has set is present from now on; if nobody else may write it, its value is sent. */
+/* A port that the reaction has set is present from now on; if no other reaction may write it, its value is sent. */
 static inline void appear(rx_worker *w, rx_cell *cell, uint32_t index)
 {
     if (cell->stamp == w->stamp) {                   /* of several writers the last counts, in virtual time too */
@@ -91,12 +81,7 @@ static inline uint64_t open_doors(rx_worker *w, const rx_reaction *r)
             if (s->mode == RX_SLOTS) {
                 w->where[door] = s->slot;
             } else if (s->mode == RX_SEQUENCE) {
-                uint64_t low = UINT64_MAX;
-                for (uint32_t i = s->subs; i < s->subs + s->n_subs; i++) {
-                    uint64_t released = rx__get(RX_AT(uint64_t, w->base, w->subs[w->lists[i]].released));
-                    if (released < low) low = released;
-                }
-                w->low[door] = low;
+                w->low[door] = rx__lowest_needed(w, s);
                 w->where[door] = s->sent;
             }
         }
@@ -128,7 +113,7 @@ static inline void close_doors(rx_worker *w, const rx_reaction *r, uint32_t inde
     record(w, r, p, late);
 }
 
-/* Workers that sleep in virtual time have clocks of their own. Nobody reads what was not yet sent by the reader's clock. */
+/* No reaction reads what was not yet sent by its own clock (clocks.c). */
 static void hear(rx_worker *w, const rx_reaction *r)
 {
     int64_t latest = 0;
@@ -138,13 +123,13 @@ static void hear(rx_worker *w, const rx_reaction *r)
         int64_t sent = w->clocks[cell->tap].shown;
         if (sent > latest) latest = sent;
     }
-    if (latest > rx__now(w)) rx__put((uint64_t *)&w->bell->slept, (uint64_t)latest);
+    rx__sleep_until(w, latest);
 }
 
 static int missed(rx_worker *w, const rx_reaction *r, uint32_t index)
 {
     if (w->image->replaying) return rx__was_late(w, index);
-    return !r->deadline || rx_physical_time(w) > rx__add_ns(w->tag.time, r->deadline);
+    return !r->deadline || (w->started && rx__now(w) > rx__add_ns(w->tag.time, r->deadline));
 }
 
 int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
@@ -243,22 +228,14 @@ void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
 
 /* ---- measuring ------------------------------------------------------------------------------------------- */
 
-static inline void trace(rx_worker *w, const rx_reaction *r, int64_t start, int64_t end, int late)
-{
-    uint64_t *count = RX_AT(uint64_t, w->base, w->t->trace);
-    rx_span *spans = (rx_span *)(count + 8);
-    spans[*count & (w->t->n_trace - 1)] = (rx_span){w->tag, start - w->image->start_ns, end - w->image->start_ns, r->global, (uint32_t)late};
-    rx__put(count, *count + 1);
-}
-
 static void measured(rx_worker *w, uint32_t index, int late)
 {
     int64_t now = rx__clock(), ns = now - w->dispatched;
     rx_stats *s = &w->stats[index];
     s->sampled++;
     s->ns += (uint64_t)ns;
-    w->heavy[index] = ns > HEAVY_NS || w->clocks;    /* in a batch, nobody knows who slept */
-    if (w->t->trace) trace(w, &w->reactions[index], w->dispatched, now, late);
+    w->heavy[index] = ns > HEAVY_NS || w->clocks;    /* in a batch, it is not known which reaction slept */
+    if (w->t->trace) rx__span(w, &w->reactions[index], w->dispatched, now, late);
     w->dispatched = 0;
 }
 

@@ -9,8 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "tag.h"
-#include "worker.h"
+#include "engine.h"
 
 static uint32_t mixed(uint32_t h, const void *data, size_t size)
 {

@@ -1,5 +1,5 @@
 /* Loads and stores of memory that several workers, perhaps in several processes, look at. The fields are plain in
- * api.inc, which Python must be able to parse; only these functions touch them while the program runs. */
+ * api.inc, which Python must be able to parse; while the program runs, what others may change is touched by these alone. */
 #ifndef RX_SHARED_H
 #define RX_SHARED_H
 

@@ -1,9 +1,6 @@
-/* A worker that is alone: it looks at its own queue only, takes a whole level's word of ready reactions at once, and
- * needs no atomics. */
-#include "clock.h"
-#include "shared.h"
-#include "tag.h"
-#include "worker.h"
+/* The loop of a worker that is alone: it looks at its own queue only, and takes a whole level's word of ready reactions at
+ * once. */
+#include "engine.h"
 
 static int due(rx_worker *w)
 {
@@ -22,14 +19,14 @@ static int due(rx_worker *w)
 /* Begins the next tag: 0, or why there is none. */
 static int begin(rx_worker *w)
 {
-    if (w->finished) return (int)rx__stopped(w);
+    if (w->finished) return RX_DONE;
     if (w->error) return w->error;
     rx_tag g = rx__own_next(w);
     if (!w->image->fast || w->t->physical || rx__idle(w)) {
         int c = rx__wait(w, due);
         if (c < 0) return c;
         g = rx__own_next(w);
-    } else if (rx__get32(&w->image->abort)) {
+    } else if (rx__aborted(w)) {
         return RX_ABORTED;
     }
     rx__start_tag(w, g);
@@ -58,7 +55,7 @@ int64_t rx__next_alone(rx_worker *w)
         }
         int64_t word = rx__ready_first(&w->ready);
         if (word < 0) {
-            rx__end_tag(w);
+            rx__leave_tag(w);
             int c = rx__aside(w);
             if (c) return c;
             continue;

@@ -2,32 +2,27 @@
  * them may still be on its way; what is done is published as it is done. */
 #include <string.h>
 
-#include "clock.h"
-#include "shared.h"
-#include "tag.h"
-#include "worker.h"
+#include "peers.h"
 
 /* Everything before reaction [position] of the present tag is done: say so, having sent what was written. */
 void rx__progress(rx_worker *w, uint64_t position)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < w->n_unsent; i++)
-        if (w->sources[w->unsent[i]].writer < position) rx__commit(w, w->unsent[i], w->sources[w->unsent[i]].clock);
-        else w->unsent[kept++] = w->unsent[i];
-    w->n_unsent = kept;
-    if (w->line->rank < position) rx__publish(w, w->head, w->tag, position);
+    rx_peers *p = rx__peers(w);
+    rx__commit_before(w, position);
+    if (p->line->rank < position) rx__publish(w, p->head, w->tag, position);
 }
 
-/* Nobody has anything to do and nothing is on its way: the program stops a microstep after the last tag executed
+/* No worker has anything to do and nothing is on its way: the program stops a microstep after the last tag executed
  * anywhere. This gives every worker an event that came from no message, so what was thought of as certain before, that
- * nobody acts any more, is put right when a worker learns of it; and nobody begins a stop tag known from elsewhere
+ * no other acts any more, is put right when a worker learns of it; and none begins a stop tag known from elsewhere
  * unless it is certain that the program does not starve before. */
 static void starve(rx_worker *w)
 {
+    rx_peers *p = rx__peers(w);
     rx_image *image = w->image;
     if (rx__swap_if32(&image->starved, 0, 1)) {
         rx_tag last = rx__tag(0, 0);
-        for (uint32_t i = 0; i < w->workers; i++) last = rx__greatest(last, w->passed[i]);
+        for (uint32_t i = 0; i < w->workers; i++) last = rx__greatest(last, p->passed[i]);
         image->starved_at = rx__least(w->stop, rx__next_microstep(last));
         rx__put32_fenced(&image->starved, 2);
         rx__wake(w);
@@ -36,28 +31,31 @@ static void starve(rx_worker *w)
 
 static void learn_of_starvation(rx_worker *w)
 {
+    rx_peers *p = rx__peers(w);
     rx_tag stop = w->image->starved_at;
-    w->knows_starved = 1;
+    p->knows_starved = 1;
     w->stop = rx__least(w->stop, stop);
-    for (uint32_t i = 0; i < w->workers; i++) w->may[i] = rx__least(w->may[i], stop);
+    for (uint32_t i = 0; i < w->workers; i++) p->may[i] = rx__least(p->may[i], stop);
 }
 
 static void wants_passed(rx_worker *w, const rx_wait *wait, rx_tag g)
 {
-    w->wants = 2 + wait->producer;
-    w->want = rx__minus(g, wait->offset);
-    w->want_rank = wait->writer;
+    rx_peers *p = rx__peers(w);
+    p->wants = RX_PASSED + wait->producer;
+    p->want = rx__minus(g, wait->offset);
+    p->want_rank = wait->writer;
 }
 
 /* A worker that hears from outside lets others go on as the clock does, and publishes nothing: look again when the
  * clock has come far enough. Not where something else holds it back, which it will publish. */
 static void wait_for_clock(rx_worker *w, rx_tag g)
 {
+    rx_peers *p = rx__peers(w);
     const rx_tables *tables = RX_AT(rx_tables, w->base, w->image->tables);
     for (uint32_t m = 0; m < w->workers; m++) {
-        rx_tag delay = w->delays[m * w->workers + w->index];
-        if (m == w->index || !tables[m].physical || !rx__less(rx__plus(w->own[m], delay), g)) continue;
-        if (!rx__less(w->own[m], w->events[m])) continue;
+        rx_tag delay = p->delays[m * w->workers + w->index];
+        if (m == w->index || !tables[m].physical || !rx__less(rx__plus(p->own[m], delay), g)) continue;
+        if (!rx__less(p->own[m], p->events[m])) continue;
         int64_t due = rx__minus(g, delay).time + 1;
         if (due < w->until) w->until = due;
     }
@@ -66,37 +64,38 @@ static void wait_for_clock(rx_worker *w, rx_tag g)
 /* Whether a tag may begin, which then is `tag_to_begin`; 0: not yet. */
 static int may_begin(rx_worker *w)
 {
+    rx_peers *p = rx__peers(w);
     for (;;) {
         rx__drain(w);
-        if (!w->knows_starved && rx__get32(&w->image->starved) == 2) learn_of_starvation(w);
+        if (!p->knows_starved && rx__get32(&w->image->starved) == 2) learn_of_starvation(w);
         rx_tag own = rx__own_next(w), g = own;
-        int idle = rx__idle(w) && !w->knows_starved && !w->image->keepalive, looked = 0;
-        if (!rx__equal(own, w->head) || w->line->idle != (uint64_t)rx__idle(w))
-            rx__publish(w, own, w->line->passed, w->line->rank);
-        w->wants = 1;
-        w->want = own;
-        if (w->n_mates || rx__less(w->bound, own) || rx__is_forever(own) || idle) {
+        int idle = rx__idle(w) && !p->knows_starved && !w->image->keepalive, looked = 0;
+        if (!rx__equal(own, p->head) || p->line->idle != (uint64_t)rx__idle(w))
+            rx__publish(w, own, p->line->passed, p->line->rank);
+        p->wants = RX_TO_BEGIN;
+        p->want = own;
+        if (p->n_mates || rx__less(p->bound, own) || rx__is_forever(own) || idle) {
             rx__snapshot(w);
             looked = 1;
-            if (!w->knows_starved && rx__get32(&w->image->starved) == 2) continue;   /* heads may be of the stop tag */
+            if (!p->knows_starved && rx__get32(&w->image->starved) == 2) continue;   /* heads may be of the stop tag */
             for (uint32_t i = 0; i < w->workers; i++)
-                if (w->mate[i]) g = rx__least(g, w->events[i]);
-            if (idle && w->idle_everywhere) {
+                if (p->mate[i]) g = rx__least(g, p->events[i]);
+            if (idle && p->idle_everywhere) {
                 starve(w);
                 continue;                            /* and learn of it */
             }
             if (rx__is_forever(g)) return 0;
             g = rx__least(g, w->stop);
-            w->want = g;
-            if (idle && rx__equal(g, w->stop) && !w->stop_is_certain) return 0;
+            p->want = g;
+            if (idle && rx__equal(g, w->stop) && !p->stop_is_certain) return 0;
             if (!rx__less(w->tag, g)) return 0;      /* a mate's head, which it has yet to move */
-            if (rx__less(w->bound, g)) {
+            if (rx__less(p->bound, g)) {
                 wait_for_clock(w, g);
                 return 0;
             }
         }
         for (uint32_t i = 0; i < w->t->n_stop_waits; i++) {
-            const rx_wait *wait = &w->stop_waits[i];
+            const rx_wait *wait = &p->stop_waits[i];
             if (rx__covered(w, wait, g)) continue;
             rx__look_at(w, wait->producer);
             if (rx__covered(w, wait, g)) continue;
@@ -114,14 +113,15 @@ static int may_begin(rx_worker *w)
                 return 0;
             }
         }
-        w->tag_to_begin = g;
+        p->tag_to_begin = g;
         return 1;
     }
 }
 
 static int complete(rx_worker *w)
 {
-    const rx_wait *wait = w->waiting_for;
+    rx_peers *p = rx__peers(w);
+    const rx_wait *wait = p->waiting_for;
     if (!rx__covered(w, wait, w->tag)) {
         rx__look_at(w, wait->producer);
         if (!rx__covered(w, wait, w->tag)) {
@@ -138,55 +138,66 @@ static int complete(rx_worker *w)
 /* 1: everything that [r] reads is here; 0: not yet, and not [waiting]; or RX_ABORTED. */
 static int inputs_complete(rx_worker *w, const rx_reaction *r, int waiting)
 {
+    rx_peers *p = rx__peers(w);
     for (uint32_t i = r->waits; i < r->waits + r->n_waits; i++) {
-        const rx_wait *wait = &w->waits[i];
+        const rx_wait *wait = &p->waits[i];
         if (rx__covered(w, wait, w->tag)) continue;
         rx__look_at(w, wait->producer);
         if (rx__covered(w, wait, w->tag)) continue;
         if (!waiting) return 0;
-        w->waiting_for = wait;
+        p->waiting_for = wait;
         wants_passed(w, wait, w->tag);
         int c = rx__wait(w, complete);
         if (c < 0) return c;
     }
-    if (rx__get32(&w->image->abort)) return RX_ABORTED;    /* a worker that has failed sends nothing more, either */
-    if (w->looked) rx__drain(w);                     /* complete means: in the ring */
+    if (rx__aborted(w)) return RX_ABORTED;    /* a worker that has failed sends nothing more, either */
+    if (p->looked) rx__drain(w);                     /* complete means: in the ring */
     return 1;
 }
 
 static void begin_shared(rx_worker *w)
 {
-    rx_tag g = w->tag_to_begin;
+    rx_peers *p = rx__peers(w);
+    rx_tag g = p->tag_to_begin;
     rx__start_tag(w, g);
-    w->head = g;
-    int all_late = 1;                                /* nobody can send anything for this tag any more */
+    p->head = g;
+    p->roomy = 0;
+    int all_late = 1;                                /* no other can send anything for this tag any more */
     for (uint32_t i = 0; all_late && i < w->workers; i++)
-        if (i != w->index && !rx__less(g, w->may[i])) all_late = 0;
+        if (i != w->index && !rx__less(g, p->may[i])) all_late = 0;
     rx__publish(w, g, g, 0);
     rx__drain(w);
-    w->visiting = !all_late;
+    p->visiting = !all_late;
     if (!all_late)
         for (uint32_t i = 0; i < w->t->n_words; i++)
-            if (w->visit_words[i]) rx__ready_add(&w->ready, i, w->visit_words[i]);
+            if (p->visit_words[i]) rx__ready_add(&w->ready, i, p->visit_words[i]);
+}
+
+static int room_now(rx_worker *w)
+{
+    if (rx__find_room(w, rx__peers(w)->wants_room)) return 1;
+    rx__drain(w);                                    /* a cycle of full rings empties itself */
+    return 0;
 }
 
 int64_t rx__next_together(rx_worker *w)
 {
+    rx_peers *p = rx__peers(w);
     for (;;) {
         if (!w->in_tag) {
-            if (w->finished) return rx__stopped(w);
+            if (w->finished) return RX_DONE;
             if (w->error) return w->error;
-            if (rx__get32(&w->image->abort)) return RX_ABORTED;
+            if (rx__aborted(w)) return RX_ABORTED;
             int c = rx__wait(w, may_begin);
             if (c < 0) return c;
-            if (rx__get32(&w->image->abort)) return RX_ABORTED;    /* likewise */
+            if (rx__aborted(w)) return RX_ABORTED;    /* likewise */
             begin_shared(w);
             if (w->tag.microstep && rx__runaway(w)) return RX_RUNAWAY;
         }
         int64_t word = rx__ready_first(&w->ready);
         if (word < 0) {
             if (w->image->virtual_time && w->t->inbox) rx__inbox_drain(w);       /* what it sent itself: the head counts it */
-            rx__end_tag(w);
+            rx__leave_tag(w);
             memset(w->triggered, 0, w->t->n_words * sizeof *w->triggered);
             rx__publish(w, w->finished ? rx__forever() : rx__own_next(w), w->tag, UINT64_MAX);
             int c = rx__aside(w);
@@ -198,7 +209,7 @@ int64_t rx__next_together(rx_worker *w)
             uint64_t bit = w->ready.words[word] & -w->ready.words[word];
             uint32_t index = first + (uint32_t)__builtin_ctzll(bit);
             const rx_reaction *r = &w->reactions[index];
-            if (w->visiting && r->n_waits) {
+            if (p->visiting && r->n_waits) {
                 int c = inputs_complete(w, r, 0);
                 if (!c && w->n_batch) break;
                 if (!c) {
@@ -215,21 +226,21 @@ int64_t rx__next_together(rx_worker *w)
             if (w->needs_room[index] && !rx__find_room(w, index)) {
                 if (w->n_batch) break;
                 rx__progress(w, index);
-                w->wants = 0;
-                w->wants_room = index;
-                int c = rx__wait(w, rx__room_now);
+                p->wants = RX_ANYTHING;
+                p->wants_room = index;
+                int c = rx__wait(w, room_now);
                 if (c < 0) return c;
             }
             rx__ready_remove(&w->ready, (uint32_t)word, bit);
-            w->position = index + 1;
+            p->position = index + 1;
             if (r->flags & RX_NATIVE) {
                 rx__run_native(w, r, index);
-                if (w->sends[index]) rx__progress(w, w->position);
+                if (w->sends[index]) rx__progress(w, p->position);
                 continue;
             }
             if (rx__must_be_alone(w, index) || (!w->n_batch && rx__sample_now(w))) {
                 /* It may take long, and others may wait to hear that those before it send nothing. */
-                if (w->heavy[index] && w->line->rank < w->senders[index]) rx__progress(w, index);
+                if (w->heavy[index] && p->line->rank < p->senders[index]) rx__progress(w, index);
                 return rx__dispatch(w, index, 1);
             }
             if (!w->n_batch) *w->current = index;

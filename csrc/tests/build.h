@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tag.h"
-#include "worker.h"
+#include "peers.h"
 
 enum { MOST = 640, MANY = 72, WAYS = 64, RECORD = 512, DEAD = 2, PATIENCE_S = 120 };
 #define ARENA (1ull << 26)

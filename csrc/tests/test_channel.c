@@ -87,12 +87,12 @@ static void test_the_first_message_of_a_ring_is_seen_by_everybody_until_it_is_ta
 {
     pair c = new_pair(OF(5), rx__forever());
     rx_tag sent;
-    assert(!rx__ring_first(c.to->in[0], &sent));
+    assert(!rx__ring_first(rx__peers(c.to)->in[0], &sent));
     send_at(c, rx__tag(3, 0), 1);
     send_at(c, rx__tag(4, 0), 2);
-    assert(rx__ring_first(c.to->in[0], &sent) && rx__equal(sent, rx__tag(3, 0)));
+    assert(rx__ring_first(rx__peers(c.to)->in[0], &sent) && rx__equal(sent, rx__tag(3, 0)));
     assert(rx__drain(c.to) == 2);
-    assert(!rx__ring_first(c.to->in[0], &sent));
+    assert(!rx__ring_first(rx__peers(c.to)->in[0], &sent));
     close_pair(c);
 }
 
@@ -100,11 +100,11 @@ static void test_taking_a_message_lowers_the_head_before_the_message_is_gone(voi
 {
     pair c = new_pair(OF(5), rx__forever());
     rx__publish(c.to, rx__forever(), rx__tag(2, 0), UINT64_MAX);
-    uint64_t version = c.to->line->version;
+    uint64_t version = rx__peers(c.to)->line->version;
     send_at(c, rx__tag(3, 0), 1);
     rx__drain(c.to);
-    assert(rx__equal(c.to->line->head, rx__tag(8, 0)));
-    assert(c.to->line->version == version + 4);      /* once before, once after */
+    assert(rx__equal(rx__peers(c.to)->line->head, rx__tag(8, 0)));
+    assert(rx__peers(c.to)->line->version == version + 4);      /* once before, once after */
     close_pair(c);
 }
 
@@ -294,7 +294,7 @@ static void test_a_ring_has_room_for_all_of_a_tag_or_for_nothing(void)
     assert(rx__rings_have_room(from, 2));
     for (uint32_t i = 0; i < 3; i++) rx__commit(from, i, 0);
     assert(rx__rings_have_room(from, 2));            /* of this tag, what is left fits as well */
-    from->roomy = 0;                                 /* the next one */
+    rx__peers(from)->roomy = 0;                                 /* the next one */
     assert(!rx__rings_have_room(from, 2));
     rx__drain(to);
     assert(rx__rings_have_room(from, 2));
@@ -310,7 +310,7 @@ static void *produce(void *argument)
     pair *c = argument;
     me = &c->run->runners[0];
     for (int64_t i = 0; i < ROUNDS; i++) {
-        c->from->roomy = 0;
+        rx__peers(c->from)->roomy = 0;
         while (!rx__room(c->from, row(*c)) || !rx__rings_have_room(c->from, 2)) sched_yield();
         send_at(*c, rx__tag(i, 0), (uint64_t)i);
         dawdle();

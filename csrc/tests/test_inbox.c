@@ -188,11 +188,11 @@ static void test_others_hear_when_the_inbox_is_quiet_again(void)
     open_worker(m);
     rx__inbox_state(m->core, 1);
     rx__publish(m->core, rx__forever(), rx__tag(0, 0), UINT64_MAX);
-    uint64_t version = m->core->line->version;
+    uint64_t version = rx__peers(m->core)->line->version;
     assert(send_one(m, 1000, 1) == 1 && !rx__inbox_quiet(rx__inbox_of(r->b->base, 0)));
     rx__inbox_drain(m->core);
-    assert(!rx__is_forever(m->core->line->head));
-    assert(m->core->line->version == version + 4);   /* once before, once after */
+    assert(!rx__is_forever(rx__peers(m->core)->line->head));
+    assert(rx__peers(m->core)->line->version == version + 4);   /* once before, once after */
     rx_close(m->core);
     end_run(r);
     free(p);

@@ -67,27 +67,14 @@ MISTAKES = (
         (
             Mistake(
                 "a message wakes nobody",
-                "w->sent_to |= 1ull << sub->consumer;\n",
+                "p->sent_to |= 1ull << sub->consumer;\n",
                 "",
                 "tests/test_wakeups.py csrc/tests/test_channel.c",
             ),
             Mistake(
                 "a ring has room for a message of a tag that sends several",
-                "rx__get(&ring->head) + w->most[consumer] > ring->capacity) return 0;",
-                "rx__get(&ring->head) + 1 > ring->capacity) return 0;",
-            ),
-            Mistake(
-                "a value with several readers keeps its slot for ever",
-                "payload), sub->n_taps - 1);",
-                "payload), sub->n_taps);",
-            ),
-            Mistake(
-                "a value is given back by its first reader", "if (sub->mode == RX_SLOTS && sub->n_taps > 1)", "if (0)"
-            ),
-            Mistake(
-                "what is copied out keeps its slot",
-                "if (value) rx__add32(refs_of(w, sub->refs, payload), UINT32_MAX);\n            else value = payload;",
-                "if (!value) value = payload;",
+                "if (!rx__ring_fits(p->out[consumer], p->most[consumer])) return 0;",
+                "if (!rx__ring_fits(p->out[consumer], 1)) return 0;",
             ),
             Mistake(
                 "nothing is copied out of the upper half",
@@ -95,17 +82,6 @@ MISTAKES = (
                 "if (sub->mode == RX_SLOTS && !soon && payload > sub->slots)",
                 PROTOCOL
                 + " tests/semantics/test_ports.py tests/semantics/test_physical_time.py tests/test_oracle.py::test_corners",
-            ),
-            Mistake(
-                "a slot that is in use is written over",
-                "if (!rx__get32(refs_of(w, s->refs, slot))) {",
-                "if (slot + 1 == s->slots || !rx__get32(refs_of(w, s->refs, slot))) {",
-            ),
-            Mistake(
-                "values that others still need are given back",
-                "w->taps[i].done < least) least",
-                "w->taps[i].done > least) least",
-                "csrc/tests/test_channel.c csrc/tests/test_random.c tests/semantics/test_ports.py tests/test_oracle.py::test_corners",
             ),
             Mistake(
                 "what arrives over a physical connection overtakes what was sent before",
@@ -126,95 +102,10 @@ MISTAKES = (
                 "csrc/tests/test_worker.c tests/semantics/test_end.py",
             ),
             Mistake(
-                "a copy has no header",
-                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE) + 64;",
-                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE);",
-                "csrc/tests/test_channel.c tests/test_native.py",
-            ),
-        ),
-    ),
-    Mistakes(
-        "csrc/events.c",
-        "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
-        (
-            Mistake(
-                "the first of several pending events is recalled",
-                "(!payload || e->order > order)",
-                "(!payload || e->order < order)",
-                "tests/test_oracle.py::test_program",
-            ),
-            Mistake("events at the stop tag are lost", "rx__less(w->stop, tag)) {", "!rx__less(tag, w->stop)) {"),
-            Mistake(
-                "what lies beyond the stop does not keep the program going",
-                "\n        w->beyond",
-                "\n        uint64_t lost = 0;\n        lost",
-                "csrc/tests/test_random.c csrc/tests/test_frontier.c tests/semantics/test_end.py",
-            ),
-            Mistake(
-                "the next microstep does not count as pending",
-                "return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;",
-                "return next;",
-            ),
-            Mistake(
-                "a second arrival at one tag takes the place of the first",
-                "rx__equal(nominal, w->tag) && cell->stamp != w->stamp)",
-                "rx__equal(nominal, w->tag))",
-                "csrc/tests/test_random.c tests/semantics/test_ports.py tests/semantics/test_tags.py tests/test_oracle.py::test_corners",
-            ),
-            Mistake(
-                "the period is a nanosecond longer",
-                "rx__tag(rx__add_ns(w->tag.time, cell->period), 0)",
-                "rx__tag(rx__add_ns(w->tag.time, cell->period + 1), 0)",
-            ),
-            Mistake(
-                "values are never given back when a tag is over",
-                "if (given_back(w, cell, payload)) hold(w, cell->tap, payload);\n",
-                "",
-                "csrc/tests/test_channel.c csrc/tests/test_random.c",
-            ),
-            Mistake(
-                "an event exactly at the spacing is too early", "(earliest > tag.time ||", "(earliest >= tag.time ||"
-            ),
-            Mistake(
-                "what is over is still updated",
-                "if (early && a->policy == RX_UPDATE && pending) {",
-                "if (early && a->policy == RX_UPDATE) {",
-            ),
-            Mistake(
-                "what is over is still replaced",
-                "(a->policy == RX_REPLACE && pending))) {",
-                "(a->policy == RX_REPLACE))) {",
-            ),
-            Mistake("spacing counts from what was asked for", " a->last = tag;", " if (!early) a->last = tag;"),
-            Mistake(
-                "events from outside reach inactive modes",
-                "if (mode != RX_NONE && !w->modes[mode].active) { /*",
-                "if (0) { /*",
-                "tests/semantics/test_modes.py",
-            ),
-            Mistake(
-                "what C functions schedule has no min_delay",
-                "int64_t total = rx__add_ns(w->actions[number].min_delay, delay);",
-                "int64_t total = delay;",
-                "csrc/tests/test_worker.c tests/test_native.py",
-            ),
-            Mistake(
-                "after a failure reactions still schedule",
-                "if (w->failed) return RX_NOT_KEPT;\n",
-                "",
-                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/faults/test_exceptions.py",
-            ),
-            Mistake(
-                "timers of inactive modes run",
-                "timers[i].started = mode == RX_NONE || w->modes[mode].active;",
-                "timers[i].started = 1;",
-                "tests/semantics/test_modes.py",
-            ),
-            Mistake(
-                "what comes under a virtual clock has no min_delay",
-                "int64_t time = rx__add_ns(one->time, w->actions[one->action].min_delay);",
-                "int64_t time = one->time;",
-                "tests/semantics/test_physical_time.py",
+                "a worker says that it has passed what it has yet to run",
+                "if (w->sources[w->unsent[i]].writer < position)",
+                "if (w->sources[w->unsent[i]].writer <= position)",
+                "csrc/tests/test_random.c csrc/tests/test_stress.c tests/semantics/test_ports.py tests/semantics/test_wiring.py",
             ),
         ),
     ),
@@ -224,50 +115,44 @@ MISTAKES = (
         (
             Mistake(
                 "a channel is complete before its writer has run",
-                "w->rank[p] > wait->writer) return 1;",
-                "w->rank[p] >= wait->writer) return 1;",
+                "p->rank[from] > wait->writer) return 1;",
+                "p->rank[from] >= wait->writer) return 1;",
             ),
             Mistake(
                 "a channel is complete when its producer begins the tag",
-                "if (rx__less(last, w->passed[p])) return 1;",
-                "if (!rx__less(w->passed[p], last)) return 1;",
+                "if (rx__less(last, p->passed[from])) return 1;",
+                "if (!rx__less(p->passed[from], last)) return 1;",
             ),
             Mistake(
                 "what arrives at this very tag does not count",
-                "return rx__less(g, rx__plus(w->may[p], wait->offset));",
-                "return !rx__less(rx__plus(w->may[p], wait->offset), g);",
+                "return rx__less(g, rx__plus(p->may[from], wait->offset));",
+                "return !rx__less(rx__plus(p->may[from], wait->offset), g);",
             ),
             Mistake(
                 "the kept bound leaves the echo out",
-                "        bound = rx__least(bound, rx__plus(w->own[j], rx__plus(w->delays[j * n + m], w->delays[m * n + j])));\n",
+                "        bound = rx__least(bound, rx__plus(p->own[j], rx__plus(p->delays[j * n + m], p->delays[m * n + j])));\n",
                 "",
             ),
             Mistake(
                 "messages on their way do not bound others",
-                "            w->own[b] = rx__least(w->own[b], rx__plus(sent, w->direct[a * n + b]));\n",
+                "            p->own[b] = rx__least(p->own[b], rx__plus(sent, p->direct[a * n + b]));\n",
                 "",
             ),
             Mistake(
                 "messages on their way do not keep the program going",
-                "            w->idle_everywhere = 0;\n            w->own[b]",
-                "            w->own[b]",
-            ),
-            Mistake(
-                "who publishes wakes nobody",
-                "    w->head = head;\n    rx__wake(w);",
-                "    w->head = head;",
-                "csrc/tests/test_shared.c tests/test_wakeups.py",
+                "            p->idle_everywhere = 0;\n            p->own[b]",
+                "            p->own[b]",
             ),
             Mistake(
                 "a picture may be of different moments",
                 "if (rx__get(&rx__line(w->base, i)->version) != versions[i]) return 0;",
                 "(void)versions;",
             ),
-            Mistake("a stop that others may prevent is certain", "w->stop_is_certain = 0;", "w->stop_is_certain = 1;"),
+            Mistake("a stop that others may prevent is certain", "p->stop_is_certain = 0;", "p->stop_is_certain = 1;"),
             Mistake(
                 "a worker with an inbox is trusted by its head alone",
-                "w->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;",
-                "w->own[i] = head;",
+                "p->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;",
+                "p->own[i] = head;",
                 "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py",
             ),
         ),
@@ -403,14 +288,14 @@ MISTAKES = (
             ),
             Mistake(
                 "a deadline is missed when it is met",
-                "rx_physical_time(w) > rx__add_ns(w->tag.time, r->deadline)",
-                "rx_physical_time(w) >= rx__add_ns(w->tag.time, r->deadline)",
+                "rx__now(w) > rx__add_ns(w->tag.time, r->deadline)",
+                "rx__now(w) >= rx__add_ns(w->tag.time, r->deadline)",
                 "tests/semantics/test_deadlines.py",
             ),
             Mistake(
                 "a deadline of zero can be met",
-                "return !r->deadline || rx_physical_time(w)",
-                "return rx_physical_time(w)",
+                "return !r->deadline || (w->started",
+                "return (w->started",
                 "tests/semantics/test_deadlines.py",
             ),
         ),
@@ -450,7 +335,7 @@ MISTAKES = (
             ),
             Mistake(
                 "alone, nothing is heard of an abort",
-                "} else if (rx__get32(&w->image->abort)) {",
+                "} else if (rx__aborted(w)) {",
                 "} else if (0) {",
                 "csrc/tests/test_worker.c tests/faults/test_interrupts.py tests/test_stepwise.py",
             ),
@@ -466,25 +351,19 @@ MISTAKES = (
         "csrc/tests/test_random.c csrc/tests/test_frontier.c csrc/tests/test_stress.c",
         (
             Mistake(
-                "a worker says that it has passed what it has yet to run",
-                "if (w->sources[w->unsent[i]].writer < position)",
-                "if (w->sources[w->unsent[i]].writer <= position)",
-                "csrc/tests/test_random.c csrc/tests/test_stress.c tests/semantics/test_ports.py tests/semantics/test_wiring.py",
-            ),
-            Mistake(
                 "the program starves at the tag of the slowest",
-                "last = rx__greatest(last, w->passed[i]);",
-                "last = w->passed[i];",
+                "last = rx__greatest(last, p->passed[i]);",
+                "last = p->passed[i];",
             ),
             Mistake(
                 "complete is not yet in the queue",
-                "if (w->looked) rx__drain(w);                     /* complete means: in the ring */\n",
+                "if (p->looked) rx__drain(w);                     /* complete means: in the ring */\n",
                 "",
             ),
             Mistake(
                 "reactions that messages might trigger are not looked at",
-                "    w->visiting = !all_late;\n",
-                "    w->visiting = 0;\n",
+                "    p->visiting = !all_late;\n",
+                "    p->visiting = 0;\n",
             ),
             Mistake("a reaction that was not triggered runs", "if (!(w->triggered[word] & bit)) {", "if (0) {"),
             Mistake(
@@ -494,18 +373,18 @@ MISTAKES = (
             ),
             Mistake(
                 "who waits for a channel does not say for which",
-                "    w->want = rx__minus(g, wait->offset);\n    w->want_rank",
-                "    w->want_rank",
+                "    p->want = rx__minus(g, wait->offset);\n    p->want_rank",
+                "    p->want_rank",
                 "tests/test_wakeups.py",
             ),
             Mistake(
                 "in a team a program that is kept alive starves",
-                "&& !w->knows_starved && !w->image->keepalive, looked = 0;",
-                "&& !w->knows_starved, looked = 0;",
+                "&& !p->knows_starved && !w->image->keepalive, looked = 0;",
+                "&& !p->knows_starved, looked = 0;",
                 "csrc/tests/test_inbox.c tests/semantics/test_end.py",
             ),
             Mistake(
-                "a mate's earlier tag is passed over", "if (w->mate[i]) g = rx__least(g, w->events[i]);", "(void)i;"
+                "a mate's earlier tag is passed over", "if (p->mate[i]) g = rx__least(g, p->events[i]);", "(void)i;"
             ),
         ),
     ),
@@ -515,14 +394,14 @@ MISTAKES = (
         (
             Mistake(
                 "nobody is concerned by a worker's progress",
-                "if (wants - 2 != w->index) return",
-                "return 0;\n    if (wants - 2 != w->index) return",
+                "if (wants - RX_PASSED != w->index) return",
+                "return 0;\n    if (wants - RX_PASSED != w->index) return",
                 "tests/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
                 "a mate is not woken when another begins the tag",
-                "rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), w->head)) return 1;",
-                "rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), w->head)) return 0;",
+                "rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), p->head)) return 1;",
+                "rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), p->head)) return 0;",
                 "tests/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
@@ -567,12 +446,6 @@ MISTAKES = (
                 "    for (uint32_t i = 0; i < w->workers; i++) {\n        if (i == w->index) continue;",
                 "csrc/tests/test_shared.c",
             ),
-            Mistake(
-                "the limit of microsteps is one too high",
-                "if (w->tag.microstep < w->runaway) return 0;",
-                "if (w->tag.microstep <= w->runaway) return 0;",
-            ),
-            Mistake("a pause is asked for once and for all", "    w->pausing = 0;\n", "", "tests/test_stepwise.py"),
         ),
     ),
     Mistakes(
@@ -600,6 +473,174 @@ MISTAKES = (
                 "a delay that is no int is none",
                 "if (!delay) return 0;",
                 "if (!delay || !PyLong_CheckExact(delay)) return 0;",
+            ),
+        ),
+    ),
+    Mistakes(
+        "csrc/values.c",
+        PROTOCOL,
+        (
+            Mistake(
+                "what is copied out keeps its slot",
+                "    rx__add32(refs_of(w, sub->refs, slot), UINT32_MAX);\n    return value;",
+                "    return value;",
+            ),
+            Mistake(
+                "a value with several readers keeps its slot for ever",
+                "payload), sub->n_taps - 1);",
+                "payload), sub->n_taps);",
+                PROTOCOL,
+            ),
+            Mistake(
+                "a value is given back by its first reader",
+                "if (sub->mode == RX_SLOTS && sub->n_taps > 1)",
+                "if (0)",
+                PROTOCOL,
+            ),
+            Mistake(
+                "a slot that is in use is written over",
+                "if (!rx__get32(refs_of(w, s->refs, slot))) {",
+                "if (slot + 1 == s->slots || !rx__get32(refs_of(w, s->refs, slot))) {",
+                PROTOCOL,
+            ),
+            Mistake(
+                "values that others still need are given back",
+                "w->taps[i].done < least) least",
+                "w->taps[i].done > least) least",
+                "csrc/tests/test_channel.c csrc/tests/test_random.c tests/semantics/test_ports.py tests/test_oracle.py::test_corners",
+            ),
+            Mistake(
+                "a copy has no header",
+                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE) + 64;",
+                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE);",
+                "csrc/tests/test_channel.c tests/test_native.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "csrc/pending.c",
+        PROTOCOL,
+        (
+            Mistake(
+                "the first of several pending events is recalled",
+                "(!payload || e->order > order)",
+                "(!payload || e->order < order)",
+                "tests/test_oracle.py::test_program",
+            ),
+            Mistake(
+                "events at the stop tag are lost",
+                "rx__less(w->stop, tag)) {",
+                "!rx__less(tag, w->stop)) {",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "what lies beyond the stop does not keep the program going",
+                "\n        w->beyond",
+                "\n        uint64_t lost = 0;\n        lost",
+                "csrc/tests/test_random.c csrc/tests/test_frontier.c tests/semantics/test_end.py",
+            ),
+            Mistake(
+                "the next microstep does not count as pending",
+                "return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;",
+                "return next;",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "an event exactly at the spacing is too early",
+                "(earliest > tag.time ||",
+                "(earliest >= tag.time ||",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "what is over is still updated",
+                "if (early && a->policy == RX_UPDATE && pending) {",
+                "if (early && a->policy == RX_UPDATE) {",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "what is over is still replaced",
+                "(a->policy == RX_REPLACE && pending))) {",
+                "(a->policy == RX_REPLACE))) {",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "spacing counts from what was asked for",
+                " a->last = tag;",
+                " if (!early) a->last = tag;",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "events from outside reach inactive modes",
+                "if (mode != RX_NONE && !w->modes[mode].active) { /*",
+                "if (0) { /*",
+                "tests/semantics/test_modes.py",
+            ),
+            Mistake(
+                "what C functions schedule has no min_delay",
+                "int64_t total = rx__add_ns(w->actions[number].min_delay, delay);",
+                "int64_t total = delay;",
+                "csrc/tests/test_worker.c tests/test_native.py",
+            ),
+            Mistake(
+                "after a failure reactions still schedule",
+                "if (w->failed) return RX_NOT_KEPT;\n",
+                "",
+                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/faults/test_exceptions.py",
+            ),
+            Mistake(
+                "what comes under a virtual clock has no min_delay",
+                "int64_t time = rx__add_ns(one->time, w->actions[one->action].min_delay);",
+                "int64_t time = one->time;",
+                "tests/semantics/test_physical_time.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "csrc/tags.c",
+        PROTOCOL,
+        (
+            Mistake(
+                "values are never given back when a tag is over",
+                "if (rx__given_back(w, cell, payload)) hold(w, cell->tap, payload);\n",
+                "",
+                "csrc/tests/test_channel.c csrc/tests/test_random.c",
+            ),
+            Mistake(
+                "a second arrival at one tag takes the place of the first",
+                "rx__equal(nominal, w->tag) && cell->stamp != w->stamp)",
+                "rx__equal(nominal, w->tag))",
+                "csrc/tests/test_random.c tests/semantics/test_ports.py tests/semantics/test_tags.py tests/test_oracle.py::test_corners",
+            ),
+            Mistake(
+                "the period is a nanosecond longer",
+                "rx__tag(rx__add_ns(w->tag.time, cell->period), 0)",
+                "rx__tag(rx__add_ns(w->tag.time, cell->period + 1), 0)",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+            ),
+            Mistake(
+                "timers of inactive modes run",
+                "timers[i].started = mode == RX_NONE || w->modes[mode].active;",
+                "timers[i].started = 1;",
+                "tests/semantics/test_modes.py",
+            ),
+            Mistake(
+                "the limit of microsteps is one too high",
+                "if (w->tag.microstep < w->runaway) return 0;",
+                "if (w->tag.microstep <= w->runaway) return 0;",
+                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/faults/test_exceptions.py",
+            ),
+            Mistake("a pause is asked for once and for all", "    w->pausing = 0;\n", "", "tests/test_stepwise.py"),
+        ),
+    ),
+    Mistakes(
+        "csrc/line.c",
+        PROTOCOL,
+        (
+            Mistake(
+                "who publishes wakes nobody",
+                "    p->head = head;\n    rx__wake(w);",
+                "    p->head = head;",
+                "csrc/tests/test_shared.c tests/test_wakeups.py",
             ),
         ),
     ),

@@ -1,10 +1,8 @@
-/* What is pending, and how a tag begins and ends: timers, actions and messages become present here. */
+/* What is pending: events of timers, actions and messages, until their tags come. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared.h"
-#include "tag.h"
-#include "worker.h"
+#include "engine.h"
 
 static rx_tag next_from_outside(const rx_worker *w)
 {
@@ -20,42 +18,9 @@ rx_tag rx__own_next(const rx_worker *w)
     return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;
 }
 
-/* Values of logical actions and of messages are given back when the tag is over; a physical action's is the sender's. */
-static inline int given_back(const rx_worker *w, const rx_cell *cell, uint64_t payload)
-{
-    return cell->tap != RX_NONE || (payload & RX_OUTSIDE) ||
-           (payload && !(cell->action != RX_NONE && w->actions[cell->action].physical));
-}
-
 void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload)
 {
-    if (given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
-}
-
-static void hold(rx_worker *w, uint32_t tap, uint64_t payload)
-{
-    if (w->n_holds == w->holds_capacity) {
-        uint32_t more = w->holds_capacity ? w->holds_capacity * 2 : 64;
-        rx__hold *moved = realloc(w->holds, more * sizeof *moved);
-        if (!moved) {
-            w->error = RX_NO_MEMORY;
-            return;
-        }
-        w->holds = moved;
-        w->holds_capacity = more;
-    }
-    w->holds[w->n_holds++] = (rx__hold){payload, tap, 0};
-}
-
-static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
-{
-    cell->stamp = w->stamp;
-    cell->payload = payload;
-    rx__trigger(w, cell);
-    if (w->record >= 0 && cell->action != RX_NONE && w->actions[cell->action].physical) rx__log_action(w, cell);
-    if (given_back(w, cell, payload)) hold(w, cell->tap, payload);
-    if (w->clocks && cell->tap != RX_NONE) rx__show_clock(w, cell->tap);
-    if (cell->period) rx__queue(w, rx__tag(rx__add_ns(w->tag.time, cell->period), 0), (uint32_t)(cell - w->cells), 0);
+    if (rx__given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);
 }
 
 void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
@@ -74,89 +39,8 @@ void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
     if (error) w->error = error;
 }
 
-/* Something for [cell] that was meant for the tag [nominal]. Where the tag has it already, or is over (its producer
- * had more than one for it), it happens one microstep later. */
-void rx__deliver(rx_worker *w, uint32_t number, rx_tag nominal, uint64_t payload)
-{
-    rx_cell *cell = &w->cells[number];
-    if (w->in_tag && rx__equal(nominal, w->tag) && cell->stamp != w->stamp)
-        appear(w, cell, payload);
-    else if (rx__less(w->tag, nominal))
-        rx__queue(w, nominal, number, payload);
-    else
-        rx__queue(w, rx__next_microstep(w->tag), number, payload);
-}
-
-/* Takes one due event: present now, or moved on if the cell has one already. */
-static inline void take(rx_worker *w, uint32_t number, uint64_t payload)
-{
-    rx_cell *cell = &w->cells[number];
-    if (cell->stamp != w->stamp)
-        appear(w, cell, payload);
-    else
-        rx__queue(w, rx__next_microstep(w->tag), number, payload);
-}
-
-static void note_lag(rx_worker *w)
-{
-    int64_t lag = rx__now(w) - w->tag.time;
-    if (lag <= 0) return;
-    w->bell->lag_ns += (uint64_t)lag;
-    if ((uint64_t)lag > w->bell->max_lag_ns) w->bell->max_lag_ns = (uint64_t)lag;
-}
-
-void rx__start_tag(rx_worker *w, rx_tag g)
-{
-    int same_time = g.time == w->tag.time && g.microstep == w->tag.microstep + 1;
-    rx_soons due = {0};
-    if (same_time) {                                 /* swap: what is scheduled now is for the microstep after this */
-        due = w->soon;
-        w->soon = w->soon_next;
-        w->soon.n = 0;
-        w->soon_next = due;
-    }
-    w->tag = g;
-    *w->now = g;
-    w->stamp++;
-    w->tag_word = rx__mix(rx__mix(0, (uint64_t)g.time), g.microstep);
-    w->in_tag = 1;
-    w->ready.at = 0;
-    w->roomy = 0;
-    w->bell->tags++;
-    if (!w->image->fast) note_lag(w);
-    while (w->heap.n && rx__equal(w->heap.items[0].tag, g)) {
-        rx_event e = w->heap.items[0];
-        uint32_t number = rx__event_cell(&e);
-        rx__heap_pop(&w->heap);
-        take(w, number, e.payload);
-    }
-    uint32_t cell;
-    uint64_t payload;
-    while (w->coming && rx__next_replayed(w, &cell, &payload)) take(w, cell, payload);
-    for (uint32_t i = 0; i < due.n; i++) take(w, due.items[i].cell, due.items[i].payload);
-    if (rx__equal(g, w->stop)) {
-        take(w, w->t->shutdown, 0);
-        rx__shut_modes(w);
-    }
-}
-
-void rx__end_tag(rx_worker *w)
-{
-    for (uint32_t i = 0; i < w->n_unsent; i++) rx__commit(w, w->unsent[i], w->sources[w->unsent[i]].clock);
-    w->n_unsent = 0;
-    for (uint32_t i = 0; i < w->n_holds; i++) rx__release(w, w->holds[i].tap, w->holds[i].payload);
-    w->n_holds = 0;
-    w->in_tag = 0;
-    if (rx__equal(w->tag, w->stop)) w->finished = 1;
-    else if (w->switching) {
-        rx__inbox_drain(w);                          /* what was scheduled in the old modes belongs to them */
-        rx__switch_modes(w);
-    }
-}
-
-/* ---- actions --------------------------------------------------------------------------------------------- */
-
-/* Takes the event back that came last of those that wait for [tag], or gives it another payload. 0: there is none, as it was beyond the stop. */
+/* Takes the event back that came last of those that wait for [tag], or gives it another payload. 0: there is none, as it
+ * was beyond the stop. */
 static int recall(rx_worker *w, uint32_t cell, rx_tag tag, const uint64_t *instead)
 {
     uint64_t *payload = NULL, order = 0;
@@ -183,7 +67,7 @@ int rx__accept(rx_worker *w, uint32_t number, rx_tag tag, uint64_t payload)
 {
     rx_action *a = &w->actions[number];
     uint32_t mode = w->cells[a->cell].mode;
-    if (mode != RX_NONE && !w->modes[mode].active) { /* from outside: nobody is there to hear it */
+    if (mode != RX_NONE && !w->modes[mode].active) { /* from outside: no reaction is there to hear it */
         rx__forget(w, a->cell, payload);
         return 0;
     }
@@ -260,16 +144,4 @@ int rx__inject(rx_worker *w)
         rx__accept(w, one->action, rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag)), payload);
     }
     return taken;
-}
-
-void rx__start_events(rx_worker *w)
-{
-    rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
-    rx__queue(w, rx__tag(0, 0), w->t->startup, 0);
-    rx__start_modes(w);
-    for (uint32_t i = 0; i < w->t->n_timers; i++) {
-        uint32_t mode = w->cells[timers[i].cell].mode;
-        timers[i].started = mode == RX_NONE || w->modes[mode].active;
-        if (timers[i].started) rx__queue(w, rx__tag(timers[i].first, 0), timers[i].cell, 0);
-    }
 }

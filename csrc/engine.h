@@ -1,0 +1,263 @@
+/* A worker by itself: the sequential engine of its part of the program, one discrete-event simulator.
+ *
+ * All of it is private to the worker, whose thread alone touches it, and no file that includes this header alone has an
+ * atomic operation in it: queue, ready set, pending events, modes, tags, reactions and the loop of a worker that is alone
+ * (solo.c). What other workers see of it, and what it knows of them, is in peers.h. Functions are declared below file by
+ * file, the lowest first; a file calls its own and those before it (csrc/tests/layers.py sees to that). */
+#ifndef RX_ENGINE_H
+#define RX_ENGINE_H
+
+#include "arena.h"
+#include "clock.h"
+#include "queue.h"
+#include "ready.h"
+#include "tag.h"
+
+typedef void (*rx__native)(void **data, unsigned char *present, void *state);
+
+typedef struct {              /* a native reaction: what it is called with, triggers and uses first, then effects */
+    rx__native function;
+    void *state;
+    void **data;
+    unsigned char *present;
+    rx_cell **cells;
+    uint8_t *moves;           /* the value is not always at the same place */
+} rx__call;
+
+typedef struct {              /* virtual time: when what is under way to a tap was sent, in that order */
+    int64_t *items;
+    uint32_t first, n, capacity, pad;
+    int64_t shown;            /* of what was present last */
+} rx__clocks;
+
+typedef struct { uint64_t payload; uint32_t tap, pad; } rx__hold;   /* tap RX_NONE: a value of an action */
+
+struct rx_worker {
+    /* where the image has what is this worker's */
+    uint8_t *base;            /* the arena, as this process maps it */
+    rx_image *image;          /* its first bytes */
+    rx_tables *t;             /* counts and offsets of what follows */
+    rx_bell *bell;            /* its totals, and what others ring */
+    rx_reaction *reactions;   /* in rank order */
+    rx_cell *cells;           /* what is present or absent at a tag */
+    rx_fan *fans;             /* bits of the ready set, as cells name them */
+    uint32_t *lists;          /* numbers of doors and subscriptions, as reactions and sources name them */
+    uint32_t *first_of_word;  /* by ready word: the reaction of its first bit */
+    rx_source *sources;       /* ports whose values travel */
+    rx_sub *subs;             /* subscriptions, those of all workers */
+    rx_tap *taps;             /* where values arrive here */
+    rx_action *actions;       /* what reactions schedule */
+    rx_mode *modes;           /* outer ones first */
+    rx_machine *machines;     /* modal reactors */
+    uint8_t *doors;           /* what the caller sees of a cell: open, present, writable */
+    uint64_t *where, *low;    /* by door: where its value is, and before which number values may be forgotten */
+    uint32_t *batch;          /* what the caller is to run */
+    rx_stats *stats;          /* by reaction */
+    uint64_t *digests;        /* by reactor */
+    rx_tag *now;              /* the caller's copy of `tag` */
+    int64_t *current;         /* the reaction being executed, -1 none */
+    uint32_t index, workers;  /* which of how many it is */
+    int solo;                 /* it is the only one */
+
+    /* the present tag */
+    rx_tag tag;               /* being executed if in_tag, else the last one executed */
+    uint64_t stamp;           /* count of tags: a cell with this stamp is present */
+    uint64_t tag_word;        /* its part of the digest */
+    int in_tag;               /* between its beginning and its end */
+    int started;              /* rx_start has returned */
+    int finished;             /* the stop tag is over */
+    int failed;               /* only shutdown reactions still run */
+    rx_ready ready;           /* reactions that are yet to run at this tag, or to be looked at */
+    uint64_t *triggered;      /* ready bits that mean to run, not only to look */
+    uint64_t *enabled;        /* by ready word: reactions of no mode, or of active ones; NULL: there are no modes */
+    uint32_t n_batch;         /* reactions handed to the caller and not finished */
+    uint64_t *partial;        /* the digest of a batch's inputs */
+    rx_cell **cell_of;        /* by door */
+    rx__hold *holds;          /* values in use at this tag, given back at its end */
+    uint32_t n_holds, holds_capacity;
+    uint32_t *unsent;         /* sources with several writers, written, not sent yet */
+    uint32_t n_unsent;
+
+    /* what is pending */
+    rx_heap heap;             /* events, by tag */
+    rx_soons soon, soon_next; /* those of the next microstep of `tag`, and the list that is used next */
+    uint64_t order;           /* count of events, which settles their order at one tag */
+    rx_tag stop;              /* the stop tag as far as known; only falls */
+    uint64_t beyond;          /* events that were to happen after it */
+    uint64_t *free_values;    /* values of actions: numbers that are free */
+    uint32_t n_free, free_capacity;
+    uint64_t values;          /* the greatest such number so far */
+    uint32_t injected;        /* so many of what is known to come from outside has come, */
+    uint32_t replayed;        /* so many of what was recorded, */
+    uint32_t coming;          /* and so many of both are yet to come */
+    uint64_t runaway;         /* microstep at which to complain next */
+    int error;                /* RX_NO_MEMORY, reported by rx_next */
+
+    /* modes */
+    rx_heap aside;            /* events of modes that are not active, in any order; their tags are what is left of their delays */
+    uint32_t *renewed;        /* modes entered by reset that the caller has not heard of */
+    uint32_t n_renewed;
+    int switching;            /* some reactor wants another mode */
+
+    /* reactions, by number */
+    uint64_t *sends;          /* the workers that get something that it writes, a bit each */
+    uint8_t *needs_room;      /* it sends, or writes into one of several slots */
+    uint8_t *heavy;           /* worth timing each time, each a batch of its own */
+    rx__call *calls;          /* native ones */
+
+    /* time */
+    int64_t clock;            /* last reading, since the start */
+    int64_t until;            /* what is waited for, since the start; INT64_MAX: nothing */
+    int64_t spin;             /* how long to spin now: between a sixteenth of image->spin_ns and all of it */
+    int64_t dispatched;       /* when the reaction being timed began; 0: not timed */
+    int32_t until_sample;     /* reactions before one is timed again */
+    uint32_t dice;            /* which one that will be */
+    rx__clocks *clocks;       /* by tap; NULL: all workers have the same clock */
+    uint32_t n_clocks;
+
+    /* the caller */
+    int pausing;              /* wants rx_next to return when this tag is over */
+    int watched;              /* wants to look around now and then, even if there is nothing to run */
+    int record;               /* where to record what comes from outside; -1: nowhere */
+};
+
+/* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
+static inline int rx__idle(const rx_worker *w)
+{
+    return !w->heap.n && !w->soon.n && !w->beyond && !w->coming;
+}
+
+static inline uint64_t rx__mix(uint64_t h, uint64_t x)
+{
+    uint64_t y = (h ^ x) * 0x9FB21C651E98DF25ull;
+    return y ^ (y >> 32);
+}
+
+static inline void rx__trigger(rx_worker *w, const rx_cell *cell)
+{
+    for (const rx_fan *f = w->fans + cell->fan, *end = f + cell->n_fan; f < end; f++) {
+        uint64_t mask = w->enabled ? f->mask & w->enabled[f->word] : f->mask;
+        if (!mask) continue;
+        rx__ready_add(&w->ready, f->word, mask);
+        w->triggered[f->word] |= mask;
+    }
+}
+
+/* Values of logical actions and of messages are given back when the tag is over; a physical action's is the sender's. */
+static inline int rx__given_back(const rx_worker *w, const rx_cell *cell, uint64_t payload)
+{
+    return cell->tap != RX_NONE || (payload & RX_OUTSIDE) ||
+           (payload && !(cell->action != RX_NONE && w->actions[cell->action].physical));
+}
+
+/* Heavy ones are timed each time, and a batch would blur that. */
+static inline int rx__must_be_alone(const rx_worker *w, uint32_t index)
+{
+    return w->heavy[index] || w->t->trace || (w->reactions[index].flags & RX_ALONE);
+}
+
+/* One in about sixteen light reactions is measured; the steps are uneven, so that no rhythm hides anything. */
+static inline int rx__sample_now(rx_worker *w)
+{
+    if (--w->until_sample > 0) return 0;
+    w->dice = w->dice * 1664525u + 1013904223u;
+    w->until_sample = 9 + (int32_t)(w->dice >> 28);
+    return 1;
+}
+
+/* In fast mode no worker waits for physical time - but a program that lives on events from outside does not run ahead
+ * to its timeout while there is nothing else to do. */
+static inline int rx__need_not_wait(const rx_worker *w)
+{
+    return w->image->fast && (w->image->replaying || !(w->image->keepalive && rx__idle(w)));
+}
+
+/* ---- clocks.c: virtual time ---- */
+
+int64_t rx__virtual_now(const rx_image *image, uint32_t worker);              /* ns since the start */
+void rx__sleep_until(rx_worker *w, int64_t time);             /* its clock shows that, unless it is later already */
+void rx__note_clock(rx_worker *w, uint32_t tap, int64_t clock);               /* of something that is sent there */
+void rx__show_clock(rx_worker *w, uint32_t tap);              /* of the next thing that was */
+
+/* Physical time, ns since the start. */
+static inline int64_t rx__now(const rx_worker *w)
+{
+    return w->image->virtual_time ? rx__virtual_now(w->image, w->index) : rx__clock() - w->image->start_ns;
+}
+
+/* ---- spans.c ---- */
+
+void rx__span(rx_worker *w, const rx_reaction *r, int64_t start, int64_t end, int late);
+
+/* ---- values.c ---- */
+
+int rx__room(rx_worker *w, rx_source *s);                     /* 1: the next value has a slot */
+uint64_t rx__copy(const void *from, uint64_t bytes);          /* payload of a copy outside the slots; 0: no memory */
+uint64_t rx__move_out(rx_worker *w, const rx_sub *sub, uint64_t slot);        /* likewise, and the slot is given back; [slot] if 0 */
+void rx__free_copy(uint64_t payload);                         /* if it is one */
+void rx__share(rx_worker *w, const rx_sub *sub, uint64_t payload);            /* all of its taps need the value */
+uint64_t rx__carried(rx_worker *w, rx_source *s);             /* payload of what was written, for all subscriptions */
+uint64_t rx__lowest_needed(const rx_worker *w, const rx_source *s);           /* RX_SEQUENCE */
+void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap);
+void rx__release(rx_worker *w, uint32_t tap, uint64_t payload);
+
+/* ---- record.c ---- */
+
+void rx__log_action(rx_worker *w, const rx_cell *cell);
+void rx__log_arrival(rx_worker *w, const rx_tap *tap, rx_tag arrival);
+void rx__log_late(rx_worker *w, uint32_t reaction);
+int rx__next_replayed(rx_worker *w, uint32_t *cell, uint64_t *payload);       /* 1: an event of this tag */
+int rx__was_late(rx_worker *w, uint32_t reaction);
+
+/* ---- pending.c ---- */
+
+rx_tag rx__own_next(const rx_worker *w);
+void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload);               /* of an event that will not happen */
+void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload);
+int rx__accept(rx_worker *w, uint32_t action, rx_tag tag, uint64_t payload);  /* 0: the payload is not kept */
+void rx__schedule(rx_worker *w, uint32_t action, int64_t delay, uint64_t payload);
+int rx__inject(rx_worker *w);
+
+/* ---- modes.c ---- */
+
+void rx__start_modes(rx_worker *w);
+void rx__switch_modes(rx_worker *w);
+void rx__shut_modes(rx_worker *w);
+
+/* ---- tags.c ---- */
+
+void rx__start_events(rx_worker *w);
+void rx__deliver(rx_worker *w, uint32_t cell, rx_tag nominal, uint64_t payload);
+void rx__start_tag(rx_worker *w, rx_tag g);
+void rx__end_tag(rx_worker *w);
+int rx__aside(rx_worker *w);                                  /* between two tags: RX_RENEWED, RX_PAUSED or 0 */
+int rx__runaway(rx_worker *w);                                /* 1: time has stood still for too long */
+
+/* ---- park.c: waiting, and waking others ---- */
+
+int rx__wait(rx_worker *w, int (*done)(rx_worker *));         /* what done returned, or RX_ABORTED, RX_INTERRUPTED */
+int rx__aborted(const rx_worker *w);
+
+/* ---- channel.c: to and from other workers, and this one ---- */
+
+int rx__rings_have_room(rx_worker *w, uint64_t consumers);    /* 1: all that this tag may bring for them fits */
+void rx__commit(rx_worker *w, uint32_t source, int64_t clock);        /* written when the clock showed that; virtual time only */
+void rx__commit_before(rx_worker *w, uint64_t position);      /* what waited for writers before that reaction */
+int rx__drain(rx_worker *w);                                  /* what has come is taken: how many */
+void rx__leave_tag(rx_worker *w);
+
+/* ---- reaction.c ---- */
+
+int rx__find_room(rx_worker *w, uint32_t index);              /* for what it may write and send; 0: there is none yet */
+int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed);
+void rx__dispatch_with_others(rx_worker *w, uint32_t index);  /* in a batch */
+void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index);
+void rx__end_call(rx__call *call);
+void rx__shut_doors(rx_worker *w, const rx_reaction *r);
+int rx__finish(rx_worker *w);                                 /* 1: something was written that others wait for */
+
+/* ---- solo.c ---- */
+
+int64_t rx__next_alone(rx_worker *w);                         /* what to run next, or why nothing */
+
+#endif

@@ -1,0 +1,97 @@
+/* A worker among others: what they see of it, and what it knows of them.
+ *
+ * Files that include this header share memory with other workers: through lines (a seqlock each), rings (queues of one
+ * producer and one consumer), counts of values in use, inboxes, bells. The synchronisation is conservative: no worker
+ * begins a tag before it is certain that nothing earlier can still reach it (Chandy and Misra), and the delays of
+ * connections are its lookahead. */
+#ifndef RX_PEERS_H
+#define RX_PEERS_H
+
+#include "engine.h"
+#include "ring.h"
+#include "shared.h"
+
+#define RX_MAX_WORKERS 64
+
+typedef struct rx__inbox rx__inbox;
+
+enum { RX_ANYTHING = 0, RX_TO_BEGIN = 1, RX_PASSED = 2 };      /* rx_bell.wants; RX_PASSED + the worker that is to pass */
+
+typedef struct {
+    rx_worker self;           /* first: a pointer to it is one to all */
+
+    /* what is between it and others */
+    rx_line *line;            /* what it publishes */
+    rx__ring **in, **out;     /* by worker; NULL where nothing flows */
+    rx_tag *delays, *direct;  /* D[i][j], the shortest way; the least offset of a subscription i -> j */
+    rx_wait *waits;           /* what must be complete before a reaction runs, as reactions name it */
+    rx_wait *stop_waits;      /* and before a tag begins */
+    uint64_t *visit_words;    /* ready bits of reactions that are looked at in every tag */
+    uint64_t *senders;        /* by reaction: those before it up to the last that sends */
+    uint32_t most[RX_MAX_WORKERS];    /* messages that a tag may bring for each worker */
+    uint8_t mate[RX_MAX_WORKERS];     /* there is a cycle without delay with this worker */
+    int n_mates;              /* how many of them */
+
+    /* what it has published */
+    rx_tag head;              /* the tag being executed, else its earliest event */
+    uint64_t position;        /* reactions before this one are done at this tag */
+    uint64_t sent_to;         /* workers that were sent something since the last rx__wake */
+
+    /* what it knows of others */
+    rx_tag bound;             /* own events before or at it may be executed: it never falls */
+    rx_tag may[RX_MAX_WORKERS];       /* the least tag at which each worker may still act: never falls */
+    rx_tag passed[RX_MAX_WORKERS];    /* as last read: everything before this tag is done there, */
+    uint64_t rank[RX_MAX_WORKERS];    /* and at it every reaction before this one */
+    rx_tag own[RX_MAX_WORKERS];       /* of the last snapshot: head, unread messages, and what may come from outside */
+    rx_tag events[RX_MAX_WORKERS];    /* of these, what is there already */
+    int idle_everywhere;      /* in that snapshot no worker had an event, and no ring a message */
+    int stop_is_certain;      /* in that snapshot some worker had an event at the stop tag, or was there */
+    int knows_starved;        /* it has learnt that the program starves, and when it stops therefore */
+    int looked;               /* at others since the rings were last emptied: what they did before may be in there */
+
+    /* what it waits for */
+    rx_tag tag_to_begin;      /* what the last wait for a tag has found */
+    const rx_wait *waiting_for;       /* whom a reaction waits for */
+    uint32_t wants_room;      /* the reaction that waits for room */
+    uint32_t wants;           /* as in rx_bell, for those who wake it: RX_TO_BEGIN, ... */
+    rx_tag want;              /* which tag */
+    uint64_t want_rank;       /* and which reaction there */
+
+    /* the present tag */
+    int visiting;             /* something may still come from others */
+    uint64_t roomy;           /* workers whose rings have room for those messages */
+} rx_peers;
+
+static inline rx_peers *rx__peers(rx_worker *w) { return (rx_peers *)w; }
+static inline const rx_peers *rx__peers_of(const rx_worker *w) { return (const rx_peers *)w; }
+
+/* ---- park.c ---- */
+
+void rx__wake(rx_worker *w);                                  /* those whom the last thing that was published concerns */
+void rx__changed(rx_worker *w);                               /* virtual time: something that may end a wait */
+void rx__ring_bell(void *base, uint32_t worker);
+void rx__ring_all(void *base);
+
+/* ---- line.c ---- */
+
+void rx__publish(rx_worker *w, rx_tag head, rx_tag passed, uint64_t rank);
+void rx__look_at(rx_worker *w, uint32_t other);
+
+/* ---- inbox.c ---- */
+
+int rx__inbox_drain(rx_worker *w);
+int rx__inbox_quiet(const rx__inbox *inbox);
+rx__inbox *rx__inbox_of(void *base, uint32_t worker);
+void rx__inbox_state(rx_worker *w, uint32_t state);
+
+/* ---- frontier.c ---- */
+
+void rx__snapshot(rx_worker *w);
+int rx__covered(rx_worker *w, const rx_wait *wait, rx_tag g); /* by what is known; 1 yes */
+
+/* ---- team.c ---- */
+
+void rx__progress(rx_worker *w, uint64_t position);
+int64_t rx__next_together(rx_worker *w);                      /* what to run next, or why nothing */
+
+#endif

@@ -1,0 +1,130 @@
+/* How a tag begins and ends: timers, actions and messages become present here. */
+#include <stdlib.h>
+
+#include "engine.h"
+
+void rx__start_events(rx_worker *w)
+{
+    rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
+    rx__queue(w, rx__tag(0, 0), w->t->startup, 0);
+    rx__start_modes(w);
+    for (uint32_t i = 0; i < w->t->n_timers; i++) {
+        uint32_t mode = w->cells[timers[i].cell].mode;
+        timers[i].started = mode == RX_NONE || w->modes[mode].active;
+        if (timers[i].started) rx__queue(w, rx__tag(timers[i].first, 0), timers[i].cell, 0);
+    }
+}
+
+static void hold(rx_worker *w, uint32_t tap, uint64_t payload)
+{
+    if (w->n_holds == w->holds_capacity) {
+        uint32_t more = w->holds_capacity ? w->holds_capacity * 2 : 64;
+        rx__hold *moved = realloc(w->holds, more * sizeof *moved);
+        if (!moved) {
+            w->error = RX_NO_MEMORY;
+            return;
+        }
+        w->holds = moved;
+        w->holds_capacity = more;
+    }
+    w->holds[w->n_holds++] = (rx__hold){payload, tap, 0};
+}
+
+static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
+{
+    cell->stamp = w->stamp;
+    cell->payload = payload;
+    rx__trigger(w, cell);
+    if (w->record >= 0 && cell->action != RX_NONE && w->actions[cell->action].physical) rx__log_action(w, cell);
+    if (rx__given_back(w, cell, payload)) hold(w, cell->tap, payload);
+    if (w->clocks && cell->tap != RX_NONE) rx__show_clock(w, cell->tap);
+    if (cell->period) rx__queue(w, rx__tag(rx__add_ns(w->tag.time, cell->period), 0), (uint32_t)(cell - w->cells), 0);
+}
+
+/* Something for [cell] that was meant for the tag [nominal]. Where the tag has it already, or is over (its producer
+ * had more than one for it), it happens one microstep later. */
+void rx__deliver(rx_worker *w, uint32_t number, rx_tag nominal, uint64_t payload)
+{
+    rx_cell *cell = &w->cells[number];
+    if (w->in_tag && rx__equal(nominal, w->tag) && cell->stamp != w->stamp)
+        appear(w, cell, payload);
+    else if (rx__less(w->tag, nominal))
+        rx__queue(w, nominal, number, payload);
+    else
+        rx__queue(w, rx__next_microstep(w->tag), number, payload);
+}
+
+/* Takes one due event: present now, or moved on if the cell has one already. */
+static inline void take(rx_worker *w, uint32_t number, uint64_t payload)
+{
+    rx_cell *cell = &w->cells[number];
+    if (cell->stamp != w->stamp)
+        appear(w, cell, payload);
+    else
+        rx__queue(w, rx__next_microstep(w->tag), number, payload);
+}
+
+static void note_lag(rx_worker *w)
+{
+    int64_t lag = rx__now(w) - w->tag.time;
+    if (lag <= 0) return;
+    w->bell->lag_ns += (uint64_t)lag;
+    if ((uint64_t)lag > w->bell->max_lag_ns) w->bell->max_lag_ns = (uint64_t)lag;
+}
+
+void rx__start_tag(rx_worker *w, rx_tag g)
+{
+    int same_time = g.time == w->tag.time && g.microstep == w->tag.microstep + 1;
+    rx_soons due = {0};
+    if (same_time) {                                 /* swap: what is scheduled now is for the microstep after this */
+        due = w->soon;
+        w->soon = w->soon_next;
+        w->soon.n = 0;
+        w->soon_next = due;
+    }
+    w->tag = g;
+    *w->now = g;
+    w->stamp++;
+    w->tag_word = rx__mix(rx__mix(0, (uint64_t)g.time), g.microstep);
+    w->in_tag = 1;
+    w->ready.at = 0;
+    w->bell->tags++;
+    if (!w->image->fast) note_lag(w);
+    while (w->heap.n && rx__equal(w->heap.items[0].tag, g)) {
+        rx_event e = w->heap.items[0];
+        uint32_t number = rx__event_cell(&e);
+        rx__heap_pop(&w->heap);
+        take(w, number, e.payload);
+    }
+    uint32_t cell;
+    uint64_t payload;
+    while (w->coming && rx__next_replayed(w, &cell, &payload)) take(w, cell, payload);
+    for (uint32_t i = 0; i < due.n; i++) take(w, due.items[i].cell, due.items[i].payload);
+    if (rx__equal(g, w->stop)) {
+        take(w, w->t->shutdown, 0);
+        rx__shut_modes(w);
+    }
+}
+
+void rx__end_tag(rx_worker *w)
+{
+    for (uint32_t i = 0; i < w->n_holds; i++) rx__release(w, w->holds[i].tap, w->holds[i].payload);
+    w->n_holds = 0;
+    w->in_tag = 0;
+    if (rx__equal(w->tag, w->stop)) w->finished = 1;
+}
+
+int rx__aside(rx_worker *w)
+{
+    if (w->n_renewed) return RX_RENEWED;
+    if (!w->pausing) return 0;
+    w->pausing = 0;
+    return RX_PAUSED;
+}
+
+int rx__runaway(rx_worker *w)
+{
+    if (w->tag.microstep < w->runaway) return 0;
+    w->runaway = UINT64_MAX;
+    return 1;
+}

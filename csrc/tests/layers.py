@@ -1,0 +1,54 @@
+"""The core calls downwards only: `python layers.py LIBRARY`, a static library whose objects hold machine code.
+
+Its files have an order, the lowest first: what a file refers to is defined in itself or in one before it. Those of a
+worker by itself (engine.h) include nothing that is shared with others.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ORDER = [
+    *("arena", "queue", "ring", "clocks", "spans", "values", "record", "pending", "modes", "tags", "park", "line"),
+    *("inbox", "frontier", "channel", "reaction", "solo", "team", "worker"),
+]
+ALONE = ["queue", "record", "pending", "modes", "tags", "reaction", "solo"]
+CORE = Path(__file__).parents[1]
+
+
+def symbols(library: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Where each function or variable is defined, and which file refers to which."""
+    home: dict[str, str] = {}
+    uses: list[tuple[str, str]] = []
+    for line in subprocess.check_output(["nm", "-A", library], text=True).splitlines():
+        found = re.match(r".*?:(\w+)\.c\.o:\s*[0-9a-f]*\s+(\w) (\S+)", line)
+        assert found, f"nm says something else than it used to: {line}"
+        place, kind, name = found.groups()
+        if kind in "TDBRC":
+            home[name] = place
+        elif kind == "U":
+            uses.append((place, name))
+    return home, uses
+
+
+def main() -> None:
+    """Fail with what is wrong, if anything is."""
+    files = sorted(path.stem for path in CORE.glob("*.c"))
+    assert files == sorted(ORDER), f"files of the core that have no place in the order: {set(files) ^ set(ORDER)}"
+    home, uses = symbols(sys.argv[1])
+    wrong = [
+        f"{place}.c calls {name} of {home[name]}.c, which is above it"
+        for place, name in uses
+        if place in ORDER and name in home and (home[name] not in ORDER or ORDER.index(home[name]) > ORDER.index(place))
+    ]
+    for name in ALONE:
+        ours = re.findall(r'#include "(.*)"', (CORE / f"{name}.c").read_text())
+        if set(ours) - {"engine.h", "queue.h"}:
+            wrong.append(f"{name}.c belongs to a worker by itself, and includes {', '.join(ours)}")
+    assert len(uses) > 100, "there is nothing to see in that library"
+    assert not wrong, "\n".join(wrong)
+
+
+if __name__ == "__main__":
+    main()
