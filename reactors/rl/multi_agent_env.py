@@ -20,6 +20,7 @@ from reactors.rl.errors import SimulationError
 from reactors.rl.named_parallel import named_parallel
 from reactors.rl.owned import own
 from reactors.rl.parallel_simulation import ParallelSimulation
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.simulation import seed_of
 from reactors.rl.spaces import Space, WrongValueError, memory, reader, writer
 
@@ -56,6 +57,7 @@ class Agents(dict[Any, AgentPorts]):
         raise WiringError(f"{self.path} has no agent {name!r}; there are {', '.join(map(repr, self))}")
 
 
+@public("rl.MultiAgentEnv")
 class MultiAgentEnv(rx.Reactor):
     """A PettingZoo parallel environment, made on its worker at the start.
 
@@ -113,7 +115,7 @@ class MultiAgentEnv(rx.Reactor):
         _check_seed(seed, self.path)
         self.make = partial(env, **kwargs) if kwargs else env
         self.given_seed, self.restarts = seed, 0
-        self.agents, self.observation_spaces, self.action_spaces = self._probed()
+        self.agents, self.observation_spaces, self.action_spaces = self._probed(kwargs)
         self.equal = all(
             space == spaces[0] for spaces in (self.observation_spaces, self.action_spaces) for space in spaces
         )
@@ -127,11 +129,12 @@ class MultiAgentEnv(rx.Reactor):
         self.add_reaction(tuple(self.action), self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)
 
-    def _probed(self) -> tuple[dict[Any, int], list[Space], list[Space]]:
+    def _probed(self, kwargs: dict[str, Any]) -> tuple[dict[Any, int], list[Space], list[Space]]:
         """Agents and their spaces, of one that is made and closed."""
         try:
             env = own(self.make)()  # which may carry one that is used later
         except Exception as error:
+            refuse_passed_on(self.path, MultiAgentEnv, kwargs, error)
             raise ParameterError(
                 f"{self.path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error})"
             ) from error

@@ -19,10 +19,12 @@ from reactors.rl.batch import Batch, of_one_step, tensor_of
 from reactors.rl.generators import rng_state
 from reactors.rl.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.n_step import NStep
+from reactors.rl.public import public
 from reactors.rl.replay_config import Config, rate, whole
 from reactors.rl.storage import Block, Field, opened
 from reactors.rl.transition import transition_dtype
 from reactors_runtime._core import ffi, lib
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +60,7 @@ class _Desk:
         self.batches: dict[object, list[Batch]] = {}
 
 
+@public("rl.ReplayBuffer")
 class ReplayBuffer:
     """Keeps the latest `capacity` transitions in shared memory, and samples them uniformly or by priority.
 
@@ -169,7 +172,9 @@ class ReplayBuffer:
         def __getattr__(self, name: str) -> Any:
             if name in {"_core", "_block", "_desks"}:
                 raise ReactorError("this replay buffer was closed; use it before close(), or make another")
-            raise AttributeError(f"a replay buffer has no {name!r}", name=name, obj=self)
+            known = [each for each in dir(type(self)) if not each.startswith("_")]
+            near = "" if name.startswith("_") else did_you_mean(name, known)
+            raise AttributeError(f"a replay buffer has no {name!r}{near}", name=name)
 
     # ---- what it is
 

@@ -13,6 +13,7 @@ from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.algorithms.algorithm import Algorithm, Policy
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.observed import Observed
+from reactors.rl.public import public
 from reactors.rl.serving.requests import Requests
 from reactors.rl.sources import maker, spaces_of
 from reactors.rl.training.run_folder import RunFolder
@@ -123,6 +124,7 @@ class Server(rx.Reactor):
         self.requests.closed()
 
 
+@public("rl.serve")
 def serve(
     source: str | Path | TrainedPolicy | Policy | Algorithm,
     *,
