@@ -361,24 +361,33 @@ def eval_command(
 @_env
 @click.option("--episodes", type=COUNT, metavar="N", default=1, show_default=True)
 @_seed
-@click.option("--video", type=_folder, metavar="DIR", help="Write videos there, instead of opening a window.")
+@click.option(
+    "--video",
+    is_flag=False,
+    flag_value="",
+    metavar="[DIR|FILE.mp4]",
+    help="Write videos there, or one into that file, instead of opening a window.  [without a name: DIR/played]",
+)
 def play_command(
-    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, video: Path | None
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, video: str | None
 ) -> None:
     """Watch the policy of the run in DIR play."""
     with misuse():
-        from reactors.rl.training.watching import check_video, film, rendering, watch
+        from reactors.rl.training.watching import check_video, checked_target, film, rendering, watch
 
-        run = _run(folder, algorithm, env)
+        target = None
         if video is not None:
+            target = checked_target(Path(video) if video else folder / "played", episodes, "--video")
+        run = _run(folder, algorithm, env)
+        if target is not None:
             check_video(run.maker())
-            returns = film(run.policy(), run.maker(), video, episodes, seed or 0)
+            returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
         else:
             returns = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
     for number, total in enumerate(returns, 1):
         click.echo(f"episode {number}: return {total:.2f}")
-    if video is not None:
-        click.echo(f"videos are in {video}")
+    if target is not None:
+        click.echo(f"videos are in {target}" if target.is_dir() else f"the video is {target}")
 
 
 @click.command("compare", short_help="Compare runs: curves and a table.")

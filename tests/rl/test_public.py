@@ -85,8 +85,8 @@ def test_all_that_is_public_refuses_a_name_that_it_does_not_have() -> None:
         (
             lambda: rl.transition_dtype(FLAT, FLAT, FLAT),  # type: ignore[call-arg]
             (
-                "rl.transition_dtype takes observation_space and action_space by position, and is given 3 arguments so; there "
-                "are no others"
+                "rl.transition_dtype takes observation_space and action_space by position, and is given 3 arguments "
+                "so; there are no others"
             ),
         ),
         (lambda: rl.Replay(10, FIELDS), "rl.Replay is called without batch_size; write rl.Replay("),  # type: ignore[call-arg]

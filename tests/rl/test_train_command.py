@@ -383,6 +383,54 @@ def test_play_films(run: Path) -> None:
     done = reactors("play", run, "--video", "videos")
     assert done.exit_code == 0, done.output
     assert [path.suffix for path in Path("videos").glob("*.mp4")] == [".mp4"]
+    assert "videos are in videos\n" in done.stdout
+    done = reactors("play", run, "--video", "film.mp4")
+    assert done.exit_code == 0, done.output
+    assert "the video is film.mp4\n" in done.stdout
+    assert Path("film.mp4").is_file()
+    assert not list(Path().glob(".film.mp4.*"))
+    done = reactors("play", run, "--video", "--seed", 3)
+    assert done.exit_code == 0, done.output
+    assert f"videos are in {run / 'played'}\n" in done.stdout
+    assert [path.suffix for path in (run / "played").iterdir()] == [".mp4"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["film.mp4", "--episodes", 2],
+            "--video film.mp4 is one file, and there are 2 episodes; name a folder for them",
+        ),
+        (["no/film.mp4"], "there is no folder 'no' for film.mp4"),
+        (["film.gif"], "--video film.gif: videos are written as MP4 alone; name a folder, or a file that ends in .mp4"),
+        (["notes"], "--video notes is a file that is no video; name a folder, or a file that ends in .mp4"),
+    ],
+)
+def test_play_refuses_where_no_video_can_be(run: Path, arguments: list[Any], said: str) -> None:
+    Path("notes").write_text("")
+    done = reactors("play", run, "--video", *arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stderr.splitlines()[-1] == f"Error: {said}"
+
+
+def test_an_environment_with_other_spaces_is_named(run: Path) -> None:
+    said = (
+        f"{run} was trained in CartPole-v1, and Acrobot-v1 has other spaces: observations Box(..., (6,), float32) "
+        "instead of Box(..., (4,), float32), actions Discrete(3) instead of Discrete(2); give an environment with the "
+        "same spaces"
+    )
+    for command in ("eval", "play"):
+        done = reactors(command, run, "--env", "Acrobot-v1")
+        assert done.exit_code == 1
+        assert said in done.stderr
+    with pytest.raises(RunFolderError) as caught:
+        rl.load(run, env="Acrobot-v1")
+    assert str(caught.value) == said
+    with pytest.raises(RunFolderError, match=r"FrozenLake-v1 has other spaces: observations Discrete\(16\) instead of"):
+        rl.load(run, env="FrozenLake-v1")  # of which PPO makes no policy at all
+    with pytest.raises(rx.ParameterError, match=r"there is no environment 'Acrobot'; did you mean 'Acrobot-v1'\?$"):
+        rl.load(run, env="Acrobot")
 
 
 def test_play_opens_a_window(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

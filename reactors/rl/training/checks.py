@@ -11,15 +11,17 @@ from reactors.executing import not_in_a_reaction
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.hyperparameters import spelled
 from reactors.rl.serving.server import Server
+from reactors.rl.training.signatures import check_signatures
 
 if TYPE_CHECKING:
     from reactors.rl.algorithms.off_policy import OffPolicy
 
 
 def check_algorithm_given(given: object, path: str) -> None:
-    """Refuse a call in a reaction, and what is no algorithm; of a class, say that one of it is meant."""
+    """Refuse a call in a reaction, what is no algorithm, and one whose methods take other arguments."""
     not_in_a_reaction(path)
     if isinstance(given, Algorithm):
+        check_signatures(given, Algorithm, given.name)
         return
     example = "rl.PPO()"
     if inspect.isclass(given) and issubclass(given, Algorithm):
