@@ -136,7 +136,7 @@ def _sign(reward: Any) -> float:
 
 
 class EpisodicLife(gym.Wrapper[Any, Any, Any, Any]):
-    """Ends an episode where a life is lost, and begins the next one there: a game begins anew when it is over."""
+    """Ends an episode where a life is lost, and begins the next one there: a new game begins when it is over."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)

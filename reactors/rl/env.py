@@ -53,8 +53,8 @@ class Env(rx.Reactor):
     =================== ================================================================= =======================
 
     At the start, only `observation` is set, and `info` if there is any. `episode`, `info` and `final_info` are absent
-    when there is nothing to tell. What nobody reads costs nothing: `next_observation` and `transition` are set only
-    where some reaction does.
+    when there is nothing to tell. What no reaction reads costs nothing: `next_observation` and `transition` are set
+    only where some reaction does.
 
     Spaces `Box`, `Discrete`, `MultiDiscrete` and `MultiBinary` make array ports; `Tuple` and `Dict` of these make ports
     of structured records (`rl.spaces`); others carry objects, with `num_envs` tuples of them.

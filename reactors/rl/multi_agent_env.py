@@ -1,7 +1,7 @@
 """How does an environment with many agents become a reactor?
 
 A channel of every port for every agent that there may be; it is absent while the agent is. So the policy of an agent
-that is gone does not run, and nobody has to mask anything.
+that is gone does not run, and nothing has to be masked.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class MultiAgentEnv(rx.Reactor):
     `terminated[i]`      it is gone, by the rules of the environment                   bool, ()
     `truncated[i]`       it was broken off                                             bool, ()
     `next_observation[i]` what its action led to: the terminal observation at its end  as its observation space has
-    `episode`            tuple with one `rl.Episode`, when nobody is left              objects
+    `episode`            tuple with one `rl.Episode`, when no agent is left            objects
     `info`               beside `observation`: {name: dict}, of those not empty        objects
     ==================== ============================================================ ===========================
 
@@ -82,8 +82,9 @@ class MultiAgentEnv(rx.Reactor):
     types, which are wired in the same way, by index or by name.
 
     At the start, only `observation` (and `info`) are set. All agents that are there have to act at the same tag. When
-    nobody is left, `observation` is the first of the next episode. `seed`, derived from the reactor's own if it is left
-    out, goes to the first reset. `on_error="restart"` makes an environment again that fails, and truncates all agents.
+    no agent is left, `observation` is the first of the next episode. `seed`, derived from the reactor's own if it is
+    left out, goes to the first reset. `on_error="restart"` makes an environment again that fails, and truncates all
+    agents.
 
     >>> import reactors.rl as rl
     >>> env = rl.MultiAgentEnv("classic/rps_v2", max_cycles=3)

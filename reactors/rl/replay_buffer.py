@@ -154,7 +154,7 @@ class ReplayBuffer:
     def close(self) -> None:
         """Give the memory back, as far as no view or other process has it; what is called afterwards raises.
 
-        No thread may be using it. A buffer that nobody refers to any more closes itself. One in a program of reactors,
+        No thread may be using it. A buffer that nothing refers to any more closes itself. One in a program of reactors,
         whose parts refer to one another, does so when Python looks for such cycles, at the latest when memory for
         another large buffer is reserved.
         """
@@ -527,7 +527,7 @@ class ReplayBuffer:
     def save(self, path: str | Path) -> None:
         """Write a safetensors file with all that it is; what was at `path` is replaced at once or not at all.
 
-        Fields are tensors of their names, over all slots. Nobody may add meanwhile.
+        Fields are tensors of their names, over all slots. Nothing may be added meanwhile.
         """
         saving.save(self, path)
 

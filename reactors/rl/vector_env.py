@@ -154,7 +154,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._end = ""  # what ended it, if it was no close
         self._lost = 0  # environments that were made again with their process
-        self._death: Exception | None = None  # of a process, in a step that nobody has waited for yet
+        self._death: Exception | None = None  # of a process, in a step that has not been waited for yet
         self._start()
         self._check_spaces()
 
@@ -380,7 +380,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 "`recv` first",
                 "send",
             )
-        if self._overdue:  # what timed out is over first, and nobody wants it any more
+        if self._overdue:  # what timed out is over first, and its results are dropped
             self._go_on()
             self._overdue = False
         self._wanted = state
@@ -715,10 +715,10 @@ def _why(status: int) -> str:
     if status >= 0:
         return "an environment ended it (os._exit, sys.exit in native code), and has to raise an exception instead"
     if status == -signal.SIGKILL:
-        return "if nobody killed it, the system was out of memory (see dmesg), so take fewer or smaller environments"
+        return "if no one killed it, the system was out of memory (see dmesg), so take fewer or smaller environments"
     if -status in faults.CRASHES:
         return "native code of an environment crashed, which with workers=1 a debugger can follow"
-    return "somebody sent it this signal"
+    return "another process sent it this signal"
 
 
 def _native(action: Any) -> Any:

@@ -471,8 +471,8 @@ def test_the_flag_of_older_interfaces_is_explained() -> None:
             buffer.add(done=[True])
         assert str(caught.value) == (
             "ReplayBuffer(8, terminated, truncated): the rows lack 'terminated', 'truncated' and have 'done'; the "
-            "buffer keeps 'terminated' bool, 'truncated' bool. 'done' does not say how an episode ended: give terminated (by its rules) and truncated "
-            "(broken off), as step returns them"
+            "buffer keeps 'terminated' bool, 'truncated' bool. 'done' does not say how an episode ended: give "
+            "terminated (by its rules) and truncated (broken off), as step returns them"
         )
         with pytest.raises(rx.ArgumentError, match=r"the rows have 'dones', .* 'dones' does not say how"):
             buffer.add(terminated=[True], truncated=[False], dones=[True])

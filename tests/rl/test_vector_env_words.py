@@ -120,7 +120,7 @@ def test_a_process_that_dies_is_told_in_terms_of_environments() -> None:
             "dies",
             r"ended with exit status 3: an environment ended it \(os\._exit, sys\.exit in native code\), and has to",
         ),
-        ("killed", r"was killed by SIGKILL: if nobody killed it, the system was out of memory \(see dmesg\), so take"),
+        ("killed", r"was killed by SIGKILL: if no one killed it, the system was out of memory \(see dmesg\), so take"),
     ):
         envs = pair(how, 2, workers=2)
         envs.reset(seed=3)

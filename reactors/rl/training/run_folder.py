@@ -46,7 +46,7 @@ CONFIG = {
 
 
 class Asking(NamedTuple):
-    """How whoever uses a folder gives what cannot be read from it."""
+    """How the user of a folder gives what cannot be read from it."""
 
     env: str
     algorithm: str

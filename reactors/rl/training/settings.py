@@ -19,7 +19,7 @@ from reactors.rl.algorithms.names import no_hyperparameter
 from reactors_runtime.suggestions import did_you_mean
 
 SCHEDULE = "total_steps"
-"""The field of an algorithm that `Algorithm.scheduled` sets, and nobody else."""
+"""The field of an algorithm that `Algorithm.scheduled` alone sets."""
 
 
 def algorithms() -> dict[str, type[Algorithm]]:
