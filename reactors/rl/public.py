@@ -17,7 +17,7 @@ from reactors.rl.algorithms.hyperparameters import spelled
 from reactors.rl.algorithms.names import no_argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     T = TypeVar("T", bound=Callable[..., Any])
 
@@ -91,12 +91,17 @@ def unknown(name: str, given: str, known: list[str], algorithm: object = None) -
     return no_argument(said, given, known, spelled(type(algorithm)), found)
 
 
-def refuse_passed_on(name: str, kind: Any, kwargs: Mapping[str, Any], error: BaseException | None) -> None:
-    """Refuse a keyword argument that `kind` handed on to an environment, if by this `error` that has none either."""
+def refuse_passed_on(
+    name: str, kind: Any, kwargs: Mapping[str, Any], error: BaseException | None, also: Iterable[str] = ()
+) -> None:
+    """Refuse a keyword argument that `kind` handed on to an environment, if by this `error` that has none either.
+
+    `also` are names that it takes beside those in its signature.
+    """
     found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
     if isinstance(error, TypeError) and found is not None and found[1] in kwargs:
         own = [*inspect.signature(kind.__init__).parameters.values()][1:]
-        known = [each.name for each in own if each.kind in _NAMED]
+        known = [*(each.name for each in own if each.kind in _NAMED), *also]
         said = f"{name} has no argument {found[1]!r}, so it went to the environment, which has none either ({error})"
         raise ArgumentError(no_argument(said, found[1], known)) from error
 

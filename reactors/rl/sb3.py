@@ -18,7 +18,7 @@ from stable_baselines3.common.vec_env.patch_gym import _patch_env
 
 from reactors.errors import ArgumentError
 from reactors.rl.owned import is_a
-from reactors.rl.public import public, unknown
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.sources import makers
 from reactors.rl.vector_env import VectorEnv
 
@@ -79,13 +79,13 @@ class VecEnv(Base):
         num_envs: int | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        for name in settings:
-            if name not in Settings.__annotations__:
-                known = ["env_fns", "start_method", "num_envs", *Settings.__annotations__]
-                raise ArgumentError(unknown("rl.sb3.VecEnv", name, known))
         multiprocessing.get_context(start_method)  # refuses what is none
         made = [partial(_patched, make) for make in makers(env_fns, num_envs, {}, "rl.sb3.VecEnv")]
-        self.envs = _Apart(made, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
+        try:
+            self.envs = _Apart(made, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
+        except ArgumentError as error:
+            refuse_passed_on("rl.sb3.VecEnv", VecEnv, settings, error.__cause__, Settings.__annotations__)
+            raise
         super().__init__(len(made), self.envs.single_observation_space, self.envs.single_action_space)
         self.metadata = {key: value for key, value in self.envs.metadata.items() if key != "autoreset_mode"}
 

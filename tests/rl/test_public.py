@@ -29,10 +29,14 @@ def said(call: Any) -> str:
     return str(caught.value)
 
 
+def misspelt(thing: Any) -> str:
+    return said(lambda: thing(qqq=1))
+
+
 def test_all_that_is_public_refuses_a_name_that_it_does_not_have() -> None:
     from reactors.rl import sb3
 
-    things = {f"rl.{name}": getattr(rl, name) for name in rl.__all__ if name not in GIVEN_BACK}
+    things: dict[str, Any] = {f"rl.{name}": getattr(rl, name) for name in rl.__all__ if name not in GIVEN_BACK}
     things |= {f"rl.record.{name}": getattr(rl.record, name) for name in rl.record.__all__}
     del things["rl.record.Means"], things["rl.record.Recorded"]  # given back, likewise
     things["rl.sb3.VecEnv"] = sb3.VecEnv
@@ -43,9 +47,9 @@ def test_all_that_is_public_refuses_a_name_that_it_does_not_have() -> None:
         checked.append(name)
         kind = name.removeprefix("rl.")
         if kind.lower() in algorithms():
-            assert said(lambda thing=thing: thing(qqq=1)).startswith(f"{kind} has no hyperparameter 'qqq'; there are ")
+            assert misspelt(thing).startswith(f"{kind} has no hyperparameter 'qqq'; there are ")
         else:
-            words = said(lambda thing=thing: thing(qqq=1))
+            words = misspelt(thing)
             passed_on = words.startswith((f"{name} is called without env", "rl.Replay is called without capacity, "))
             assert passed_on or words.startswith(f"{name} has no argument 'qqq'; there ")
     assert len(checked) > 25
@@ -105,14 +109,6 @@ def test_all_that_is_public_refuses_a_name_that_it_does_not_have() -> None:
             "rl.record.video has no argument 'evry'; did you mean 'every'?",
         ),
         (
-            lambda: rl.sb3.VecEnv("CartPole-v1", n_envs=2),  # type: ignore[call-arg]
-            "rl.sb3.VecEnv has no argument 'n_envs': it is num_envs here",
-        ),
-        (
-            lambda: rl.sb3.VecEnv("CartPole-v1", num_envs=2, wrkers=1),  # type: ignore[call-arg]
-            "rl.sb3.VecEnv has no argument 'wrkers'; did you mean 'workers'?",
-        ),
-        (
             lambda: rl.BatchedEnv("CartPole-v1", n_envs=2),
             "BatchedEnv is given a single environment; give num_envs, not n_envs",
         ),
@@ -132,6 +128,16 @@ def test_words(call: Any, words: str) -> None:
             lambda: rl.BatchedEnv("CartPole-v1", num_envs=2, on_eror="raise"),
             "BatchedEnv has no argument 'on_eror', ",
             "; did you mean 'on_error'?",
+        ),
+        (
+            lambda: rl.sb3.VecEnv("CartPole-v1", n_envs=2),  # type: ignore[call-arg]
+            "rl.sb3.VecEnv has no argument 'n_envs', ",
+            ": it is num_envs here",
+        ),
+        (
+            lambda: rl.sb3.VecEnv("CartPole-v1", num_envs=2, wrkers=1),  # type: ignore[call-arg]
+            "rl.sb3.VecEnv has no argument 'wrkers', ",
+            "; did you mean 'workers'?",
         ),
         (
             lambda: rl.MultiAgentEnv("classic/rps_v2", sed=2),
