@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.rl.training.run_folder import RunFolder
 
-# Of a run that goes on, what may be said anew; the rest is as it was.
-_ANEW = (
+# Of a run that goes on, what may be changed; the rest is as it was.
+_CHANGEABLE = (
     "total_steps", "workers", "device", "actor_device", "critic_device", "eval_every", "checkpoint_every", "stop_at",
     "view_every", "on_error",
 )  # fmt: skip
@@ -148,7 +148,7 @@ class _Command(click.Command):
 @click.option(
     "--on-error",
     type=click.Choice(["raise", "restart"]),
-    help="What becomes of an environment that raises: the end of the run, or it is made anew.  [default: raise]",
+    help="What becomes of an environment that raises: the end of the run, or it is made again.  [default: raise]",
 )
 @click.option("--stop-at", type=float, metavar="RETURN", help="Stop when the mean return of 20 episodes is that.")
 @click.option("--tensorboard", is_flag=True, help="Write for TensorBoard, too.")
@@ -192,7 +192,7 @@ def train_command(
                 before = _run(folder_of(found(resume)), settings.get("algorithm"), settings.get("env"))
                 _refuse_changes(before, {**settings, **said}, {**hyperparameters, **given}, env_kwargs)
                 options = {name: before.config.get(name, default) for name, default in _DEFAULTS.items()}
-                options |= {name: value for name, value in {**settings, **said}.items() if name in _ANEW}
+                options |= {name: value for name, value in {**settings, **said}.items() if name in _CHANGEABLE}
                 before.maker()  # says why, if it cannot be made
                 made, source, env_kwargs = before.algorithm, before.env, before.env_kwargs
                 named = before.config["env"]
@@ -319,7 +319,7 @@ def _refuse_changes(
         options = {**options, "env": described(options["env"], {}, "--env")["env"]}
     for name, value in options.items():
         was = before.config.get(name, _DEFAULTS.get(name))
-        if name not in _ANEW and value != was:
+        if name not in _CHANGEABLE and value != was:
             raise ArgumentError(
                 f"--resume: {name} was {was!r} and cannot be {value!r}; leave it out, or start another run"
             )
@@ -361,24 +361,33 @@ def eval_command(
 @_env
 @click.option("--episodes", type=COUNT, metavar="N", default=1, show_default=True)
 @_seed
-@click.option("--video", type=_folder, metavar="DIR", help="Write videos there, instead of opening a window.")
+@click.option(
+    "--video",
+    is_flag=False,
+    flag_value="",
+    metavar="[DIR|FILE.mp4]",
+    help="Write videos there, or one into that file, instead of opening a window.  [without a name: DIR/played]",
+)
 def play_command(
-    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, video: Path | None
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, video: str | None
 ) -> None:
     """Watch the policy of the run in DIR play."""
     with misuse():
-        from reactors.rl.training.watching import check_video, film, rendering, watch
+        from reactors.rl.training.watching import check_video, checked_target, film, rendering, watch
 
-        run = _run(folder, algorithm, env)
+        target = None
         if video is not None:
+            target = checked_target(Path(video) if video else folder / "played", episodes, "--video")
+        run = _run(folder, algorithm, env)
+        if target is not None:
             check_video(run.maker())
-            returns = film(run.policy(), run.maker(), video, episodes, seed or 0)
+            returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
         else:
             returns = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
     for number, total in enumerate(returns, 1):
         click.echo(f"episode {number}: return {total:.2f}")
-    if video is not None:
-        click.echo(f"videos are in {video}")
+    if target is not None:
+        click.echo(f"videos are in {target}" if target.is_dir() else f"the video is {target}")
 
 
 @click.command("compare", short_help="Compare runs: curves and a table.")

@@ -18,6 +18,7 @@ import numpy as np
 from reactors.errors import ArgumentError, ReactionError, ReactorError
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checker import broken
+from reactors.rl.public import public
 from reactors.rl.seeded import Seeded
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.checks import check_algorithm_given
@@ -56,6 +57,7 @@ class CheckedAlgorithm:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
+@public("rl.check_algorithm")
 def check_algorithm(
     algorithm: Algorithm,
     env: Source,

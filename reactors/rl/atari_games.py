@@ -14,7 +14,8 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.errors import ParameterError
-from reactors.near import close
+from reactors.rl.public import public
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _NEEDED = {"ale_py": "ale-py", "cv2": "opencv-python-headless"}
 
 
+@public("rl.atari")
 @dataclass(frozen=True)
 class atari:  # noqa: N801 - one calls it, as functools.partial
     """A function that makes environments of an Atari game, named as in `ALE/Pong-v5`, prepared as by Mnih et al., 2015.
@@ -77,10 +79,8 @@ class atari:  # noqa: N801 - one calls it, as functools.partial
                 ) from error
         games = [name[len("ALE/") : -len("-v5")] for name in gym.registry if name.startswith("ALE/")]
         if self.game not in games:
-            raise ParameterError(
-                f"there is no Atari game {self.game!r}{close(self.game, games)}; games are named as in ALE/Pong-v5: "
-                'rl.atari("Pong"), or atari:Pong'
-            )
+            remedy = '; games are named as in ALE/Pong-v5: rl.atari("Pong"), or atari:Pong'
+            raise ParameterError(f"there is no Atari game {self.game!r}{did_you_mean(self.game, games) or remedy}")
         for name, least in {"no_ops": 0, "frame_skip": 1, "screen_size": 1, "stack": 1}.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -136,7 +136,7 @@ def _sign(reward: Any) -> float:
 
 
 class EpisodicLife(gym.Wrapper[Any, Any, Any, Any]):
-    """Ends an episode where a life is lost, and begins the next one there: a game begins anew when it is over."""
+    """Ends an episode where a life is lost, and begins the next one there: a new game begins when it is over."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)

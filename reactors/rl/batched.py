@@ -20,10 +20,12 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.atari_games import atari
 from reactors.rl.env import Env, checked_on_error
 from reactors.rl.owned import own
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.simulation import seed_of
 from reactors.rl.sources import found, maker
 from reactors.rl.spaces import memory, rows
 from reactors.rl.vector_simulation import VectorSimulation
+from reactors_runtime.suggestions import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from reactors.rl.vector_simulation import Autoreset
 
 
+@public("rl.BatchedEnv")
 class BatchedEnv(Env):
     """A `gymnasium.vector.VectorEnv` as one reactor, made on its worker at the start.
 
@@ -79,7 +82,11 @@ class BatchedEnv(Env):
         self.wants_seed = _takes_seed(self.make)
         self.given_seed = seed
         if num_envs is None or observation_space is None or action_space is None:
-            found = self._found()
+            try:
+                found = self._found()
+            except ParameterError as error:
+                refuse_passed_on(self.path, BatchedEnv, kwargs, error.__cause__)
+                raise
             num_envs = found[0] if num_envs is None else num_envs
             observation_space = found[1] if observation_space is None else observation_space
             action_space = found[2] if action_space is None else action_space
@@ -91,7 +98,9 @@ class BatchedEnv(Env):
         env = found(env, self.path, "a vector environment")
         if isinstance(env, EnvSpec | atari) or (inspect.isclass(env) and issubclass(env, gym.Env)):
             if num_envs is None:
-                raise ArgumentError(f"{self.path} is given a single environment; give num_envs, too")
+                misspelt = closest("num_envs", kwargs)
+                instead = ", too" if misspelt is None else f", not {misspelt}"
+                raise ArgumentError(f"{self.path} is given a single environment; give num_envs{instead}")
             if isinstance(env, EnvSpec):
                 return partial(gym.make_vec, env, num_envs=num_envs, **kwargs)
             return partial(gym.vector.SyncVectorEnv, [maker(env, kwargs, self.path)] * num_envs)

@@ -12,6 +12,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.reactor import Reactor
+from reactors.rl.public import public
 from reactors.run import run
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Check(rx.Reactor):
         rx.connect(self.driver.action, env.action, after="1 us")
 
 
+@public("rl.check_env")
 def check_env(make: Callable[[], Reactor], *, steps: int = 500, seed: int = 0) -> None:
     """Raise `AssertionError` with the rule that a reactor of the user's breaks, which is to stand for an `rl.Env`.
 

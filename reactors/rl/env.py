@@ -13,6 +13,7 @@ import numpy as np
 import reactors as rx
 from reactors.debug import DebugPort
 from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.simulation import Simulation, seed_of
 from reactors.rl.sources import checked_seeds, is_row, makers, spaces_of
 from reactors.rl.spaces import OBJECT, Memory, memory, rows
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from reactors.rl.spaces import Space
 
 
+@public("rl.Env")
 class Env(rx.Reactor):
     """One Gymnasium environment, or `num_envs` of them in a row, made on its worker at the start.
 
@@ -51,8 +53,8 @@ class Env(rx.Reactor):
     =================== ================================================================= =======================
 
     At the start, only `observation` is set, and `info` if there is any. `episode`, `info` and `final_info` are absent
-    when there is nothing to tell. What nobody reads costs nothing: `next_observation` and `transition` are set only
-    where some reaction does.
+    when there is nothing to tell. What no reaction reads costs nothing: `next_observation` and `transition` are set
+    only where some reaction does.
 
     Spaces `Box`, `Discrete`, `MultiDiscrete` and `MultiBinary` make array ports; `Tuple` and `Dict` of these make ports
     of structured records (`rl.spaces`); others carry objects, with `num_envs` tuples of them.
@@ -115,7 +117,11 @@ class Env(rx.Reactor):
         self.on_error: OnError = checked_on_error(on_error, self.path)
         self.restarts = 0
         if observation_space is None or action_space is None:
-            found = spaces_of(self.makers[0], self.path)
+            try:
+                found = spaces_of(self.makers[0], self.path)
+            except ParameterError as error:
+                refuse_passed_on(self.path, Env, kwargs, error.__cause__)
+                raise
             observation_space = found[0] if observation_space is None else observation_space
             action_space = found[1] if action_space is None else action_space
         self._declare(observation_space, action_space)

@@ -3,8 +3,8 @@
 One that offers `state_dict()` and `load_state_dict(state)` can, and so can one, and its wrappers, whose attributes are
 plain: numbers, strings, arrays, generators, Gymnasium's running means, and lists, tuples, dicts and deques of these,
 beside what never changes (spaces, functions, classes). Gymnasium's classic control and toy text are of that kind. An
-environment with anything else in it, a physics engine or an emulator, is hidden: nobody can tell from outside where it
-is.
+environment with anything else in it, a physics engine or an emulator, is hidden: where it is cannot be known from
+outside.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _plain(value: Any, name: str, seen: dict[int, int]) -> Any:
         return {"items": [(key, _plain(part, f"{name}[{key!r}]", seen)) for key, part in value.items()]}
     if type(value) is RunningMeanStd:
         return {"running": {key: _plain(part, f"{name}.{key}", seen) for key, part in vars(value).items()}}
-    raise HiddenStateError(f"{name} is a {type(value).__name__}, of which nobody knows how to save it")
+    raise HiddenStateError(f"{name} is a {type(value).__name__}, and there is no known way to save it")
 
 
 def _lively(value: Any, now: Any, generators: list[np.random.Generator]) -> Any:

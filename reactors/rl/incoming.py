@@ -1,4 +1,4 @@
-"""Do the arrays that somebody adds to a buffer fit its fields, and where do they lie?"""
+"""Do the arrays that are added to a buffer fit its fields, and where do they lie?"""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _record_column(column: Any, field: Field) -> NDArray[Any]:
 
 
 def _refuse_shape(column: NDArray[Any], field: Field) -> NoReturn:
-    hint = "; one row needs a leading axis as well: array[None]" if column.shape == field.shape else ""
+    hint = f"; write one row of it as {field.name}=[value]" if column.shape == field.shape else ""
     raise ArgumentError(
         f"field {field.name!r} has shape {column.shape}, but rows of it have shape "
         f"({', '.join(map(str, ('n', *field.shape)))}{'' if field.shape else ','}){hint}"
@@ -221,7 +221,7 @@ def _refuse_shape(column: NDArray[Any], field: Field) -> NoReturn:
 
 
 def _refuse_length(found: int, n: int, field: Field, first: Field) -> NoReturn:
-    raise ArgumentError(f"field {field.name!r} has {found} rows, but {first.name!r} has {n}")
+    raise ArgumentError(f"field {field.name!r} has {found} rows, but {first.name!r} has {n}; give as many of each")
 
 
 def checked_errors(given: Any, n: int, prioritized: int) -> Any:
@@ -237,7 +237,7 @@ def checked_errors(given: Any, n: int, prioritized: int) -> Any:
                 f"priorities are {type(given).__name__}, of which NumPy makes no floats: {error}"
             ) from None
     if errors.size != n:
-        raise ArgumentError(f"there are {errors.size} priorities for {n} rows")
+        raise ArgumentError(f"there are {errors.size} priorities for {n} rows; give one for each")
     return ffi.from_buffer(FLOATS, errors)
 
 

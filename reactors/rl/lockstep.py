@@ -5,7 +5,7 @@ told there it sends out, for the next microstep, and what comes back it keeps un
 the caller wants the halves is therefore two tags, with the caller in between, whose own work then runs at the same time
 as the environments'.
 
-Environments can also be stepped one by one: then their answers come back through physical connections, so nobody waits
+Environments can also be stepped one by one: then their answers come back through physical connections, so none waits
 for anybody, and which of them come first is not reproducible.
 """
 

@@ -1,7 +1,7 @@
 """How does an environment with many agents become a reactor?
 
 A channel of every port for every agent that there may be; it is absent while the agent is. So the policy of an agent
-that is gone does not run, and nobody has to mask anything.
+that is gone does not run, and nothing has to be masked.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from reactors.rl.errors import SimulationError
 from reactors.rl.named_parallel import named_parallel
 from reactors.rl.owned import own
 from reactors.rl.parallel_simulation import ParallelSimulation
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.simulation import seed_of
 from reactors.rl.spaces import Space, WrongValueError, memory, reader, writer
 
@@ -56,6 +57,7 @@ class Agents(dict[Any, AgentPorts]):
         raise WiringError(f"{self.path} has no agent {name!r}; there are {', '.join(map(repr, self))}")
 
 
+@public("rl.MultiAgentEnv")
 class MultiAgentEnv(rx.Reactor):
     """A PettingZoo parallel environment, made on its worker at the start.
 
@@ -71,7 +73,7 @@ class MultiAgentEnv(rx.Reactor):
     `terminated[i]`      it is gone, by the rules of the environment                   bool, ()
     `truncated[i]`       it was broken off                                             bool, ()
     `next_observation[i]` what its action led to: the terminal observation at its end  as its observation space has
-    `episode`            tuple with one `rl.Episode`, when nobody is left              objects
+    `episode`            tuple with one `rl.Episode`, when no agent is left            objects
     `info`               beside `observation`: {name: dict}, of those not empty        objects
     ==================== ============================================================ ===========================
 
@@ -80,8 +82,9 @@ class MultiAgentEnv(rx.Reactor):
     types, which are wired in the same way, by index or by name.
 
     At the start, only `observation` (and `info`) are set. All agents that are there have to act at the same tag. When
-    nobody is left, `observation` is the first of the next episode. `seed`, derived from the reactor's own if it is left
-    out, goes to the first reset. `on_error="restart"` makes an environment again that fails, and truncates all agents.
+    no agent is left, `observation` is the first of the next episode. `seed`, derived from the reactor's own if it is
+    left out, goes to the first reset. `on_error="restart"` makes an environment again that fails, and truncates all
+    agents.
 
     >>> import reactors.rl as rl
     >>> env = rl.MultiAgentEnv("classic/rps_v2", max_cycles=3)
@@ -113,7 +116,7 @@ class MultiAgentEnv(rx.Reactor):
         _check_seed(seed, self.path)
         self.make = partial(env, **kwargs) if kwargs else env
         self.given_seed, self.restarts = seed, 0
-        self.agents, self.observation_spaces, self.action_spaces = self._probed()
+        self.agents, self.observation_spaces, self.action_spaces = self._probed(kwargs)
         self.equal = all(
             space == spaces[0] for spaces in (self.observation_spaces, self.action_spaces) for space in spaces
         )
@@ -127,11 +130,12 @@ class MultiAgentEnv(rx.Reactor):
         self.add_reaction(tuple(self.action), self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)
 
-    def _probed(self) -> tuple[dict[Any, int], list[Space], list[Space]]:
+    def _probed(self, kwargs: dict[str, Any]) -> tuple[dict[Any, int], list[Space], list[Space]]:
         """Agents and their spaces, of one that is made and closed."""
         try:
             env = own(self.make)()  # which may carry one that is used later
         except Exception as error:
+            refuse_passed_on(self.path, MultiAgentEnv, kwargs, error)
             raise ParameterError(
                 f"{self.path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error})"
             ) from error

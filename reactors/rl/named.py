@@ -27,8 +27,8 @@ from reactors import script
 from reactors.errors import ParameterError
 from reactors.executing import executing
 from reactors.location import Location
-from reactors.near import close
 from reactors_runtime.imports import installed
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +61,8 @@ def named(name: str, path: str, registry: Registry = GYMNASIUM) -> Any:
     ids = registry.entries()
     if not colon:
         if name not in ids:
-            raise ParameterError(f"{path}: there is no environment {name!r}{close(name, ids)}; {registry.remedy}")
+            meant = did_you_mean(name, ids) or f"; {registry.remedy}"
+            raise ParameterError(f"{path}: there is no environment {name!r}{meant}")
         return ids[name]
     if not place or not what:
         raise ParameterError(f"{path}: {name!r} names no environment; write module:Id, module:CLASS or FILE:CLASS")
@@ -78,9 +79,8 @@ def named(name: str, path: str, registry: Registry = GYMNASIUM) -> Any:
         )
     own = _makers(module)
     listed = f"; it has {', '.join(own)}" if 0 < len(own) <= 12 else ""
-    raise ParameterError(
-        f"{path}: {place} has no environment {what!r}{close(what, [*own, *registry.entries()])}{listed}"
-    )
+    meant = did_you_mean(what, [*own, *registry.entries()]) or listed
+    raise ParameterError(f"{path}: {place} has no environment {what!r}{meant}")
 
 
 def attribute(module: ModuleType, name: str) -> Any:
@@ -106,8 +106,8 @@ def module_of(place: str, name: str, path: str) -> ModuleType:
     """Import a file, or a module by its name."""
     file = _file(place)
     if file is not None and not file.is_file():
-        near = close(file.name, (each.name for each in file.parent.glob("*.py")))
-        raise ParameterError(f"{path}: there is no file {str(file)!r}{near}, in which {name!r} would be")
+        near = did_you_mean(file.name, (each.name for each in file.parent.glob("*.py")))
+        raise ParameterError(f"{path}: there is no file {str(file)!r}, in which {name!r} would be{near}")
     return imported(place, file, f"{path}: the environment {name!r} cannot be looked up")
 
 
@@ -120,10 +120,10 @@ def imported(place: str, file: Path | None, what: str) -> ModuleType:
         return importlib.import_module(place)
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
-            parent, _, last = error.name.rpartition(".")
+            remedy = "; name its file, as in FILE:CLASS, or let its folder be on PYTHONPATH"
             raise ParameterError(
-                f"{what}: there is no module {error.name!r}{close(last, _modules(parent))} that Python finds from "
-                "here; name its file, as in FILE:CLASS, or let its folder be on PYTHONPATH"
+                f"{what}: there is no module {error.name!r} that Python finds from here"
+                f"{did_you_mean(error.name, _modules(error.name.rpartition('.')[0])) or remedy}"
             ) from error
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise ParameterError(f"{what}: importing {place} raised {said}{_line(error)}") from error
@@ -152,8 +152,8 @@ def _installed(spec: Any) -> bool:
 
 def _modules(parent: str) -> list[str]:
     """Names that could have been imported from there."""
-    within = sys.modules.get(parent)
-    return [each.name for each in pkgutil.iter_modules(getattr(within, "__path__", None) if parent else None)]
+    path = getattr(sys.modules.get(parent), "__path__", None) if parent else None
+    return [each.name for each in pkgutil.iter_modules(path, f"{parent}." if parent else "")]
 
 
 def _line(error: BaseException) -> str:

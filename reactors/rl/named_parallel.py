@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import pkgutil
+import re
 from functools import partial
+from importlib.machinery import FileFinder
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ParameterError
-from reactors.near import close
 from reactors.rl.named import Registry, attribute, imported, module_of, named, spec_of
+from reactors_runtime.suggestions import closest, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,7 +53,7 @@ def named_parallel(name: str, path: str) -> Callable[..., Any]:
         place, _, what = name.replace("/", ".").rpartition(".")
         if not place or spec_of(place) is None:
             raise ParameterError(
-                f"{path}: PettingZoo has no parallel environment {name!r}; {_near(name, _unregistered(name))}"
+                f"{path}: PettingZoo has no parallel environment {name!r}; {_meant(name, _unregistered(name))}"
             )
         module = imported(place, None, f"{path}: the environment {name!r} cannot be looked up")
     if spec_of(f"{module.__name__}.{what}") is not None:
@@ -65,7 +68,7 @@ def named_parallel(name: str, path: str) -> Callable[..., Any]:
     inside = [each.name for each in pkgutil.iter_modules(getattr(module, "__path__", ())) if "_v" in each.name]
     if not inside and colon:
         named(name, path, _PETTINGZOO)  # which says what there is
-    raise ParameterError(f"{path}: {place} has no parallel environment {what!r}{close(what, inside)}")
+    raise ParameterError(f"{path}: {place} has no parallel environment {what!r}{did_you_mean(what, inside)}")
 
 
 def _by_id(name: str) -> Callable[..., Any]:
@@ -95,7 +98,7 @@ def _of_module(module: ModuleType, path: str) -> Callable[..., Any]:
     return found
 
 
-def _near(name: str, error: Exception | None) -> str:
+def _meant(name: str, error: Exception | None) -> str:
     """What may be meant by an id that there is not."""
     import pettingzoo
 
@@ -105,10 +108,25 @@ def _near(name: str, error: Exception | None) -> str:
         return "it is one whose agents take turns (AEC), and they have to act at the same time"
     if "Available version" in said:
         return said
-    ids = {each.partition("/")[2]: each for each in pettingzoo.parallel_registry}
-    near = close(name.replace("_v", "-v"), [*ids] if "/" not in name else ids.values())
+    ids = {each.replace("-v", "_v"): each for each in pettingzoo.parallel_registry}
     package = name.replace("/", ".").partition(".")[0]
-    if near or package == name or any(each.startswith(f"{package}/") for each in pettingzoo.parallel_registry):
-        return near.strip(" ()") or _PETTINGZOO.remedy
+    if package == name:
+        ids = {each.partition("/")[2]: full for each, full in ids.items()} | _modules()
+    if near := closest(name.replace("-v", "_v"), ids):
+        return f"did you mean {ids[near]!r}?"
+    if package == name or any(each.startswith(f"{package}/") for each in ids):
+        return _PETTINGZOO.remedy
     modules = [each.name for each in pkgutil.iter_modules()]
-    return f"and Python finds no module {package!r}{close(package, modules)}; install the package that has it"
+    remedy = did_you_mean(package, modules) or "; install the package that has it"
+    return f"Python finds no module {package!r}{remedy}"
+
+
+def _modules() -> dict[str, str]:
+    """Modules named as those with environments are, directly in packages that Python finds, none of them imported."""
+    return {
+        inner.name: f"{outer.name}:{inner.name}"
+        for outer in pkgutil.iter_modules()
+        if outer.ispkg and isinstance(outer.module_finder, FileFinder)
+        for inner in pkgutil.iter_modules([str(Path(outer.module_finder.path) / outer.name)])
+        if re.search(r"_v\d+$", inner.name)
+    }

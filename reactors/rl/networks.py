@@ -361,7 +361,7 @@ Descent: TypeAlias = Generator[Flat, None, dict[str, Any]]
 def descend(
     loss: torch.Tensor, flat: Flat, optimizer: Adam | RMSProp, max_grad_norm: float | None = None
 ) -> Iterator[Flat]:
-    """One step of an optimizer; whoever runs it may change the gradients that it yields before it goes on.
+    """One step of an optimizer; its caller may change the gradients that it yields before it goes on.
 
     >>> net = mlp([1, 1])
     >>> every = Flat(net.parameters())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Observed:
-    """Takes single observations of `space`, an array's, for whoever acts on them.
+    """Takes single observations of `space`, an array's, for a policy that acts on them.
 
     >>> take = Observed(gym.spaces.Box(-1, 1, (2,)))
     >>> take.checked([0, 0.5], "the policy")

@@ -1,6 +1,6 @@
 """How does one step a PettingZoo parallel environment, whose agents come and go?
 
-As `Simulation` for one environment with many agents: it knows nothing of reactors, resets when nobody is left, and
+As `Simulation` for one environment with many agents: it knows nothing of reactors, resets when no agent is left, and
 tells what breaks with the seed of the environment.
 """
 
@@ -82,7 +82,7 @@ class ParallelSimulation:
             raise self._error("reset", error) from error
 
     def step(self, actions: Mapping[Any, Any]) -> list[Outcome]:
-        """Step all agents; `actions` has one for each that is there. When nobody is left, the next episode begins."""
+        """Step all agents; `actions` has one for each that is there. When no agent is left, the next episode begins."""
         self.steps += 1
         self.episode = None
         there = list(self.observations)

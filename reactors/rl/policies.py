@@ -15,6 +15,7 @@ import torch
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.networks import flat
+from reactors.rl.public import public
 from reactors.rl.stacked import stacked
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def plain(outputs: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 CHOICES: dict[Any, Choose] = {"greedy": greedy, "sample": sample, None: plain}
 
 
+@public("rl.Policies")
 class Policies(rx.Reactor):
     """The policies of many agents, of one architecture and each with its own weights, evaluated as one.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import inspect
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +17,8 @@ import gymnasium as gym
 import numpy as np
 
 import reactors as rx
-from reactors.errors import ReactorError
+from reactors.errors import ArgumentError, ReactorError
+from reactors.rl.public import public, unknown
 from reactors.rl.sources import maker
 from reactors.rl.trajectories import Trajectories
 
@@ -38,6 +40,7 @@ class Means(NamedTuple):
     mean_length: float
 
 
+@public("rl.record.EpisodeStatistics")
 class EpisodeStatistics(rx.Reactor):
     """Running means over the last `window` episodes of `sources` environments, and a CSV file of all, if one is given.
 
@@ -109,6 +112,7 @@ class Recorded:
         return gym.wrappers.RecordVideo(self.unrecorded(), self.folder, **self.options)
 
 
+@public("rl.record.video")
 def video(
     env: str | Callable[[], gym.Env[Any, Any]], folder: str | Path, *, every: int | None = None, **options: Any
 ) -> Recorded:
@@ -125,6 +129,10 @@ def video(
     """
     if importlib.util.find_spec("moviepy") is None:
         raise ReactorError("rl.record.video needs moviepy, with which Gymnasium writes videos: pip install moviepy")
+    known = [*inspect.signature(gym.wrappers.RecordVideo.__init__).parameters][3:]  # after self, env and its folder
+    for name in options:
+        if name not in known:
+            raise ArgumentError(unknown("rl.record.video", name, ["env", "folder", "every", *known]))
     make = maker(env, {"render_mode": "rgb_array"}, "rl.record.video") if isinstance(env, str) else env
     if every is not None:
         options["episode_trigger"] = partial(_is_multiple, every)

@@ -15,6 +15,7 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError, ReactorError
 from reactors.rl.batch import of_one_step, tensor_of
+from reactors.rl.public import public
 from reactors.rl.replay_buffer import ReplayBuffer
 from reactors.rl.replay_config import whole
 from reactors.rl.storage import Field, checked_fields
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 UNANSWERED = 10_000  # batches whose priorities may be outstanding
 
 
+@public("rl.batch_dtype")
 def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
     """The record of a whole batch: a field for each column, of `n` rows, contiguous in itself; those of `rl.Batch`."""
     columns: list[Any] = [(field.name, field.dtype, (n, *field.shape)) for field in fields]
@@ -38,6 +40,7 @@ def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
     return np.dtype([*columns, ("indices", np.int64, (n,)), ("weights", np.float32, (n,))], align=True)
 
 
+@public("rl.batch_tensors")
 def batch_tensors(batch: NDArray[Any]) -> dict[str, Any]:
     """Torch views of the columns of a batch that came from `Replay.batch`, without copies.
 
@@ -50,6 +53,7 @@ def batch_tensors(batch: NDArray[Any]) -> dict[str, Any]:
     return {name: tensor_of(columns[name], name) for name in batch.dtype.names or ()}
 
 
+@public("rl.Replay")
 class Replay(rx.Reactor):
     """Keeps what `actors` send, and draws a batch of `batch_size` for every `train_every` rows that came.
 

@@ -19,10 +19,12 @@ from reactors.rl.batch import Batch, of_one_step, tensor_of
 from reactors.rl.generators import rng_state
 from reactors.rl.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.n_step import NStep
+from reactors.rl.public import public
 from reactors.rl.replay_config import Config, rate, whole
 from reactors.rl.storage import Block, Field, opened
 from reactors.rl.transition import transition_dtype
 from reactors_runtime._core import ffi, lib
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +60,7 @@ class _Desk:
         self.batches: dict[object, list[Batch]] = {}
 
 
+@public("rl.ReplayBuffer")
 class ReplayBuffer:
     """Keeps the latest `capacity` transitions in shared memory, and samples them uniformly or by priority.
 
@@ -151,7 +154,7 @@ class ReplayBuffer:
     def close(self) -> None:
         """Give the memory back, as far as no view or other process has it; what is called afterwards raises.
 
-        No thread may be using it. A buffer that nobody refers to any more closes itself. One in a program of reactors,
+        No thread may be using it. A buffer that nothing refers to any more closes itself. One in a program of reactors,
         whose parts refer to one another, does so when Python looks for such cycles, at the latest when memory for
         another large buffer is reserved.
         """
@@ -168,8 +171,10 @@ class ReplayBuffer:
 
         def __getattr__(self, name: str) -> Any:
             if name in {"_core", "_block", "_desks"}:
-                raise ReactorError("this replay buffer was closed; use it before close(), or make another")
-            raise AttributeError(f"a replay buffer has no {name!r}", name=name, obj=self)
+                raise ReactorError(f"{self._title} was closed; use it before close(), or make another")
+            known = [each for each in dir(type(self)) if not each.startswith("_")]
+            near = "" if name.startswith("_") else did_you_mean(name, known)
+            raise AttributeError(f"a replay buffer has no {name!r}{near}", name=name)
 
     # ---- what it is
 
@@ -191,6 +196,14 @@ class ReplayBuffer:
         fields = ", ".join(map(str, self.config.fields))
         rows = f"{len(self)} of {self.capacity} rows" if "_core" in vars(self) else "closed"
         return f"<{kind} ReplayBuffer, {rows}: {fields}>"
+
+    @property
+    def _title(self) -> str:
+        """By which errors name it: its capacity and its fields."""
+        return f"ReplayBuffer({', '.join([str(self.capacity), *(field.name for field in self._given)])})"
+
+    def _named(self, error: ArgumentError) -> ArgumentError:
+        return ArgumentError(f"{self._title}: {error}")
 
     @property
     def fields(self) -> dict[str, NDArray[Any]]:
@@ -250,41 +263,46 @@ class ReplayBuffer:
         Raises `ArgumentError` for fields that are missing, unknown, of other shapes, or with values that their dtypes
         do not hold, for more rows than the capacity, and for priorities that are negative or not finite.
         """
-        rows = self._desk().incoming
-        if batch is None:
-            batch = columns
-        elif columns or more:
-            self._refuse_mixed(rows, columns, 1 + len(more))
-        n = rows.take(batch)
-        if n > self.config.share:
-            self._refuse_too_many(n, envs)
-        config = self.config
-        if envs is None and config.num_envs == 1:
-            streams, each = ffi.NULL, None
-        else:
-            each = self._streams(n, envs)
-            streams = ffi.from_buffer(STREAMS, each)
-        errors = ffi.NULL
-        if priorities is not None:
-            errors = checked_errors(priorities, n, self._how)
-        if config.frame_stack > 1:
-            self._keep_frames(rows, n, streams)
-        if self._n_step is not None:
+        if priorities is not None and self._n_step is not None:
+            raise ArgumentError(
+                f"{self._title}: rows of n_step > 1 are put together later: add them without priorities"
+            )
+        try:
+            rows = self._desk().incoming
+            if batch is None:
+                batch = columns
+            elif columns or more:
+                self._refuse_mixed(rows, columns, 1 + len(more))
+            n = rows.take(batch)
+            if n > self.config.share:
+                self._refuse_too_many(n, envs)
+            config = self.config
+            if envs is None and config.num_envs == 1:
+                streams, each = ffi.NULL, None
+            else:
+                each = self._streams(n, envs)
+                streams = ffi.from_buffer(STREAMS, each)
+            errors = ffi.NULL
             if priorities is not None:
-                raise ArgumentError("rows of n_step > 1 are put together later: add them without priorities")
-            n, each = self._n_step.fold(rows, n, streams)
-            streams = ffi.from_buffer(STREAMS, each)
-            rows = self._n_step.rows
-        indices = np.empty(n, np.int64)
-        if n:
-            done = lib.rx_replay_insert(
-                self._core, n, rows.pointers, rows.strides, streams, errors, config.eps, config.alpha,
-                ffi.from_buffer(INDICES, indices),
-            )  # fmt: skip
-            if priorities is not None and done <= REFUSED:
-                refuse_error(priorities, REFUSED - done)
-            if done < 0:
-                raise _stuck()
+                errors = checked_errors(priorities, n, self._how)
+            if config.frame_stack > 1:
+                self._keep_frames(rows, n, streams)
+            if self._n_step is not None:
+                n, each = self._n_step.fold(rows, n, streams)
+                streams = ffi.from_buffer(STREAMS, each)
+                rows = self._n_step.rows
+            indices = np.empty(n, np.int64)
+            if n:
+                done = lib.rx_replay_insert(
+                    self._core, n, rows.pointers, rows.strides, streams, errors, config.eps, config.alpha,
+                    ffi.from_buffer(INDICES, indices),
+                )  # fmt: skip
+                if priorities is not None and done <= REFUSED:
+                    refuse_error(priorities, REFUSED - done)
+                if done < 0:
+                    raise self._stuck()
+        except ArgumentError as error:
+            raise self._named(error) from None
         return indices
 
     @staticmethod
@@ -333,7 +351,7 @@ class ReplayBuffer:
             *into,
         )  # fmt: skip
         if done < 0:
-            raise _stuck()
+            raise self._stuck()
         for at, row in zip((first, last), into, strict=True):
             rows.replace(at, row, 8)
         rows.keep(numbers)
@@ -418,7 +436,7 @@ class ReplayBuffer:
             if not len(self):
                 raise self._nothing(NOTHING)
             raise ReactorError(
-                f"no episode in {self!r} has {length} rows in succession; take shorter sequences, or add more first"
+                f"{self._title}: no episode has {length} rows in succession; take shorter sequences, or add more first"
             )
         return batch
 
@@ -429,15 +447,24 @@ class ReplayBuffer:
         batch["indices"][:] = wanted
         done = lib.rx_replay_take(self._core, len(wanted), batch._core[3], batch._core[0])
         if done != len(wanted):
-            raise ReactorError(f"row {wanted[done]} is not in the buffer: it was overwritten, or never added")
+            raise ReactorError(f"{self._title}: row {wanted[done]} is not there: it was overwritten, or never added")
         return batch
 
     def _nothing(self, code: int) -> ReactorError:
         if not len(self):
-            return ReactorError("an empty replay buffer is sampled; add rows first, or wait for them with len(buffer)")
+            return ReactorError(
+                f"{self._title} is empty and is sampled; add rows first, or wait for them with len(buffer)"
+            )
         if code in {NOTHING, -1}:
-            return ReactorError(f"no row can be drawn from {self!r}: all priorities are 0, or all rows are in writing")
-        return ReactorError(f"no row can be drawn from {self!r}: its priorities add up to more than float32 holds")
+            return ReactorError(
+                f"{self._title}: no row can be drawn, for all priorities are 0, or all rows are in writing"
+            )
+        return ReactorError(f"{self._title}: no row can be drawn, for its priorities add up to more than float32 holds")
+
+    def _stuck(self) -> ReactorError:
+        return ReactorError(
+            f"{self._title}: a slot has been in use by another writer for ten seconds; is its process stopped?"
+        )
 
     # ---- priorities
 
@@ -448,17 +475,20 @@ class ReplayBuffer:
         Of an index that comes twice the last counts. Returns how many were there still. Raises `ArgumentError` for
         priorities that are negative or not finite, and for a buffer that samples uniformly.
         """
-        if type(batch) is Batch:
-            slots, indices = batch._core[2:4]
-            n = len(slots)
-        else:
-            wanted = _indices(batch)
-            slots, indices, n = ffi.NULL, ffi.from_buffer(INDICES, wanted), len(wanted)
-        errors = checked_errors(priorities, n, self._how)
-        config = self.config
-        done = lib.rx_replay_update(self._core, n, indices, slots, errors, config.eps, config.alpha)
-        if done < 0:
-            refuse_error(priorities, -1 - done)
+        try:
+            if type(batch) is Batch:
+                slots, indices = batch._core[2:4]
+                n = len(slots)
+            else:
+                wanted = _indices(batch)
+                slots, indices, n = ffi.NULL, ffi.from_buffer(INDICES, wanted), len(wanted)
+            errors = checked_errors(priorities, n, self._how)
+            config = self.config
+            done = lib.rx_replay_update(self._core, n, indices, slots, errors, config.eps, config.alpha)
+            if done < 0:
+                refuse_error(priorities, -1 - done)
+        except ArgumentError as error:
+            raise self._named(error) from None
         return int(done)
 
     def priorities(self, indices: ArrayLike) -> NDArray[np.float64]:
@@ -497,7 +527,7 @@ class ReplayBuffer:
     def save(self, path: str | Path) -> None:
         """Write a safetensors file with all that it is; what was at `path` is replaced at once or not at all.
 
-        Fields are tensors of their names, over all slots. Nobody may add meanwhile.
+        Fields are tensors of their names, over all slots. Nothing may be added meanwhile.
         """
         saving.save(self, path)
 
@@ -523,9 +553,3 @@ def _indices(given: Any) -> NDArray[np.int64]:
     if indices.dtype.kind not in "iu":
         raise ArgumentError(f"indices are whole numbers, as add and sample give them, not {indices.dtype}")
     return indices.astype(np.int64, copy=False).reshape(-1)
-
-
-def _stuck() -> ReactorError:
-    return ReactorError(
-        "a slot of the replay buffer has been in use by another writer for ten seconds; is its process stopped?"
-    )

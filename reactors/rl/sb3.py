@@ -16,7 +16,9 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv as Base
 from stable_baselines3.common.vec_env.patch_gym import _patch_env
 
+from reactors.errors import ArgumentError
 from reactors.rl.owned import is_a
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.sources import makers
 from reactors.rl.vector_env import VectorEnv
 
@@ -48,6 +50,7 @@ class Settings(TypedDict, total=False):
 TOLD = "told"  # under which infos come as they were: which environment, what it said
 
 
+@public("rl.sb3.VecEnv")
 class VecEnv(Base):
     """A `VecEnv` of Stable-Baselines3 over an `rl.VectorEnv`, which is its `envs`.
 
@@ -78,7 +81,11 @@ class VecEnv(Base):
     ) -> None:
         multiprocessing.get_context(start_method)  # refuses what is none
         made = [partial(_patched, make) for make in makers(env_fns, num_envs, {}, "rl.sb3.VecEnv")]
-        self.envs = _Apart(made, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
+        try:
+            self.envs = _Apart(made, autoreset_mode=AutoresetMode.SAME_STEP, **settings)
+        except ArgumentError as error:
+            refuse_passed_on("rl.sb3.VecEnv", VecEnv, settings, error.__cause__, Settings.__annotations__)
+            raise
         super().__init__(len(made), self.envs.single_observation_space, self.envs.single_action_space)
         self.metadata = {key: value for key, value in self.envs.metadata.items() if key != "autoreset_mode"}
 

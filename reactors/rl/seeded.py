@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from reactors.rl.public import public
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
 
+@public("rl.Seeded")
 class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Inside of `with`, what torch draws in this thread follows from `seed` alone, an int from 0 to 2**64 - 1.
 

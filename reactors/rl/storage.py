@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LINE = 64  # bytes
 ROW_HEADER = 16  # bytes of a record before its fields
 SMALL = 512  # bytes of a field that still lies in the record
-TIDY = 1 << 27  # bytes of buffers from which on one looks for those that nobody can reach any more
+TIDY = 1 << 27  # bytes of buffers from which on those are looked for that nothing refers to any more
 NO_FIELD = 0xFFFFFFFF
 FANOUT = 16  # of the tree of priorities: sixteen float32 fill one line
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
+from reactors.rl.public import public
 from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class SumTreeError(ReactorError, ValueError):
     """A slot, priority or mass that a sum tree cannot take, or a tree with nothing to sample."""
 
 
+@public("rl.SumTree")
 class SumTree:
     """Priorities of `capacity` slots, all 0 at first, from which slots are sampled in proportion to them.
 

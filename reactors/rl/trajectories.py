@@ -11,6 +11,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ParameterError, ReactorError
+from reactors.rl.public import public
 from reactors.rl.spaces import reader
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from reactors.rl.env import Env
 
 
+@public("rl.record.Trajectories")
 class Trajectories(rx.Reactor):
     """Keeps all that environments played, and writes it as a Minari dataset when the program ends.
 

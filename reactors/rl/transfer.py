@@ -66,7 +66,7 @@ class Upload:
 class Download:
     """A vector on a CUDA device to an array, by a pinned buffer and a stream of its own.
 
-    Whoever calls waits until the vector is what the current stream makes of it, and copied; the stream does not.
+    The caller waits until the vector is what the current stream makes of it, and copied; the stream does not.
     """
 
     def __init__(self, device: torch.device) -> None:

@@ -14,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.rl.public import public
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 NAMES = ("obs", "action", "reward", "next_obs", "terminated", "truncated")
 
 
+@public("rl.space_dtype")
 def space_dtype(space: gym.Space[Any]) -> np.dtype[Any]:
     """The dtype of one element of `space`: subarrays for arrays, records for Dict (by key) and Tuple (by place).
 
@@ -50,6 +52,7 @@ def _record(spaces: dict[str, gym.Space[Any]], whole: gym.Space[Any]) -> np.dtyp
     return np.dtype([(str(name), space_dtype(part)) for name, part in spaces.items()], align=True)
 
 
+@public("rl.transition_dtype")
 def transition_dtype(observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> np.dtype[Any]:
     """The record of one transition: obs, action, reward (float32), next_obs, terminated and truncated (bool).
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import multiprocessing
 import os
 import signal
 import sys
 import time
 from copy import deepcopy
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
@@ -26,6 +24,7 @@ from reactors.rl.errors import SimulationError
 from reactors.rl.group import Group
 from reactors.rl.lockstep import Beat, Form, Rows
 from reactors.rl.owned import copied, own
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.simulation import seed_of, told
 from reactors.rl.sources import checked_seeds, makers
 from reactors.rl.spaces import memory
@@ -61,6 +60,7 @@ class Lockstep(rx.Reactor):
             rx.connect([getattr(each, name) for each in rows], getattr(beat, name))
 
 
+@public("rl.VectorEnv")
 class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     """Environments stepped in lock-step by `workers`, of which the caller is the first.
 
@@ -154,7 +154,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._end = ""  # what ended it, if it was no close
         self._lost = 0  # environments that were made again with their process
-        self._death: Exception | None = None  # of a process, in a step that nobody has waited for yet
+        self._death: Exception | None = None  # of a process, in a step that has not been waited for yet
         self._start()
         self._check_spaces()
 
@@ -200,9 +200,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         try:
             probe = own(self.env_fns[0])()  # which may carry one that is used later
         except TypeError as error:
-            for name in kwargs:
-                if name in str(error):
-                    raise rx.ArgumentError(_unknown(name, error)) from error
+            refuse_passed_on("rl.VectorEnv", VectorEnv, kwargs, error)
             raise
         self.metadata = {**probe.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = probe.render_mode
@@ -382,7 +380,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 "`recv` first",
                 "send",
             )
-        if self._overdue:  # what timed out is over first, and nobody wants it any more
+        if self._overdue:  # what timed out is over first, and its results are dropped
             self._go_on()
             self._overdue = False
         self._wanted = state
@@ -712,22 +710,15 @@ def _checked_mode(given: Any) -> AutoresetMode:
         ) from None
 
 
-def _unknown(name: str, error: TypeError) -> str:
-    """What to say of an argument that neither the vector environment nor an environment knows."""
-    near = get_close_matches(name, [*inspect.signature(VectorEnv).parameters], 1, 0.7)
-    meant = f"did you mean {near[0]}=?" if near else "leave it out"
-    return f"rl.VectorEnv has no {name}=, so it went to the environment, which has none either ({error}); {meant}"
-
-
 def _why(status: int) -> str:
     """Why a process of environments has ended, as far as its status says."""
     if status >= 0:
         return "an environment ended it (os._exit, sys.exit in native code), and has to raise an exception instead"
     if status == -signal.SIGKILL:
-        return "if nobody killed it, the system was out of memory (see dmesg), so take fewer or smaller environments"
+        return "if no one killed it, the system was out of memory (see dmesg), so take fewer or smaller environments"
     if -status in faults.CRASHES:
         return "native code of an environment crashed, which with workers=1 a debugger can follow"
-    return "somebody sent it this signal"
+    return "another process sent it this signal"
 
 
 def _native(action: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How does one step a vector environment, so that nobody has to know how it resets itself?
+"""How is a vector environment stepped, so that its users need not know how it resets itself?
 
 Gymnasium's vector environments reset their environments in one of three ways (`AutoresetMode`). This makes one of them:
 `observations` is what to act on next, `following` gets what the actions led to, and `valid` says which of the steps
@@ -137,7 +137,7 @@ class VectorSimulation:
     def step(self, actions: Any, following: Any = None) -> tuple[Any, Any, Any]:
         """Step all; rewards, terminated and truncated, as the environment gave them, each of length k.
 
-        `following` is room for the true next observations, if somebody wants them.
+        `following` is room for the true next observations, if they are wanted.
         """
         self.steps += 1
         answer = None

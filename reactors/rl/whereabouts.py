@@ -1,6 +1,6 @@
 """Which environment is being stepped, in processes that can no longer say so?
 
-A process that hangs or has died tells nobody where. So each group of environments notes, in memory that all share,
+A process that hangs or has died does not report where. So each group of environments notes, in memory that all share,
 which one it is at; who waits for it, or survives it, reads that.
 """
 

@@ -487,7 +487,7 @@ def test_a_loss_that_is_no_number_is_named() -> None:
 
 
 class Closed(gym.Wrapper[Any, Any, Any, Any]):
-    """Keeps something of which nobody knows how to save it."""
+    """Keeps something that there is no known way to save."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
@@ -502,7 +502,7 @@ def test_environments_that_do_not_tell_begin_anew_and_it_is_noted(tmp_path: Path
     train(PPO, env=closed, out=tmp_path / "run", checkpoint_every=12)
     resume = tmp_path / "run" / "checkpoints" / f"{12 * STEPS:012d}"
     again = [train(PPO, env=closed, resume=resume, out=tmp_path / name) for name in "ab"]
-    assert "Closed.engine is a object, of which nobody knows how to save it" in again[0].notes[0]
+    assert "Closed.engine is a object, and there is no known way to save it" in again[0].notes[0]
     assert "they began new episodes" in again[0].notes[0]
     assert RunFolder(tmp_path / "a").result["notes"] == again[0].notes
     assert np.array_equal(again[0].weights, again[1].weights)  # and still reproducible

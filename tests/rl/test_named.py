@@ -145,29 +145,41 @@ def test_workers_find_what_a_name_means(folder: Path) -> None:
     [
         (
             "CartPol-v1",
+            "Env: there is no environment 'CartPol-v1'; did you mean 'CartPole-v1'?",
+        ),
+        (
+            "Chessboard-v1",
             (
-                "Env: there is no environment 'CartPol-v1' (did you mean 'CartPole-v1' or "
-                "'CartPole-v0'?); an id that a "
-                "package registers is written module:Id, as in ale_py:ALE/Pong-v5, and a class of your own FILE:CLASS"
+                "Env: there is no environment 'Chessboard-v1'; an id that a package registers is written module:Id, as "
+                "in ale_py:ALE/Pong-v5, and a class of your own FILE:CLASS"
             ),
         ),
-        ("mazes:Mace", "Env: mazes has no environment 'Mace' (did you mean 'Maze'?); it has Maze, small"),
+        ("mazes:Mace", "Env: mazes has no environment 'Mace'; did you mean 'Maze'?"),
         (
             "mazes:Coridor-v3",
-            "Env: mazes has no environment 'Coridor-v3' (did you mean 'Corridor-v3'?); it has Maze, small",
+            "Env: mazes has no environment 'Coridor-v3'; did you mean 'Corridor-v3'?",
+        ),
+        (
+            "mazes:Labyrinth",
+            "Env: mazes has no environment 'Labyrinth'; it has Maze, small",
         ),
         ("mazes:SIZE", "Env: mazes:SIZE is 5, of type int, and no class or function that makes an environment"),
         (
             "maze.py:Maze",
-            "Env: there is no file 'maze.py' (did you mean 'mazes.py'?), in which 'maze.py:Maze' would be",
+            "Env: there is no file 'maze.py', in which 'maze.py:Maze' would be; did you mean 'mazes.py'?",
         ),
         (
             "gymnasium.env:Maze",
             (
-                "Env: the environment 'gymnasium.env:Maze' cannot be looked up: there is no module "
-                "'gymnasium.env' (did you "
-                "mean 'envs'?) that Python finds from here; name its file, as in FILE:CLASS, or let its folder be on "
-                "PYTHONPATH"
+                "Env: the environment 'gymnasium.env:Maze' cannot be looked up: there is no module 'gymnasium.env' "
+                "that Python finds from here; did you mean 'gymnasium.envs'?"
+            ),
+        ),
+        (
+            "quagmires:Maze",
+            (
+                "Env: the environment 'quagmires:Maze' cannot be looked up: there is no module 'quagmires' that Python "
+                "finds from here; name its file, as in FILE:CLASS, or let its folder be on PYTHONPATH"
             ),
         ),
         (
@@ -189,10 +201,11 @@ def test_workers_find_what_a_name_means(folder: Path) -> None:
         (":Maze", "Env: ':Maze' names no environment; write module:Id, module:CLASS or FILE:CLASS"),
         (
             "atari:Pung",
-            (
-                "there is no Atari game 'Pung' (did you mean 'Pong'?); games are named as in ALE/Pong-v5: "
-                'rl.atari("Pong"), or atari:Pong'
-            ),
+            "there is no Atari game 'Pung'; did you mean 'Pong'?",
+        ),
+        (
+            "atari:Chess960",
+            ("there is no Atari game 'Chess960'; games are named as in ALE/Pong-v5: rl.atari(\"Pong\"), or atari:Pong"),
         ),
     ],
 )
@@ -423,21 +436,32 @@ def test_so_are_those_of_pettingzoo(name: str) -> None:
     [
         (
             "mpe2/simple_spred_v3",
-            "mpe2 has no parallel environment 'simple_spred_v3' (did you mean 'simple_spread_v3' ",
+            "mpe2 has no parallel environment 'simple_spred_v3'; did you mean 'simple_spread_v3'?",
+        ),
+        (
+            "simple_spread_v3",
+            "PettingZoo has no parallel environment 'simple_spread_v3'; did you mean 'mpe2:simple_spread_v3'?",
+        ),
+        (
+            "simple_spred_v3",
+            "PettingZoo has no parallel environment 'simple_spred_v3'; did you mean 'mpe2:simple_spread_v3'?",
+        ),
+        (
+            "rps_v3",
+            "PettingZoo has no parallel environment 'rps_v3'; did you mean 'classic/rps-v2'?",
         ),
         (
             "mpe3/simple_spread_v3",
             (
-                "PettingZoo has no parallel environment 'mpe3/simple_spread_v3'; and Python finds "
-                "no module 'mpe3' (did you "
-                "mean 'mpe2'?); install the package that has it"
+                "PettingZoo has no parallel environment 'mpe3/simple_spread_v3'; Python finds no module 'mpe3'; did "
+                "you mean 'mpe2'?"
             ),
         ),
         (
             "pettingzoo.classic.rps_v7",
-            "pettingzoo.classic has no parallel environment 'rps_v7' (did you mean 'rps_v2'?)",
+            "pettingzoo.classic has no parallel environment 'rps_v7'; did you mean 'rps_v2'?",
         ),
-        ("mazes:Mace", "mazes has no environment 'Mace' (did you mean 'Maze'?)"),
+        ("mazes:Mace", "mazes has no environment 'Mace'; did you mean 'Maze'?"),
         (
             "broken:simple_v3",
             (

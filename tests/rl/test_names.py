@@ -15,7 +15,7 @@ from reactors import rl
 from reactors.cli import main
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.hyperparameters import arguments_of_train
-from reactors.rl.algorithms.names import _INSTEAD, _SYNONYMS, IN_PYTHON_ALONE
+from reactors.rl.algorithms.names import _INSTEAD, _OTHER_KIND, _SYNONYMS, IN_PYTHON_ALONE
 from reactors.rl.training.settings import algorithms
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 4, "hidden": (4,)}
@@ -24,8 +24,20 @@ PPO_HAS = (
     "reward_clip, hidden, torso, lam, epochs, batch_size, clip, normalise"
 )
 HYPERPARAMETERS = {
-    ("PPO", "learning_rte"): f"PPO has no hyperparameter 'learning_rte' (did you mean 'learning_rate'?); {PPO_HAS}",
+    ("PPO", "learning_rte"): "PPO has no hyperparameter 'learning_rte'; did you mean 'learning_rate'?",
     ("PPO", "foo"): f"PPO has no hyperparameter 'foo'; {PPO_HAS}",
+    ("PPO", "nsteps"): "PPO has no hyperparameter 'nsteps': it is horizon here",
+    ("DQN", "tau"): (
+        "DQN has no hyperparameter 'tau': the target network is replaced every target_every updates, all of it at once"
+    ),
+    ("DQN", "polyak"): (
+        "DQN has no hyperparameter 'polyak': the target network is replaced every target_every updates, all of it at "
+        "once"
+    ),
+    ("SAC", "target_update_interval"): (
+        "SAC has no hyperparameter 'target_update_interval': the target networks follow little by little, by a share "
+        "of tau"
+    ),
     ("PPO", "lr"): "PPO has no hyperparameter 'lr': it is learning_rate here",
     ("PPO", "n_steps"): "PPO has no hyperparameter 'n_steps': it is horizon here",
     ("DQN", "n_steps"): "DQN has no hyperparameter 'n_steps': it is n_step here",
@@ -78,8 +90,8 @@ ARGUMENTS = {
     "learning_rate=...",
     "verbose": "rl.train has no argument 'verbose': `reactors train` shows how it goes, and `watch` of rl.train has "
     "functions that get rows of the journal",
-    "wrokers": "rl.train has no argument 'wrokers' (did you mean 'workers'?); there are "
-    + ", ".join(["algorithm", *arguments_of_train()]),
+    "wrokers": "rl.train has no argument 'wrokers'; did you mean 'workers'?",
+    "qqq": f"rl.train has no argument 'qqq'; there are {', '.join(['algorithm', *arguments_of_train()])}",
 }
 
 
@@ -132,6 +144,7 @@ def test_names_of_the_table_lead_somewhere() -> None:
     there = {name for kind in algorithms().values() for name in inspect.signature(kind).parameters}
     there |= {*arguments_of_train()}
     assert {meant for every in _SYNONYMS.values() for meant in every} <= there
+    assert {name for other, (meant, _) in _OTHER_KIND.items() for name in (other, meant)} <= there
     assert not {*_INSTEAD} & {*_SYNONYMS}
     options = {each.name for each in main.commands["train"].params}
     assert {*arguments_of_train()} - options == IN_PYTHON_ALONE
@@ -194,7 +207,7 @@ def test_a_class_whose_hyperparameters_would_be_ignored(kind: Any, wanted: str) 
 
 def test_names_of_a_class_of_ones_own() -> None:
     assert Patient(patience=4).patience == 4
-    assert said(Patient, patient=4).startswith("Patient has no hyperparameter 'patient' (did you mean 'patience'?)")
+    assert said(Patient, patient=4) == "Patient has no hyperparameter 'patient'; did you mean 'patience'?"
     assert said(rl.train, Patient(**SMALL), "CartPole-v1", patience=4) == (
         "rl.train has no argument 'patience': write Patient(patience=...), or --set patience=..."
     )

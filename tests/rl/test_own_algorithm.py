@@ -174,13 +174,13 @@ ACTING = {
     "actions of another shape": (
         lambda n: (np.zeros((n, 1), int), {"logit": np.zeros(n, "f4")}),
         (
-            f"Softmax.act() of REINFORCE returned actions of shape (2, 1) and dtype int64 {SEEN}; for Discrete(2) they "
-            "are of shape (2,) and dtype int64"
+            f"Softmax.act gave actions of shape (2, 1) {SEEN}; give an action of Discrete(2) for each, int64 of shape "
+            "(2,)"
         ),
     ),
     "actions that there are not": (
         lambda n: (np.full(n, 2), {"logit": np.zeros(n, "f4")}),
-        "Softmax.act() of REINFORCE returned the action 2, which is not in Discrete(2)",
+        "Softmax.act gave the action 2, which is not in Discrete(2)",
     ),
 }
 
@@ -190,6 +190,59 @@ def test_what_act_returns(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given, wanted = ACTING[fault]
     act(monkeypatch, given)
     assert told() == wanted
+
+
+SIGNATURES = {
+    ("Softmax", "act"): (
+        lambda self, o: None,
+        "Softmax.act() of REINFORCE takes (o); write def act(self, observations, rng, steps)",
+    ),
+    ("Softmax", "greedy"): (
+        lambda self: None,
+        "Softmax.greedy() of REINFORCE takes (); write def greedy(self, observations)",
+    ),
+    ("Softmax", "load"): (
+        lambda self, weights, strict: None,
+        "Softmax.load() of REINFORCE takes (weights, strict); write def load(self, weights)",
+    ),
+    ("Softmax", "state_dict"): (
+        {},
+        "Softmax.state_dict() of REINFORCE is {}, and no method; write def state_dict(self)",
+    ),
+    ("Gradient", "learn"): (
+        lambda self, batch, *, epochs: None,
+        "Gradient.learn() of REINFORCE takes (batch, *, epochs); write def learn(self, batch)",
+    ),
+    ("Gradient", "weights"): (
+        lambda self, device: None,
+        "Gradient.weights() of REINFORCE takes (device); write def weights(self)",
+    ),
+    ("Reinforce", "policy"): (
+        lambda self, spaces: None,
+        "Reinforce.policy() of REINFORCE takes (spaces); write def policy(self, observation_space, action_space)",
+    ),
+    ("Reinforce", "learning"): (
+        lambda self, observation_space, action_space, seed: None,
+        (
+            "Reinforce.learning() of REINFORCE takes (observation_space, action_space, seed); write def learning(self, "
+            "observation_space, action_space, seed, device='cpu')"
+        ),
+    ),
+    ("Reinforce", "remembered"): (
+        lambda self: {},
+        "Reinforce.remembered() of REINFORCE takes (); write def remembered(self, action_space)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "method"), SIGNATURES)
+def test_methods_that_take_other_arguments(kind: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, wanted = SIGNATURES[kind, method]
+    monkeypatch.setattr(globals()[kind], method, given)
+    assert told() == wanted
+    with pytest.raises((AssertionError, ArgumentError)) as caught:
+        rl.check_algorithm(Reinforce(), ENV)
+    assert str(caught.value) == wanted
 
 
 MADE = {

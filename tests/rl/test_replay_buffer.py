@@ -79,7 +79,7 @@ def test_indices_are_those_that_add_gave() -> None:
     batch = buffer.sample(64)
     np.testing.assert_array_equal(batch.indices, batch.action)
     np.testing.assert_array_equal(buffer.take([14, 5]).action, [14, 5])
-    with pytest.raises(rx.ReactorError, match="row 4 is not in the buffer"):
+    with pytest.raises(rx.ReactorError, match="row 4 is not there"):
         buffer.take([4])
 
 
@@ -304,7 +304,7 @@ def test_a_closed_buffer_says_so_and_gives_its_memory_back() -> None:
     assert_whole(batch)
     assert set(view[:3]) == {0, 1, 2}
     for use in (len, lambda b: b.sample(3), lambda b: b.add(rows(1)), pickle.dumps, copy.deepcopy):
-        with pytest.raises(rx.ReactorError, match="this replay buffer was closed"):
+        with pytest.raises(rx.ReactorError, match=r"ReplayBuffer\(.*\) was closed; use it before"):
             use(buffer)
     assert "closed" in repr(buffer)
     buffer.close()
@@ -362,7 +362,7 @@ WRONG = {
     r"'obs' has shape \(3, 4\), but rows of it have shape \(n, 3\)": lambda b: b.add(
         {**rows(3), "obs": np.zeros((3, 4))}
     ),
-    "one row needs a leading axis": lambda b: b.add({**rows(3), "obs": np.zeros(3)}),
+    r"; write one row of it as obs=\[value\]$": lambda b: b.add({**rows(3), "obs": np.zeros(3)}),
     "'reward' has 2 rows, but 'obs' has 3": lambda b: b.add({**rows(3), "reward": np.zeros(2)}),
     r"row 2 of 'action' has 1\.5, which int64 does not hold; declare the field as \"float64\", or convert it you": (
         lambda b: b.add({**rows(3), "action": [0, 1, 1.5]})
@@ -470,19 +470,19 @@ def test_the_flag_of_older_interfaces_is_explained() -> None:
         with pytest.raises(rx.ArgumentError) as caught:
             buffer.add(done=[True])
         assert str(caught.value) == (
-            "the rows lack 'terminated', 'truncated' and have 'done'; the buffer keeps 'terminated' bool, "
-            "'truncated' bool. 'done' does not say how an episode ended: give terminated (by its rules) and truncated "
-            "(broken off), as step returns them"
+            "ReplayBuffer(8, terminated, truncated): the rows lack 'terminated', 'truncated' and have 'done'; the "
+            "buffer keeps 'terminated' bool, 'truncated' bool. 'done' does not say how an episode ended: give "
+            "terminated (by its rules) and truncated (broken off), as step returns them"
         )
         with pytest.raises(rx.ArgumentError, match=r"the rows have 'dones', .* 'dones' does not say how"):
             buffer.add(terminated=[True], truncated=[False], dones=[True])
 
 
 def test_an_empty_buffer_and_one_without_priorities_give_no_samples() -> None:
-    with pytest.raises(rx.ReactorError, match="an empty replay buffer is sampled"):
+    with pytest.raises(rx.ReactorError, match=r"^ReplayBuffer\(.*\) is empty and is sampled; add rows first"):
         rl.ReplayBuffer(5, FIELDS).sample(1)
     buffer = rl.ReplayBuffer(5, FIELDS, prioritized=True, eps=0)
-    with pytest.raises(rx.ReactorError, match="an empty replay buffer is sampled"):
+    with pytest.raises(rx.ReactorError, match=r"^ReplayBuffer\(.*\) is empty and is sampled; add rows first"):
         buffer.sample(1)
     buffer.add(rows(2), priorities=[0, 0])
     with pytest.raises(rx.ReactorError, match="all priorities are 0"):
@@ -494,3 +494,37 @@ def test_an_empty_buffer_and_one_without_priorities_give_no_samples() -> None:
 def test_too_little_memory_is_an_error_that_says_what_would_fit() -> None:
     with pytest.raises(rx.MemoryTooSmall, match=r"needs .* TiB, but .* are free; .*'obs' uint8\[84, 84\].*would fit"):
         rl.ReplayBuffer(10**9, {"obs": ((84, 84), "u1")})
+
+
+def test_errors_name_the_buffer_by_its_size_and_fields() -> None:
+    buffer = rl.ReplayBuffer(10, {"a": ((), "f4"), "b": ((2,), "f4")})
+    one, two = np.zeros(1, "f4"), np.zeros((1, 2), "f4")
+    wrong: list[tuple[Any, str]] = [
+        (
+            lambda: buffer.add(a=1, b=[1, 2]),
+            "field 'a' has shape (), but rows of it have shape (n,); write one row of it as a=[value]",
+        ),
+        (
+            lambda: buffer.add(a=one, b=[1, 2]),
+            "field 'b' has shape (2,), but rows of it have shape (n, 2); write one row of it as b=[value]",
+        ),
+        (
+            lambda: buffer.add(a=one, b=np.zeros((2, 2), "f4")),
+            "field 'b' has 2 rows, but 'a' has 1; give as many of each",
+        ),
+        (lambda: buffer.add(a=one), "the rows lack 'b'; the buffer keeps 'a' float32, 'b' float32[2]"),
+        (
+            lambda: buffer.add(a=one, b=two, priorities=[1.0]),
+            "a buffer that samples uniformly has no priorities; make it with prioritized=True",
+        ),
+        (
+            lambda: buffer.update_priorities([0], [1.0]),
+            "a buffer that samples uniformly has no priorities; make it with prioritized=True",
+        ),
+        (lambda: buffer.take([3]), "row 3 is not there: it was overwritten, or never added"),
+    ]
+    for call, words in wrong:
+        with pytest.raises(rx.ReactorError) as caught:
+            call()
+        assert str(caught.value) == f"ReplayBuffer(10, a, b): {words}"
+    assert buffer.add(a=[1.0], b=[[1, 2]]).tolist() == [0]

@@ -110,13 +110,13 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["pp0", "--env", "CartPole-v1"], "there is no algorithm 'pp0' (did you mean 'ppo'"),
-        (["ppo", "--env", "CartPol-v1"], "there is no environment 'CartPol-v1' (did you mean 'CartPole-v1'"),
+        (["pp0", "--env", "CartPole-v1"], "there is no algorithm 'pp0'; did you mean 'ppo'?"),
+        (["ppo", "--env", "CartPol-v1"], "there is no environment 'CartPol-v1'; did you mean 'CartPole-v1'?"),
         (["ppo"], "--env is missing"),
         ([], "the name of an algorithm is missing"),
         (
             ["ppo", "--env", "CartPole-v1", "--set", "epoch=3"],
-            "PPO has no hyperparameter 'epoch' (did you mean 'epochs'?)",
+            "PPO has no hyperparameter 'epoch'; did you mean 'epochs'?",
         ),
         (
             ["ppo", "--env", "CartPole-v1", "--set", "n_steps=3"],
@@ -132,7 +132,7 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
         ),
         (
             ["ppo", "--env", "CartPole-v1", "--wrokers", "3"],
-            "there is no option --wrokers (did you mean '--workers' or '--loaders'?); there are --env, ",
+            "there is no option --wrokers; did you mean '--workers'?",
         ),
         (
             ["dqn", "--config", "elsewhere.toml"],
@@ -150,7 +150,7 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
         (["dqn", "--env", "Pendulum-v1"], "DQN takes discrete actions"),
         (["ppo", "--env", "FrozenLake-v1"], "PPO takes observations of a Box"),
         (["dqn", "--env", "CartPole-v1", "--set", "capacity=10"], "batch_size of DQN is 64, but its memory keeps 10"),
-        (["--config", "odd.toml"], "there is no option 'wrokers' (did you mean 'workers'?)"),
+        (["--config", "odd.toml"], "there is no option 'wrokers'; did you mean 'workers'?"),
     ],
 )
 def test_train_refuses_what_makes_no_sense(arguments: list[str], said: str) -> None:
@@ -255,7 +255,7 @@ def test_an_algorithm_of_ones_own_is_imported_where_it_is_named(own: Path) -> No
     forget(own)
     given = kind(num_envs=4, horizon=16, epochs=1, hidden=(8,))
     assert rl.load("out", algorithm=kind).algorithm == given.scheduled(1280)
-    assert "own.py has no algorithm 'Carefull' (did you mean 'Careful'?)" in reactors(
+    assert "own.py has no algorithm 'Carefull'; did you mean 'Careful'?" in reactors(
         "train", f"{own}:Carefull", "--env", "CartPole-v1"
     ).output.replace("\n", " ")
     own.unlink()
@@ -383,6 +383,54 @@ def test_play_films(run: Path) -> None:
     done = reactors("play", run, "--video", "videos")
     assert done.exit_code == 0, done.output
     assert [path.suffix for path in Path("videos").glob("*.mp4")] == [".mp4"]
+    assert "videos are in videos\n" in done.stdout
+    done = reactors("play", run, "--video", "film.mp4")
+    assert done.exit_code == 0, done.output
+    assert "the video is film.mp4\n" in done.stdout
+    assert Path("film.mp4").is_file()
+    assert not list(Path().glob(".film.mp4.*"))
+    done = reactors("play", run, "--video", "--seed", 3)
+    assert done.exit_code == 0, done.output
+    assert f"videos are in {run / 'played'}\n" in done.stdout
+    assert [path.suffix for path in (run / "played").iterdir()] == [".mp4"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["film.mp4", "--episodes", 2],
+            "--video film.mp4 is one file, and there are 2 episodes; name a folder for them",
+        ),
+        (["no/film.mp4"], "there is no folder 'no' for film.mp4"),
+        (["film.gif"], "--video film.gif: videos are written as MP4 alone; name a folder, or a file that ends in .mp4"),
+        (["notes"], "--video notes is a file that is no video; name a folder, or a file that ends in .mp4"),
+    ],
+)
+def test_play_refuses_where_no_video_can_be(run: Path, arguments: list[Any], said: str) -> None:
+    Path("notes").write_text("")
+    done = reactors("play", run, "--video", *arguments)
+    assert done.exit_code == 2, done.output
+    assert done.stderr.splitlines()[-1] == f"Error: {said}"
+
+
+def test_an_environment_with_other_spaces_is_named(run: Path) -> None:
+    said = (
+        f"{run} was trained in CartPole-v1, and Acrobot-v1 has other spaces: observations Box(..., (6,), float32) "
+        "instead of Box(..., (4,), float32), actions Discrete(3) instead of Discrete(2); give an environment with the "
+        "same spaces"
+    )
+    for command in ("eval", "play"):
+        done = reactors(command, run, "--env", "Acrobot-v1")
+        assert done.exit_code == 1
+        assert said in done.stderr
+    with pytest.raises(RunFolderError) as caught:
+        rl.load(run, env="Acrobot-v1")
+    assert str(caught.value) == said
+    with pytest.raises(RunFolderError, match=r"FrozenLake-v1 has other spaces: observations Discrete\(16\) instead of"):
+        rl.load(run, env="FrozenLake-v1")  # of which PPO makes no policy at all
+    with pytest.raises(rx.ParameterError, match=r"there is no environment 'Acrobot'; did you mean 'Acrobot-v1'\?$"):
+        rl.load(run, env="Acrobot")
 
 
 def test_play_opens_a_window(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,8 +230,8 @@ def test_the_command_that_is_printed_trains_in_that_way() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["dqm", "--env", "CartPole-v1"], "there is no algorithm 'dqm' (did you mean 'dqn'"),
-        (["dqn", "--env", "CartPol-v1"], "there is no environment 'CartPol-v1' (did you mean 'CartPole-v1'"),
+        (["dqm", "--env", "CartPole-v1"], "there is no algorithm 'dqm'; did you mean 'dqn'?"),
+        (["dqn", "--env", "CartPol-v1"], "there is no environment 'CartPol-v1'; did you mean 'CartPole-v1'?"),
         (["dqn"], "--env is missing; write for instance: reactors tune dqn --env CartPole-v1"),
         (["dqn", "--env", "CartPole-v1", "--set", "batch=3"], "DQN has no hyperparameter 'batch'"),
         (["dqn", "--env", "Pendulum-v1"], "DQN takes discrete actions"),

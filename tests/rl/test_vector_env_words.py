@@ -120,7 +120,7 @@ def test_a_process_that_dies_is_told_in_terms_of_environments() -> None:
             "dies",
             r"ended with exit status 3: an environment ended it \(os\._exit, sys\.exit in native code\), and has to",
         ),
-        ("killed", r"was killed by SIGKILL: if nobody killed it, the system was out of memory \(see dmesg\), so take"),
+        ("killed", r"was killed by SIGKILL: if no one killed it, the system was out of memory \(see dmesg\), so take"),
     ):
         envs = pair(how, 2, workers=2)
         envs.reset(seed=3)
@@ -247,10 +247,20 @@ def test_calls_out_of_order_say_which_one_comes_first() -> None:
             "CartPole-v1",
             {"n_envs": 2},
             rx.ArgumentError,
-            r"rl.VectorEnv has no n_envs=, so it went to the environment, which has none either .*; did you mean num_e",
+            r"rl.VectorEnv has no argument 'n_envs', so it went to the environment, .*: it is num_envs here$",
         ),
-        (Three, {"num_env": 2}, rx.ArgumentError, r"rl.VectorEnv has no num_env=, .*; did you mean num_envs=\?$"),
-        (partial(Three), {"gravity": 2}, rx.ArgumentError, "rl.VectorEnv has no gravity=, .*; leave it out$"),
+        (
+            Three,
+            {"num_env": 2},
+            rx.ArgumentError,
+            r"rl.VectorEnv has no argument 'num_env', .*; did you mean 'num_envs'\?$",
+        ),
+        (
+            partial(Three),
+            {"gravity": 2},
+            rx.ArgumentError,
+            "rl.VectorEnv has no argument 'gravity', .*; there are env_fns, ",
+        ),
         (Three, {"num_envs": 0}, rx.ArgumentError, "num_envs of rl.VectorEnv is 0; write a whole number, 1 or more$"),
         (
             Three,

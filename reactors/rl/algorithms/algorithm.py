@@ -17,7 +17,9 @@ import gymnasium as gym
 import torch
 
 from reactors.errors import ArgumentError, ParameterError
+from reactors.lacking import explains
 from reactors.rl.algorithms.hyperparameters import Count, Share, Signature, check, check_call
+from reactors.rl.algorithms.names import no_attribute
 from reactors.rl.seeded import Seeded
 
 if TYPE_CHECKING:
@@ -144,6 +146,10 @@ class Algorithm(ABC):
         """Refuse hyperparameters that cannot be."""
         check(self)
 
+    def _lacks(self, name: str) -> str:
+        """What to add to the message that it has no attribute of this name."""
+        return no_attribute(name, [each for each in dir(self) if not each.startswith("_")])
+
     def scheduled(self, total_steps: int) -> Self:
         """The same for a run of so many steps, over which learning rates and exploration may go; `rl.train` says it.
 
@@ -223,6 +229,9 @@ class Algorithm(ABC):
         self, observation_space: gym.Space[Any], action_space: gym.Space[Any], seed: int, device: str = "cpu"
     ) -> Learning:
         """One for the learner, whose networks are initialised from the seed."""
+
+
+explains(Algorithm)
 
 
 def _check_torch(name: str) -> None:

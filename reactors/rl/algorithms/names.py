@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reactors.near import close
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -90,6 +90,12 @@ _INSTEAD: dict[str, str] = {
     "optimize_memory_usage": "the memory keeps an observation once where it can",
 }
 
+# What is of another kind here: which hyperparameter there is instead, and what it does.
+_OTHER_KIND: dict[str, tuple[str, str]] = {
+    "tau": ("target_every", "the target network is replaced every target_every updates, all of it at once"),
+    "target_every": ("tau", "the target networks follow little by little, by a share of tau"),
+}
+
 _UNITS = {"updates_per_step": ", updates for each environment step", "target_every": ", in updates"}
 
 IN_PYTHON_ALONE = frozenset({"backend", "env_kwargs", "eval_episodes", "journal", "serve", "tell", "watch"})
@@ -105,6 +111,8 @@ def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments
     "PPO has no hyperparameter 'lr': it is learning_rate here"
     >>> no_hyperparameter("total_timesteps", "PPO", ["learning_rate", "gamma"], ["seed", "total_steps"])
     "PPO has no hyperparameter 'total_timesteps': write rl.train(..., total_steps=...), or --total-steps"
+    >>> no_hyperparameter("polyak", "DQN", ["gamma", "target_every"], [])
+    "DQN has no hyperparameter 'polyak': the target network is replaced every target_every updates, all of it at once"
     """
     said = f"{algorithm} has no hyperparameter {name!r}"
     for meant in _meant(name):
@@ -113,11 +121,29 @@ def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments
         if meant in arguments:
             option = "" if meant in IN_PYTHON_ALONE else f", or --{meant.replace('_', '-')}"
             return f"{said}: write rl.train(..., {meant}=...){option}"
-    return f"{said}{_otherwise(name, known)}"
+    for meant in _meant(name):
+        there, instead = _OTHER_KIND.get(meant, ("", ""))
+        if there in known:
+            return f"{said}: {instead}"
+    return f"{said}{_instead(name) or _nearest(name, known)}"
 
 
-def no_argument(said: str, name: str, known: Sequence[str], algorithm: str, hyperparameters: Sequence[str]) -> str:
+def no_attribute(name: str, known: Collection[str]) -> str:
+    """What to add to the message that an algorithm has no attribute `name`, but those `known`.
+
+    >>> no_attribute("n_steps", ["check", "horizon"]), no_attribute("horizn", ["check", "horizon"])
+    (': it is horizon here', "; did you mean 'horizon'?")
+    """
+    called = next((meant for meant in _meant(name) if meant in known), None)
+    return did_you_mean(name, known) if called is None else f": it is {called} here"
+
+
+def no_argument(
+    said: str, name: str, known: Sequence[str], algorithm: str = "", hyperparameters: Collection[str] = ()
+) -> str:
     """What is said of a name that is no argument of a function, or no option of a command, that has those `known`.
+
+    `algorithm` and `hyperparameters` are of the algorithm that the function or command is about, if it is.
 
     >>> no_argument("rl.train has no argument 'steps'", "steps", ["seed", "total_steps"], "rl.PPO", ["horizon"])
     "rl.train has no argument 'steps': it is total_steps here"
@@ -130,13 +156,24 @@ def no_argument(said: str, name: str, known: Sequence[str], algorithm: str, hype
             return f"{said}: it is {spelled[meant]} here"
         if meant in hyperparameters:
             return f"{said}: write {algorithm}({meant}=...), or --set {meant}=..."
-    return f"{said}{_otherwise(name, known)}"
+    return f"{said}{(_instead(name) if algorithm else '') or _nearest(name, known)}"
 
 
 def _meant(name: str) -> tuple[str, ...]:
-    return name, *_SYNONYMS.get(name, ())
+    return name, *_BY_LETTERS.get(_letters(name), ())
 
 
-def _otherwise(name: str, known: Sequence[str]) -> str:
+def _instead(name: str) -> str:
     instead = _INSTEAD.get(name.lstrip("-").replace("-", "_"))
-    return f"{close(name, known)}; there are {', '.join(known)}" if instead is None else f": {instead}"
+    return "" if instead is None else f": {instead}"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    return did_you_mean(name, known) or f"; there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+_BY_LETTERS = {_letters(name): meant for name, meant in _SYNONYMS.items()}

@@ -180,7 +180,7 @@ class Requests:
         refused: list[Request] = []
         with self.due:
             while self.state == "serving":
-                left = None  # until somebody says that there is something to send
+                left = None  # until another thread says that there is something to send
                 if self.waiting and not self.out:
                     left = self.waiting[0].made + self.max_wait - time.perf_counter()
                 if left is None or left > 0:

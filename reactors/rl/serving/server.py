@@ -13,6 +13,7 @@ from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.algorithms.algorithm import Algorithm, Policy
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.observed import Observed
+from reactors.rl.public import public
 from reactors.rl.serving.requests import Requests
 from reactors.rl.sources import maker, spaces_of
 from reactors.rl.training.run_folder import RunFolder
@@ -123,6 +124,7 @@ class Server(rx.Reactor):
         self.requests.closed()
 
 
+@public("rl.serve")
 def serve(
     source: str | Path | TrainedPolicy | Policy | Algorithm,
     *,
@@ -190,7 +192,7 @@ def serve(
     space = known if observation_space is None else observation_space
     if space is None:
         raise ArgumentError("rl.serve does not know what observations a policy takes; say observation_space=")
-    policy = copy.deepcopy(policy)  # its weights may change, and whoever gave it may go on with it
+    policy = copy.deepcopy(policy)  # its weights may change, and the caller may go on with it
     if weights is not None:
         policy.load(weights)
     return Server(policy, space, max_batch, seconds, stoppable=stoppable)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.public import public
 from reactors.rl.training.climb import Climb
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ AHEAD = 4.0  # rounds: samplers whose weights are older wait for the learner, wh
 WAITING = 0.15  # share of its time: a learner that waits longer for samplers makes more
 
 
+@public("rl.Bounds")
 @dataclass(frozen=True)
 class Bounds:
     """Within what a run may adapt: the least and the most of each; None leaves it to the algorithm and the run.

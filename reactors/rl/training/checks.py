@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,34 +10,23 @@ from reactors.errors import ArgumentError
 from reactors.executing import not_in_a_reaction
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.hyperparameters import spelled
-from reactors.rl.algorithms.names import no_argument
 from reactors.rl.serving.server import Server
+from reactors.rl.training.signatures import check_signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from reactors.rl.algorithms.off_policy import OffPolicy
 
 
 def check_algorithm_given(given: object, path: str) -> None:
-    """Refuse a call in a reaction, and what is no algorithm; of a class, say that one of it is meant."""
+    """Refuse a call in a reaction, what is no algorithm, and one whose methods take other arguments."""
     not_in_a_reaction(path)
     if isinstance(given, Algorithm):
+        check_signatures(given, Algorithm, given.name)
         return
     example = "rl.PPO()"
     if inspect.isclass(given) and issubclass(given, Algorithm):
         example = f"{spelled(given)}()"
     raise ArgumentError(f"{path} takes an algorithm, as in {path}({example}, ...), and was given {given!r}")
-
-
-def check_arguments(misspelt: Collection[str], function: Callable[..., Any], algorithm: Algorithm) -> None:
-    """Refuse names that a function of `rl` does not have; `ArgumentError` says what is meant."""
-    every = inspect.signature(function).parameters.values()
-    known = [each.name for each in every if each.kind is not each.VAR_KEYWORD]
-    for name in misspelt:
-        said = f"rl.{function.__name__} has no argument {name!r}"
-        found = [field.name for field in fields(algorithm) if field.init]
-        raise ArgumentError(no_argument(said, name, known, spelled(type(algorithm)), found))
 
 
 def check_numbers(**numbers: Any) -> None:

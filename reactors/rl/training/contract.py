@@ -15,11 +15,12 @@ import gymnasium as gym
 import numpy as np
 import torch
 
-from reactors.errors import ArgumentError
-from reactors.lossless import lossless
+from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.algorithms.algorithm import Learning, Policy
 from reactors.rl.networks import Flat
 from reactors.rl.spaces import memory, rows, writer
+from reactors.rl.training.chosen import Chosen
+from reactors.rl.training.signatures import check_signatures
 from reactors.rl.transition import transition_dtype
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def check_learning(algorithm: Algorithm, learning: Any) -> NDArray[np.float32]:
         raise ArgumentError(
             f"{type(algorithm).__name__}.learning() returned {_told(learning)}; let it return an rl.Learning"
         )
+    check_signatures(learning, Learning, algorithm.name)
     where = f"{type(learning).__name__}.weights() of {algorithm.name}"
     weights: Any = learning.weights()
     if not isinstance(weights, np.ndarray) or weights.dtype != np.float32 or weights.ndim != 1:
@@ -64,6 +66,7 @@ def check_policy(
     kind = f"{type(policy).__name__}"
     if not isinstance(policy, Policy):
         raise ArgumentError(f"{type(algorithm).__name__}.policy() returned {_told(policy)}; let it return an rl.Policy")
+    check_signatures(policy, Policy, algorithm.name)
     size: Any = getattr(policy, "size", None)
     if isinstance(size, bool) or not isinstance(size, int | np.integer):
         has = "has no size" if size is None else f"has a size that is {size!r}"
@@ -82,10 +85,10 @@ def check_policy(
             f"{where} returned {_told(given)}; let it return actions, and a dict of what is remembered of each: "
             "return actions, {}"
         )
-    _check_actions(where, given[0], observation_space, action_space, n)
+    chosen = Chosen(policy, action_space)
+    _check_actions(chosen, given[0], n, "act")
     _check_remembered(where, algorithm, given[1], observation_space, action_space, n)
-    best = policy.greedy(observations)
-    _check_actions(f"{kind}.greedy() of {algorithm.name}", best, observation_space, action_space, n)
+    _check_actions(chosen, policy.greedy(observations), n, "greedy")
 
 
 def _observations(space: gym.Space[Any], n: int) -> NDArray[Any]:
@@ -99,22 +102,15 @@ def _observations(space: gym.Space[Any], n: int) -> NDArray[Any]:
     return block
 
 
-def _check_actions(where: str, actions: Any, observation_space: Any, action_space: Any, n: int) -> None:
-    wanted = transition_dtype(observation_space, action_space)["action"]
-    found, shape = np.asarray(actions), (n, *wanted.shape)
+def _check_actions(chosen: Chosen, actions: Any, n: int, method: str) -> None:
     try:
-        fits = lossless(actions, wanted.base).shape == shape
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        raise ArgumentError(
-            f"{where} returned actions of shape {found.shape} and dtype {found.dtype} for {n} observations; for "
-            f"{action_space} they are of shape {shape} and dtype {wanted.base}"
-        )
-    if isinstance(action_space, gym.spaces.Discrete):
-        wrong = [each for each in found.astype(wanted.base).tolist() if not action_space.contains(each)]
+        found = chosen.checked(actions, n, method)
+    except ValueMismatchError as error:
+        raise ArgumentError(str(error)) from None
+    if isinstance(chosen.space, gym.spaces.Discrete):
+        wrong = [each for each in found.tolist() if not chosen.space.contains(each)]
         if wrong:
-            raise ArgumentError(f"{where} returned the action {wrong[0]}, which is not in {action_space}")
+            raise ArgumentError(f"{chosen.name}.{method} gave the action {wrong[0]}, which is not in {chosen.space}")
 
 
 def _check_remembered(

@@ -131,7 +131,7 @@ def _of_checkpoint(source: Path, count: int, checked: int) -> Iterator[Row]:
 
 
 class Tail:
-    """Reads what is new in a journal that somebody else writes."""
+    """Reads what is new in a journal that another process writes."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.count = path, 0

@@ -1,6 +1,6 @@
-"""What does somebody see of a run while it lasts?
+"""What can be seen of a run while it lasts?
 
-Whoever called looks into the journal's file now and then, and shows what is new; workers draw nothing. On a terminal it
+The caller looks into the journal's file now and then, and shows what is new; workers draw nothing. On a terminal it
 is one table, if rich is installed, else lines.
 """
 

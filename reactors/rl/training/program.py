@@ -7,7 +7,7 @@ makes the modes:
 - `sync`: a lag of one round. Everybody learns from, and plays with, the latest; actors and learner take turns.
 - `pipelined`: a lag of two or more. Actors play the next round while the learner learns from the last one, and the
   result is the same, bit for bit, however fast they are.
-- `free`: actors take the newest weights, from memory that all share. Nobody waits for weights; no two runs
+- `free`: actors take the newest weights, from memory that all share. No actor waits for weights; no two runs
   are alike.
 
 Actors have policies of their own. With central inference an `InferenceServer` has the only one, and `Simulator`s step
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from reactors.rl.training.stateful import Stateful
 
 ALONE = Learners()
-FREE_SLACK = 16  # rounds by which free-running actors may be ahead of whoever writes checkpoints
+FREE_SLACK = 16  # rounds by which free-running actors may be ahead of the one who writes checkpoints
 Mode = Literal["sync", "pipelined", "free"]
 Where = Literal["actors", "central"]
 
@@ -299,7 +299,7 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
 
     Learners are on different workers as far as there are any; where there are no others, those play, too. An inference
     server is beside simulators, but with double buffering by itself, as it works at the same time as they. A viewer has
-    a worker more, which nobody waits for, and so has who serves.
+    a worker more, which no other waits for, and so has the server.
     """
     learners = len(training.learners)
     first = 0 if mode == "sync" or workers <= learners else learners

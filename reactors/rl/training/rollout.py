@@ -1,4 +1,4 @@
-"""Where does a round of experience come from, whoever chooses the actions?"""
+"""Where does a round of experience come from, wherever the actions are chosen?"""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Rollout:
         return tuple(self.episodes)
 
     def _check_resets(self, number: int) -> None:
-        """What was seen first in an episode was nobody's next observation."""
+        """What was seen first in an episode was no step's next observation."""
         first = np.ones(self.shape, np.bool_)
         first[1:] = self.rows["terminated"][:-1] | self.rows["truncated"][:-1]
         if not np.isfinite(self.rows["obs"][first]).all():

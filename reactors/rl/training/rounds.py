@@ -1,6 +1,6 @@
 """How does logical time count rounds?
 
-A round is a minute, which no round takes: with `fast=True` nobody waits for it, and logical time stays ahead of the
+A round is a minute, which no round takes: with `fast=True` no worker waits for it, and logical time stays ahead of the
 physical time by which requests from outside are tagged, so that a server in the graph answers them at once.
 """
 

@@ -7,6 +7,7 @@ at the end `weights.safetensors`, `curve.png` and `result.json`.
 from __future__ import annotations
 
 import json
+import re
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -45,7 +46,7 @@ CONFIG = {
 
 
 class Asking(NamedTuple):
-    """How whoever uses a folder gives what cannot be read from it."""
+    """How the user of a folder gives what cannot be read from it."""
 
     env: str
     algorithm: str
@@ -243,17 +244,36 @@ class RunFolder:
 
     def policy(self) -> Policy:
         """The policy with these weights."""
+        algorithm, spaces = self.algorithm, self.spaces
         try:
-            self.algorithm.check(*self.spaces)
-            policy = self.algorithm.policy(*self.spaces)
+            algorithm.check(*spaces)
+            policy = algorithm.policy(*spaces)
         except ParameterError as error:
+            self._refuse_other_spaces()
             raise RunFolderError(f"{self.path}: its policy cannot be made: {error}; {self._with_its_own()}") from error
         if self.weights.shape != (policy.size,):
+            self._refuse_other_spaces()
             raise RunFolderError(
                 f"{self.path} has {self.weights.size} weights, and the policy of config.json {policy.size}"
             )
         policy.load(self.weights)
         return policy
+
+    def _refuse_other_spaces(self) -> None:
+        """Refuse an environment that has other spaces than the one in which the run was trained."""
+        was, now = self.config.get("spaces"), [str(space) for space in self.spaces]
+        if was is None or was == now:
+            return
+        given = described(self.env, self.env_kwargs, str(self.path))["env"]
+        others = ", ".join(
+            f"{what} {_brief(there, here)} instead of {_brief(here, there)}"
+            for what, here, there in zip(("observations", "actions"), was, now, strict=True)
+            if here != there
+        )
+        raise RunFolderError(
+            f"{self.path} was trained in {self.config['env']}, and {given} has other spaces: {others}; give an "
+            "environment with the same spaces"
+        )
 
     def _with_its_own(self) -> str:
         """How to give an algorithm one of whose hyperparameters is a function, of which a folder has the name."""
@@ -362,6 +382,14 @@ def _unknown(name: str) -> str:
     if ":" not in name:
         return f"its environment {name} is none of those that are registered here"
     return f"its environment {name} is not imported, and Python finds no environment of this name"
+
+
+def _brief(space: str, beside: str) -> str:
+    """A space in words, without the bounds of a Box, unless these are what it differs in from another one."""
+    short, other = (
+        re.sub(r"^Box\(.*, (\([\d, ]*\), \w+\))$", r"Box(..., \1", each, flags=re.DOTALL) for each in (space, beside)
+    )
+    return space if short == other else short
 
 
 def _nearer(file: str) -> str:

@@ -13,13 +13,13 @@ from typing import Any, Literal, get_args, get_origin
 
 from reactors import script
 from reactors.errors import ArgumentError
-from reactors.near import close
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.hyperparameters import arguments_of_train
 from reactors.rl.algorithms.names import no_hyperparameter
+from reactors_runtime.suggestions import did_you_mean
 
 SCHEDULE = "total_steps"
-"""The field of an algorithm that `Algorithm.scheduled` sets, and nobody else."""
+"""The field of an algorithm that `Algorithm.scheduled` alone sets."""
 
 
 def algorithms() -> dict[str, type[Algorithm]]:
@@ -65,7 +65,8 @@ def algorithm_without_import(name: str, file: str | None) -> type[Algorithm]:
 def _ours(name: str) -> type[Algorithm]:
     known = algorithms()
     if name.lower() not in known:
-        raise ArgumentError(f"there is no algorithm {name!r}{close(name.lower(), known)}; there are {', '.join(known)}")
+        meant = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+        raise ArgumentError(f"there is no algorithm {name!r}{meant}")
     return known[name.lower()]
 
 
@@ -78,7 +79,8 @@ def _import(file: Path, name: str) -> types.ModuleType:
 def _own(file: Path, name: str, module: types.ModuleType) -> type[Algorithm]:
     own: dict[str, type[Algorithm]] = {n: kind for n, kind in vars(module).items() if _is_own(kind)}
     if name not in own:
-        raise ArgumentError(f"{file} has no algorithm {name!r}{close(name, own)}; it has {', '.join(own) or 'none'}")
+        meant = did_you_mean(name, own) or f"; it has {', '.join(own) or 'none'}"
+        raise ArgumentError(f"{file} has no algorithm {name!r}{meant}")
     return own[name]
 
 

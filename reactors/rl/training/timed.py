@@ -1,7 +1,7 @@
 """How fast are actors alone, learners alone, and both together?
 
-Each is the program that trains, for some seconds. Actors are alone when nobody learns from what they play, learners
-when a round that was once played comes again and again.
+Each is the program that trains, for some seconds. Actors are alone when nothing is learned from what they play,
+learners when a round that was once played comes again and again.
 """
 
 from __future__ import annotations

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.record import description
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.errors import RunFolderError
+from reactors.rl.public import public
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.adaptation import Bounds, adapting
 from reactors.rl.training.checkpoint import Saving
 from reactors.rl.training.checkpoint_files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.training.checks import (
     check_algorithm_given,
-    check_arguments,
     check_inference,
     check_memory,
     check_numbers,
@@ -98,6 +98,7 @@ class Trained(TrainedPolicy):
         return [*self.told()]
 
 
+@public("rl.train")
 def train(
     algorithm: Algorithm,
     env: Source,
@@ -133,7 +134,6 @@ def train(
     view_every: int | None = None,
     serve: Server | None = None,
     watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
-    **misspelt: Never,
 ) -> Trained:
     """Train `algorithm` for `total_steps` steps in `env`: a name, as in `rl.Env`, a spec, a class or a function.
 
@@ -175,7 +175,6 @@ def train(
     (256, (4610,))
     """
     check_algorithm_given(algorithm, "rl.train")
-    check_arguments(misspelt, train, algorithm)
     workers, lag = where_to_run(workers, backend, "rl.train"), checked_lag(mode, lag)
     check_inference(inference, double_buffer, loaders)
     check_numbers(

@@ -9,6 +9,7 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.observed import Observed
+from reactors.rl.public import public
 from reactors.rl.training.evaluator import play
 from reactors.rl.training.run_folder import RunFolder
 
@@ -67,6 +68,7 @@ class TrainedPolicy:
         return run.path
 
 
+@public("rl.load")
 def load(
     folder: str | Path,
     *,

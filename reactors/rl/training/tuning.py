@@ -10,15 +10,15 @@ import math
 import os
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.public import public
 from reactors.rl.sources import Source, maker, spaces_of
 from reactors.rl.training.checks import (
     check_algorithm_given,
-    check_arguments,
     check_inference,
     check_memory,
     checked_lag,
@@ -115,6 +115,7 @@ class Tuned:
         )
 
 
+@public("rl.tune")
 def tune(
     algorithm: Algorithm,
     env: Source,
@@ -133,7 +134,6 @@ def tune(
     backend: Backend = "auto",
     env_kwargs: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] | None = None,
-    **misspelt: Never,
 ) -> Tuned:
     """Measure `algorithm` in `env`, and pick the numbers of actors, learners and workers, and the mode.
 
@@ -156,7 +156,6 @@ def tune(
     {'workers': 1, 'actors': 1, 'learners': 1, 'mode': 'sync'}
     """
     check_algorithm_given(algorithm, "rl.tune")
-    check_arguments(misspelt, tune, algorithm)
     checked_lag(mode or "pipelined", lag, "rl.tune")
     check_inference(inference, double_buffer, loaders, "rl.tune")
     cores = _checked_cores(cores, few, seconds)

@@ -1,7 +1,7 @@
 """How does the policy look while it learns?
 
 Visualisation is a stage of its own, beside sampling, learning and evaluation, as in Spreeze (Hou et al., 2023): on a
-worker that nobody else needs. Weights of every so many rounds wait there until it has time for them.
+worker that nothing else needs. Weights of every so many rounds wait there until it has time for them.
 """
 
 from __future__ import annotations

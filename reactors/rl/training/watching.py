@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +17,11 @@ from reactors.rl.spaces import reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from reactors.rl.algorithms.algorithm import Policy
+
+MP4 = ".mp4"
+OTHERS = {".avi", ".gif", ".mkv", ".mov", ".webm"}  # of videos, which the recorder of Gymnasium does not write
 
 
 def check_video(make: Callable[..., Any]) -> None:
@@ -46,8 +50,35 @@ def rendering(make: Callable[..., Any], mode: str) -> Any:
     return env
 
 
-def film(policy: Policy, make: Callable[..., Any], folder: Path, episodes: int, seed: int) -> list[float]:
-    """Greedy episodes as videos in `folder`; their returns."""
+def checked_target(given: Path, episodes: int, option: str) -> Path:
+    """Where videos go: a folder, or a file that ends in .mp4 for a single episode; `ArgumentError` if it is neither."""
+    said = f"{option} {given}"
+    if given.is_dir():
+        return given
+    if given.exists() and given.suffix != MP4:
+        raise ArgumentError(f"{said} is a file that is no video; name a folder, or a file that ends in {MP4}")
+    if given.suffix in OTHERS:
+        raise ArgumentError(f"{said}: videos are written as MP4 alone; name a folder, or a file that ends in {MP4}")
+    if given.suffix == MP4 and episodes > 1:
+        raise ArgumentError(f"{said} is one file, and there are {episodes} episodes; name a folder for them")
+    if given.suffix == MP4 and not given.absolute().parent.is_dir():
+        raise ArgumentError(f"there is no folder {str(given.parent)!r} for {given.name}")
+    return given
+
+
+def film(policy: Policy, make: Callable[..., Any], target: Path, episodes: int, seed: int) -> list[float]:
+    """Greedy episodes as videos in a folder, or a single one as a file that ends in .mp4; their returns."""
+    if target.suffix != MP4 or target.is_dir():
+        return _recorded(policy, make, target, episodes, seed)
+    with TemporaryDirectory(dir=target.absolute().parent, prefix=f".{target.name}.") as beside:
+        folder = Path(beside) / "videos"
+        returns = _recorded(policy, make, folder, episodes, seed)
+        for file in folder.glob(f"*{MP4}"):
+            file.replace(target)
+    return returns
+
+
+def _recorded(policy: Policy, make: Callable[..., Any], folder: Path, episodes: int, seed: int) -> list[float]:
     from gymnasium.wrappers import RecordVideo
 
     env = RecordVideo(rendering(make, "rgb_array"), str(folder), episode_trigger=lambda _: True, disable_logger=True)

@@ -108,7 +108,7 @@ MISTAKES = (
             ),
             Mistake(
                 "`reactors train --resume` takes what changes a run",
-                "if name not in _ANEW and value != was:",
+                "if name not in _CHANGEABLE and value != was:",
                 "if False:",
             ),
             Mistake(
