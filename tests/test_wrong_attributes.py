@@ -5,6 +5,7 @@ At rest it says so by itself; in a reaction, the error of the run does, also whe
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from typing import Any
@@ -126,6 +127,57 @@ def test_reactors_and_banks(look: str, told: str) -> None:
     with pytest.raises(AttributeError) as caught:
         eval(look, {"Relay": Relay, "Source": Source, "rx": rx})
     assert str(caught.value) == told
+
+
+OUTSIDE = {
+    "tag": "known only while the program runs: use it in a reaction, such as one to rx.startup",
+    "lag": "known only while the program runs: use it in a reaction, such as one to rx.startup",
+    "hits.value": "ports hold values only while a reaction that declares them runs",
+    "both.array": "ports hold values only while a reaction that declares them runs",
+    "tick.is_present": "a timer can be used only while a reaction that declares it runs",
+    "ring.value": "a logical action can be used only while a reaction that declares it runs",
+}
+
+
+@pytest.mark.parametrize("look", OUTSIDE)
+def test_what_only_a_reaction_can_ask_for_is_no_attribute_outside(look: str) -> None:
+    """So defaults hold; who asks for it without one gets the whole story, once."""
+    thing: Any = Meter()
+    *way, name = look.split(".")
+    for each in way:
+        thing = getattr(thing, each)
+    assert not hasattr(thing, name)
+    assert getattr(thing, name, 7) == 7
+    with pytest.raises(rx.OutsideReactionError) as caught:
+        getattr(thing, name)
+    told = str(caught.value)
+    assert told.count(f".{name} outside of a reaction; ") == 1
+    assert told.endswith(OUTSIDE[look])
+    assert "did you mean" not in told
+
+
+@pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
+def test_all_attributes_can_be_looked_at_outside_of_a_run() -> None:
+    """As notebooks and debuggers do, before a run and after it."""
+    meter = Meter("0")
+    for _ in range(2):
+        things = (meter, meter.hits, meter.both, meter.both[0], meter.tick, meter.ring, meter.out, meter.parts, Meter)
+        for thing in (*things, meter.parts.inp, Meter.hits, Meter.ring):
+            assert inspect.getmembers(thing)
+        assert "tag" not in dict(inspect.getmembers(meter))
+        assert dict(inspect.getmembers(meter))["hits"] is meter.hits
+        rx.run(meter)
+
+
+def test_a_bank_says_what_its_members_say() -> None:
+    bank = rx.bank(2, Relay)  # @bank
+    with pytest.raises(rx.OutsideReactionError) as caught:
+        _ = bank.tag
+    assert marked(caught.value) == (
+        "Relay (made at @bank): .tag outside of a reaction; it is known only while the program runs: use it in a "
+        "reaction, such as one to rx.startup"
+    )
+    assert not hasattr(bank, "tag")
 
 
 def test_an_interpreter_prints_one_suggestion() -> None:
