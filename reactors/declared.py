@@ -15,15 +15,15 @@ import dis
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 
 from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
+from reactors.keywords import check_keywords
 from reactors.lacking import explains, listed, meant
-from reactors.location import Location
+from reactors.location import Call, Location
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from types import CodeType, FrameType
 
-    from reactors.location import Call
     from reactors.modes import Mode
     from reactors.reactor import Reactor
 
@@ -113,6 +113,14 @@ class Declared:
     _declared: Self  # the declaration, of which this is a bound copy or itself
 
     __set_name__ = property(_class_by_name)
+
+    if not TYPE_CHECKING:  # which knows the parameters of each `__init__`
+
+        def __new__(cls, *_args: Any, **kwargs: Any) -> Self:
+            """With the arguments of `__init__`, whose names are checked."""
+            if kwargs:
+                check_keywords(cls.__init__, kwargs, lambda: Call(f"rx.{cls.__name__}", Location.caller()))
+            return object.__new__(cls)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self)  # and nothing of what a door leads to

@@ -21,6 +21,7 @@ from reactors.classbody import complete, linear
 from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.executing import executing
+from reactors.keywords import check_keywords, spelled_out
 from reactors.lacking import explains, listed
 from reactors.location import Call, Location
 from reactors.modes import Mode, State, current, of_reactor
@@ -127,6 +128,8 @@ class Reactor:
                 f"{spelled(cls)} ({self._made_at}) has no __init__ that takes arguments, and is given "
                 f"{', '.join(given)}; write one, or leave them out"
             )
+        if kwargs:
+            check_keywords(cls.__init__, kwargs, lambda: Call(spelled(cls), self._made_at), "its __init__")  # type: ignore[misc]  # of this class
         self._container = self._path = self._engine = self._run_seed = self._rng = None
         for declaration in cls._declarations:
             setattr(self, declaration.name, declaration._bind(self))
@@ -160,6 +163,7 @@ class Reactor:
         """Its index in its bank; 0 outside of one."""
         return self._bank_index
 
+    @spelled_out("add_reaction")
     def add_reaction(
         self,
         triggers: Triggers,

@@ -39,5 +39,8 @@ def user_frame(frame: FrameType) -> FrameType:
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's that has called us."""
     frame = user_frame(sys._getframe(1))
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=registry)
+    module, registry = (
+        frame.f_globals.get("__name__", "<string>"),
+        frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
