@@ -172,14 +172,25 @@ class Declared:
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
 
-    def _lacks(self, name: str) -> str:
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:
         """What to add to the message that it has no attribute of this name."""
         if not self.offers:
             return ""
         near = meant(name, [form.partition("(")[0] for form in self.offers])
         if near:
-            return f"; did you mean {self.path}.{near}?"
+            return f"; did you mean {self._called(seen)}.{near}?"
         return f"; the {self.word} {self.where()} has {listed([f'.{form}' for form in self.offers])}"
+
+    def _called(self, seen: Mapping[str, object]) -> str:
+        """What code with these variables can call it; its path where none of them leads here."""
+        value: Any
+        for name, value in seen.items():
+            if value is self:
+                return name
+            around = value.path if hasattr(type(value), "_declarations") else ""  # of a reactor
+            if around and self._owner is not None and f"{self._owner.path}.".startswith(f"{around}."):
+                return f"{name}{self._owner.path.removeprefix(around)}.{self.name}"
+        return self.path
 
     def _refuse_at_rest(self, use: str, rule: str) -> NoReturn:
         """Refuse what only a reaction that declares this can do; `rule` says so to who is in none."""

@@ -34,7 +34,7 @@ from reactors.modes import note_mode
 from reactors_runtime._doors import Door
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import torch
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -203,10 +203,11 @@ class Port(Door, Declared, Generic[T]):
     def __setitem__(self, i: object, value: object) -> NoReturn:
         raise ArgumentError(f"{self.where()} is assigned to by index; write {self.name}[i].set(...)")
 
-    def _lacks(self, name: str) -> str:
-        more = super()._lacks(name)
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:
+        more = super()._lacks(name, seen)
         if self._length() is not None and more.endswith(".value?"):
-            return f"; did you mean {self.path}.value, one for each channel, or {self.path}.array, all as one block?"
+            it = self._called(seen)
+            return f"; did you mean {it}.value, one for each channel, or {it}.array, all as one block?"
         return more
 
     def __bool__(self) -> bool:

@@ -31,7 +31,7 @@ from reactors.time import Tag, duration
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
     import numpy as np
@@ -333,7 +333,7 @@ class Reactor:
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name not in _SLOTS]
 
-    def _lacks(self, name: str) -> str:
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - what has it is named in the message
         """What to add to the message that it has no attribute of this name."""
         near = did_you_mean(name, [known for known in dir(self) if not known.startswith("_")])
         if near:

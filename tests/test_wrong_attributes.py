@@ -89,7 +89,8 @@ def test_in_a_reaction(backend: Any, workers: int) -> None:
     for look, told in LOOKS:
         with pytest.raises(rx.ReactionError) as caught:
             rx.run(Meter(f"self.{look}"), backend=backend, workers=workers)
-        expected = f"main.start at 0 s raised AttributeError: {told.format('main')}"
+        word = "self" if "did you mean" in told else "main"  # what can be copied into the reaction
+        expected = f"main.start at 0 s raised AttributeError: {told.format(word)}"
         assert marked(caught.value).startswith(expected)
     test_at_rest(*LOOKS[0])
 
@@ -209,3 +210,29 @@ def test_dir_lists_what_is_for_users() -> None:
     assert "_own" in dir(Own())
     assert not {"_engine", "_made_at"} & {*dir(Own())}
     assert not [name for name in dir(Relay().inp) if name.startswith("_") and not name.startswith("__")]
+
+
+class Watching(rx.Reactor):
+    """Reads a port of a bank's member, by the way that `look` is written."""
+
+    def __init__(self, look: str) -> None:
+        self.look = look
+        self.parts = rx.bank(2, Relay)
+        self.add_reaction(rx.startup, self.read, uses=self.parts[1].outp)
+
+    def read(self) -> None:
+        eval(self.look)
+
+
+@pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
+@pytest.mark.parametrize(("backend", "workers"), WAYS)
+def test_a_port_of_a_contained_reactor_is_called_as_the_reaction_can(backend: Any, workers: int) -> None:
+    for look, told in (
+        ("self.parts[1].outp.values", "self.parts[1].outp.value"),
+        ("(lambda whole: whole.parts[1].outp.values)(self)", "whole.parts[1].outp.value"),
+        ("(lambda part: part.outp.values)(self.parts[1])", "part.outp.value"),
+        ("(lambda port: port.values)(self.parts[1].outp)", "port.value"),
+    ):
+        with pytest.raises(rx.ReactionError) as caught:
+            rx.run(Watching(look), backend=backend, workers=workers)
+        assert str(caught.value).endswith(f"'Output' object has no attribute 'values'; did you mean {told}?")
