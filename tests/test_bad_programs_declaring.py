@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import reactors as rx
@@ -1049,3 +1050,18 @@ def test_a_decorator_that_decorates_nothing(before: str, after: str, told: str) 
     """It would be lost: no reaction, or no deadline."""
     text = DECORATING.format(before=before, after=after)
     assert refused_class(rx.DeclarationError, text) == f"Wrong: {told}"
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.float32, np.int64])
+def test_a_number_type_of_numpy_as_the_type_of_a_port(kind: type) -> None:
+    """Objects of it would not be converted: 300 would pass as an int8."""
+    name = f"np.{kind.__name__}"
+    assert refused(rx.ArgumentError, lambda: rx.Output(kind)) == (  # @numpytype
+        f"rx.Output (@numpytype) is given the type {name}, to which nothing would convert what is set; write "
+        f"rx.Output(dtype={name})"
+    )
+
+
+def test_types_of_numpy_that_are_no_numbers_of_a_fixed_size() -> None:
+    for kind in (np.ndarray, np.integer, np.generic, np.str_):
+        assert rx.Output(kind)._type is kind
