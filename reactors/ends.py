@@ -193,8 +193,9 @@ def _check_method(place: Place, reaction: Reaction[Any]) -> None:
 def _check_assignments(place: Place, reaction: Reaction[Any]) -> None:
     """Refuse a reaction that would replace a port of a reactor that its own contains."""
     for body in (reaction.body, reaction.late):
-        function = own_code(body)
-        for use in () if function is None else deep_assignments(function.__code__):
+        if (function := own_code(body)) is None:
+            continue
+        for use in deep_assignments(function.__code__):
             inner = vars(place.reactor).get(use.name)
             inner = inner[0] if isinstance(inner, Bank | list | tuple) and inner else inner
             end = vars(inner).get(use.use.removeprefix(ASSIGNED)) if isinstance(inner, Reactor) else None

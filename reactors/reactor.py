@@ -129,7 +129,7 @@ class Reactor:
                 f"{', '.join(given)}; write one, or leave them out"
             )
         if kwargs:
-            check_keywords(cls.__init__, kwargs, lambda: Call(spelled(cls), self._made_at), "its __init__")  # type: ignore[misc]  # of this class
+            check_keywords(cls.__init__, kwargs, lambda: Call(spelled(cls), self._made_at), "its __init__")
         self._container = self._path = self._engine = self._run_seed = self._rng = None
         for declaration in cls._declarations:
             setattr(self, declaration.name, declaration._bind(self))
