@@ -39,7 +39,7 @@ class Mode(Declared):
     """Declares a mode of a reactor; one of them is the `initial` one.
 
     A reaction that has a mode in its effects may call its `set()`: the reactor is in it from the next microstep on.
-    Entered by `reset` (the plain mode in effects means that), all that is inside begins anew: timers at their offsets,
+    Entered by `reset` (the plain mode in effects means that), all that is inside begins again: timers at their offsets,
     pending actions and messages are gone, `State` has its first value, contained reactors are in their initial modes,
     and reactions to `rx.reset` run. Entered by `history`, time goes on where it stood when the mode was left.
 
@@ -75,7 +75,7 @@ class Mode(Declared):
 
     @property
     def reset(self) -> Transition:
-        """The effect of entering it anew."""
+        """The effect of entering it at its beginning."""
         return Transition(self, by_reset=True)
 
     @property

@@ -147,7 +147,7 @@ class Port(Door, Declared, Generic[T]):
         return width
 
     def _open(self) -> list[Self] | None:
-        """The channels of a multiport, made when somebody first asks for them."""
+        """The channels of a multiport, made when they are first asked for."""
         if self._channels is None and (width := self._length()) is not None:
             refuse_too_large(width, f"{self.where()} has a width of {width:,}")
             self._channels = [self._channel(i) for i in range(width)]
@@ -273,7 +273,7 @@ class Port(Door, Declared, Generic[T]):
         """Put `value` on the port at this tag, or one for each channel of a multiport; the last set in a tag counts."""
         if type(self).set is Port.set:
             self._at_rest("set")
-        self.set(value)  # somebody kept this method from before the run; the live class has its own
+        self.set(value)  # this method was kept from before the run; the live class has its own
 
     def loan(self) -> T:
         """The memory of an array port to write the next value into; a later `set` of it copies nothing."""

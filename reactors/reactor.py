@@ -1,6 +1,6 @@
 """What is a reactor?
 
-State that nobody else may touch, ports through which values come and go, and reactions that run in an order that is
+State that no other may touch, ports through which values come and go, and reactions that run in an order that is
 fixed before the program starts. A subclass declares ports and reactions in its body and makes parameters and structure
 in its `__init__`, which runs once, in the caller. Assigning a reactor to an attribute contains it.
 
@@ -206,7 +206,7 @@ class Reactor:
         for end in (*declared.triggers, *declared.uses, *declared.effects):
             other = end._owner if isinstance(end, Declared) else None
             if other is not None and other is not self and other._container is None:
-                other._container = self  # as far as is known: so nobody runs it alone
+                other._container = self  # as far as is known: so that it is not run alone
         self._added_reactions.append(declared)
 
     def _class_that_runs(self, frame: FrameType | None) -> type:

@@ -2,7 +2,7 @@
 
 Read from the bytecode, so that it works without source, in a notebook as in a file. Only what is certain is reported:
 an attribute of `self`, used on the spot (`self.count.set(...)`, `self.terms[i].value`). A port that is passed
-elsewhere, a `self` that is assigned anew, a value that could come from two branches: all of that is left to the check
+elsewhere, a `self` that is assigned again, a value that could come from two branches: all of that is left to the check
 at run time.
 """
 

@@ -276,7 +276,7 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
             values.accept_in_thread()
             with numeric_threads.limited():
                 alone(graph, image, memory, worker, binding, shared)
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
+        except BaseException as error:  # noqa: BLE001 - raised again where they are joined
             failures[worker] = error
             engines.abort(memory, image)
             stopping.begin()
