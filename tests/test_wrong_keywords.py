@@ -64,6 +64,8 @@ def test_it_is_named_with_what_was_meant(call: str, told: str) -> None:
 def test_a_mode_is_a_parameter_of_every_reactor() -> None:
     """Once one of its class was made in a mode, the class takes it, and is asked as before."""
 
+    wrong: Any = {"m": 3}
+
     class Main(rx.Reactor):
         on = rx.Mode(initial=True)
 
@@ -72,7 +74,7 @@ def test_a_mode_is_a_parameter_of_every_reactor() -> None:
 
     assert Main().scaled.n == 2
     assert Scaled(n=3).n == 3
-    assert refused(rx.ArgumentError, lambda: rx.bank(1, Scaled, m=3)) == (  # @call
+    assert refused(rx.ArgumentError, lambda: rx.bank(1, Scaled, **wrong)) == (  # @call
         "Scaled (@call) has no parameter 'm'; its __init__ takes n, scale and mode"
     )
 
