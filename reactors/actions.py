@@ -167,7 +167,7 @@ class LogicalAction(Action[T]):
         """Make it fire at the tag of now plus min_delay plus `delay`: at the next microstep if both are zero."""
         if type(self).schedule is LogicalAction.schedule:
             self._at_rest("schedule")
-        self.schedule(value, delay)  # somebody kept this method from before the run; the live class has its own
+        self.schedule(value, delay)  # this method was kept from before the run; the live class has its own
 
 
 class PhysicalAction(Action[T]):

@@ -14,7 +14,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from reactors.declared import spelled
-from reactors.errors import ArgumentError, ContainmentError, WidthError
+from reactors.errors import ArgumentError, ContainmentError, OutsideReactionError, WidthError
 from reactors.layout import MOST_MEMBERS, checked_length, refuse_too_large
 from reactors.location import Call, Location
 from reactors.modes import of_reactor
@@ -202,8 +202,10 @@ def _takes_index(argument: object) -> bool:
 def _of_member(member: Reactor, name: str, whole: Bank[Any]) -> Any:
     try:
         return getattr(member, name)
+    except OutsideReactionError:  # it has one, which is known only while the program runs
+        raise
     except AttributeError:
-        told = f"the members of {whole!r} have no port {name!r}{member._lacks(name).replace('; it', '; each')}"
+        told = f"the members of {whole!r} have no port {name!r}{member._lacks(name, {}).replace('; it', '; each')}"
         raise AttributeError(told, name=name) from None
 
 

@@ -6,12 +6,12 @@ by a virtual clock. Where a program waits for physical time, less than a millise
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactors.errors import ReactorWarning
 from reactors.time import names_attribute
+from reactors_runtime import callers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def warn_of_bare_numbers(graph: Graph, timeout: object) -> None:
     first, *others = found.values()
     more = ", ".join(f"{_spelled(each.what, each.given)} of {each.where}" for each in others[:3])
     more = f"; likewise {more}{', ...' * (len(others) > 3)}" if others else ""
-    warnings.warn(spelled_twice(first.where, first.what, first.given) + more, ReactorWarning, stacklevel=3)
+    callers.warn(spelled_twice(first.where, first.what, first.given) + more, ReactorWarning)
 
 
 def is_bare(given: object) -> bool:

@@ -16,7 +16,7 @@ import click
 from reactors import __version__
 from reactors import doctor as diagnosis
 from reactors.cli_training import COMMANDS
-from reactors.cli_values import COUNT, NATURAL, WORKERS
+from reactors.cli_values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.draw import RENDERED, WRITTEN, Options, dot, draw
 from reactors.errors import DurationError
 from reactors.graph import Graph
@@ -133,7 +133,7 @@ def main() -> None:
     show_default=True,
     help="How many reactions run at the same time; auto: one for each core.",
 )
-@click.option("--backend", type=click.Choice(BACKENDS), default="auto", show_default=True, help="What workers are.")
+@click.option("--backend", type=OneOf(BACKENDS), default="auto", show_default=True, help="What workers are.")
 @click.option("--fast", is_flag=True, help="Do not wait for physical time.")
 @click.option("--timeout", metavar="DURATION", callback=_duration, help='Logical time after which to stop: "10 s".')
 @click.option("--keepalive/--no-keepalive", default=None, help="Wait for physical actions when nothing else is left.")
@@ -196,7 +196,7 @@ _RUN = (
 )
 @click.option("--apg", is_flag=True, help="Draw the precedence graph: what has to wait for what.")
 @click.option("--expand", is_flag=True, help="Draw every member of a bank or list.")
-@click.option("--depth", type=click.IntRange(1), metavar="N", help="Close reactors that lie so deep in others.")
+@click.option("--depth", type=COUNT, metavar="N", help="Close reactors that lie so deep in others.")
 @click.option("--workers", type=WORKERS, metavar="N", help="Show where each reactor runs with so many workers.")
 @_place
 def graph_command(

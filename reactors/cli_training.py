@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactors.cli_values import COUNT, NATURAL, WORKERS
+from reactors.cli_values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.errors import ArgumentError, ParameterError
 from reactors.json_text import json_line
 from reactors.tracebacks import reported
@@ -101,12 +101,12 @@ class _Command(click.Command):
 )
 @click.option("--actors", type=COUNT, metavar="N", help="Reactors that share the environments.  [default: 2]")
 @click.option(
-    "--mode", type=click.Choice(["sync", "pipelined", "free"]), help="How they wait for each other.  [default: sync]"
+    "--mode", type=OneOf(["sync", "pipelined", "free"]), help="How they wait for each other.  [default: sync]"
 )
 @click.option("--lag", type=COUNT, metavar="N", help="Rounds by which weights are late.  [default: 2 if pipelined]")
 @click.option(
     "--inference",
-    type=click.Choice(["actors", "central"]),
+    type=OneOf(["actors", "central"]),
     help="Each actor has a policy, or one acts for all.  [default: actors]",
 )
 @click.option(
@@ -147,7 +147,7 @@ class _Command(click.Command):
 @click.option("--resume", type=_folder, metavar="DIR", help="Go on from a run's last checkpoint, or from one of them.")
 @click.option(
     "--on-error",
-    type=click.Choice(["raise", "restart"]),
+    type=OneOf(["raise", "restart"]),
     help="What becomes of an environment that raises: the end of the run, or it is made again.  [default: raise]",
 )
 @click.option("--stop-at", type=float, metavar="RETURN", help="Stop when the mean return of 20 episodes is that.")
@@ -427,15 +427,13 @@ def _file_and_toml(
 @click.command("tune", cls=_Command, short_help="Find how a training makes the most of this machine.")
 @click.argument("algorithm", required=False)
 @_env
-@click.option(
-    "--mode", type=click.Choice(["sync", "pipelined", "free"]), help="The mode.  [default: sync or pipelined]"
-)
+@click.option("--mode", type=OneOf(["sync", "pipelined", "free"]), help="The mode.  [default: sync or pipelined]")
 @click.option("--lag", type=COUNT, metavar="N", help="Rounds by which weights are late, where there is a choice.")
 @click.option("--ratio", type=float, metavar="R", help="Updates for each environment step, for updates_per_step.")
 @click.option("--cores", type=COUNT, metavar="N", help="The most workers to use.  [default: all cores]")
 @click.option("--seconds", type=float, metavar="S", default=1.0, show_default=True, help="Of each measurement.")
 @click.option("--few", type=COUNT, metavar="N", default=4, show_default=True, help="Candidates that are measured.")
-@click.option("--inference", type=click.Choice(["actors", "central"]), help="As of reactors train.")
+@click.option("--inference", type=OneOf(["actors", "central"]), help="As of reactors train.")
 @click.option("--double-buffer", is_flag=True, default=None, help="As of reactors train.")
 @click.option("--loaders", type=NATURAL, metavar="N", help="As of reactors train.")
 @_seed

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactors.workers import MOST
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -27,7 +28,8 @@ class Whole(ParamType):
         number = _whole(value)
         if number is None or (self.least is not None and number < self.least):
             more = "" if self.least is None else f", {self.least} or more"
-            self.fail(f"{value!r}; write a whole number{more}, as in 100000 or 1e5", param, ctx)
+            form = ", as in 100000 or 1e5" if number is None else ""
+            self.fail(f"{value!r}; write a whole number{more}{form}", param, ctx)
         return number
 
 
@@ -42,6 +44,17 @@ class WorkerCount(ParamType):
         if value != "auto" and (number is None or not 1 <= number <= MOST):
             self.fail(f"{value!r}; write a number from 1 to {MOST}, or auto for all cores", param, ctx)
         return "auto" if number is None else number
+
+
+class OneOf(click.Choice):  # type: ignore[type-arg]  # generic only since click 8.2
+    """One of some words; what is none of them is refused as Python is told, with the one that was meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word."""
+        if value not in self.choices:
+            more = did_you_mean(str(value), self.choices)
+            self.fail(f"{value!r}; write one of {', '.join(map(str, self.choices))}{more}", param, ctx)
+        return value
 
 
 def _whole(text: Any) -> int | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from reactors.access import recordable
 from reactors.actions import PhysicalAction
 from reactors.errors import ArgumentError, StructureError
+from reactors.keywords import spelled_out
 from reactors.time import Duration, duration
 from reactors_runtime.values import dumps
 
@@ -37,6 +38,7 @@ class VirtualClock:
     30 ms postman 2000000
     """
 
+    @spelled_out("rx.VirtualClock")
     def __init__(self, *, sleep: bool = False) -> None:
         if not isinstance(sleep, bool):
             raise ArgumentError(f"sleep of rx.VirtualClock is {sleep!r}; write True or False")

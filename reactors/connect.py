@@ -15,6 +15,7 @@ from reactors.bank import Bank, Ports
 from reactors.declared import spelled
 from reactors.errors import ArgumentError, StructureError, WiringError
 from reactors.executing import executing
+from reactors.keywords import spelled_out
 from reactors.location import Call, Location
 from reactors.modes import Mode, current
 from reactors.ports import Port
@@ -91,6 +92,7 @@ class Connection:
         return f"connection {_spell(self.sources)} -> {_spell(self.targets)} ({self.location})"
 
 
+@spelled_out("rx.connect")
 def connect(
     src: Source[T] | Sequence[Source[T]] | Ports[Any],
     dst: Sink[T] | Sequence[Sink[T]] | Ports[Any],

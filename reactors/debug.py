@@ -1,7 +1,7 @@
 """What is checked only when asked to (`rx.run(..., debug=True)`), because it is too dear for every day?
 
-Types of objects that are set or scheduled; ports read that may be absent; and, by way of `watch.py`, values that
-somebody changed after they were set or read, or kept after the reaction.
+Types of objects that are set or scheduled; ports read that may be absent, or set twice at a tag; and, by way of
+`watch.py`, values that a reaction changed after they were set or read, or kept when it was over.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from reactors.access import (
     known_as,
 )
 from reactors.errors import ValueMismatchError
+from reactors.location import Location
 from reactors.watch import READ, SET, Watch, warn
 
 
@@ -43,6 +44,7 @@ class DebugPort(LivePort):
     _carried: Any  # of the port at rest
     _asked: tuple[Any, ...] | None = None
     _warned = False
+    _set_before: tuple[tuple[int, int], Location] | None = None  # the tag, and the line
 
     @property
     def value(self) -> Any:
@@ -58,6 +60,9 @@ class DebugPort(LivePort):
     def set(self, value: Any) -> None:
         check_type(value, self._carried().type, self)
         super().set(value)
+        before, self._set_before = self._set_before, (self._engine.tag(), Location.caller())
+        if before is not None and before[0] == self._set_before[0]:
+            self._watch.set_twice(self, before[1], self._set_before[1])
 
     def _named(self, number: int) -> str:
         reaction = self._engine.image.program.reactions[number]

@@ -15,15 +15,15 @@ import dis
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 
 from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
+from reactors.keywords import check_keywords
 from reactors.lacking import explains, listed, meant
-from reactors.location import Location
+from reactors.location import Call, Location
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from types import CodeType, FrameType
 
-    from reactors.location import Call
     from reactors.modes import Mode
     from reactors.reactor import Reactor
 
@@ -114,6 +114,14 @@ class Declared:
 
     __set_name__ = property(_class_by_name)
 
+    if not TYPE_CHECKING:  # which knows the parameters of each `__init__`
+
+        def __new__(cls, *_args: Any, **kwargs: Any) -> Self:
+            """With the arguments of `__init__`, whose names are checked."""
+            if kwargs:
+                check_keywords(cls.__init__, kwargs, lambda: Call(f"rx.{cls.__name__}", Location.caller()))
+            return object.__new__(cls)
+
     def __getstate__(self) -> dict[str, Any]:
         return vars(self)  # and nothing of what a door leads to
 
@@ -164,14 +172,25 @@ class Declared:
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
 
-    def _lacks(self, name: str) -> str:
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:
         """What to add to the message that it has no attribute of this name."""
         if not self.offers:
             return ""
         near = meant(name, [form.partition("(")[0] for form in self.offers])
         if near:
-            return f"; did you mean {self.path}.{near}?"
+            return f"; did you mean {self._called(seen)}.{near}?"
         return f"; the {self.word} {self.where()} has {listed([f'.{form}' for form in self.offers])}"
+
+    def _called(self, seen: Mapping[str, object]) -> str:
+        """What code with these variables can call it; its path where none of them leads here."""
+        value: Any
+        for name, value in seen.items():
+            if value is self:
+                return name
+            around = value.path if hasattr(type(value), "_declarations") else ""  # of a reactor
+            if around and self._owner is not None and f"{self._owner.path}.".startswith(f"{around}."):
+                return f"{name}{self._owner.path.removeprefix(around)}.{self.name}"
+        return self.path
 
     def _refuse_at_rest(self, use: str, rule: str) -> NoReturn:
         """Refuse what only a reaction that declares this can do; `rule` says so to who is in none."""

@@ -16,6 +16,7 @@ from reactors.draw_dot import dot_text
 from reactors.draw_mermaid import mermaid_text
 from reactors.errors import ArgumentError, DrawingError, PlacementError
 from reactors.folding import Detail
+from reactors.keywords import spelled_out
 from reactors.workers import Workers, counted
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def _rendered(text: str, form: str) -> bytes:
     return image
 
 
+@spelled_out("the picture of a graph")
 def _diagram(
     graph: Graph,
     *,

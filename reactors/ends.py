@@ -11,12 +11,16 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reactors.actions import Action, Timed, resolved_duration
+from reactors.bank import Bank
 from reactors.declared import Declared
 from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
+from reactors.location import Location
 from reactors.modes import bound
 from reactors.native import Native
 from reactors.ports import Input, Port
 from reactors.reaction import Reaction, own_code
+from reactors.reactor import Reactor
+from reactors.reading import ASSIGNED, deep_assignments
 from reactors.triggers import BuiltinTrigger, Stop
 from reactors.undeclared import check_code
 from reactors_runtime.program import NativeFunction
@@ -49,6 +53,7 @@ def enlist(tree: Tree) -> tuple[list[Row], list[Reaction[Any]]]:
                 row.deadline = resolved_duration(reaction.limit, "deadline", _of(reaction, place), place.reactor)
             if reaction.stop is not None:
                 row.stop = _stop_offset(reaction, reaction.stop, place)
+            _check_assignments(place, reaction)
             if isinstance(reaction.body, Native):
                 row.native = _native(tree, place, reaction, reaction.body, row)
             elif reaction._owner is not None and not place.is_relay:
@@ -183,6 +188,24 @@ def _check_method(place: Place, reaction: Reaction[Any]) -> None:
     for body in (reaction.body, reaction.late):
         if isinstance(body, MethodType) and body.__self__ is place.reactor:
             check_code(reaction, own, own_code(body), f"{place.path}.{body.__name__}")
+
+
+def _check_assignments(place: Place, reaction: Reaction[Any]) -> None:
+    """Refuse a reaction that would replace a port of a reactor that its own contains."""
+    for body in (reaction.body, reaction.late):
+        if (function := own_code(body)) is None:
+            continue
+        for use in deep_assignments(function.__code__):
+            inner = vars(place.reactor).get(use.name)
+            inner = inner[0] if isinstance(inner, Bank | list | tuple) and inner else inner
+            end = vars(inner).get(use.use.removeprefix(ASSIGNED)) if isinstance(inner, Reactor) else None
+            if isinstance(end, Declared):
+                at = Location(function.__code__.co_filename, use.line)
+                raise DeclarationError(
+                    f"{place.path}.{reaction.name} ({at}): .{end.name} of self.{use.name} is assigned to, which would "
+                    f"replace the {end.word} {end.where()}; "
+                    + (f"to send a value write .{end.name}.set(...)" if isinstance(end, Input) else "leave it alone")
+                )
 
 
 def _of(reaction: Reaction[Any], place: Place) -> Reaction[Any]:

@@ -74,8 +74,12 @@ class ParameterError(ElaborationError):
 # Running.
 
 
-class OutsideReactionError(ReactorError, RuntimeError):
-    """Something that only a running reaction can do: reading a port, setting it, asking for the tag."""
+class OutsideReactionError(ReactorError, RuntimeError, AttributeError):
+    """Something that only a running reaction can do: reading a port, setting it, asking for the tag.
+
+    It is an `AttributeError`, so outside of a run `hasattr(reactor, "tag")` is false, `getattr` gives its default, and
+    what looks at all attributes of an object (`inspect.getmembers`, notebooks, debuggers) passes over these.
+    """
 
 
 class StructureError(ReactorError, RuntimeError):

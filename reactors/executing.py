@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from reactors import lacking
 from reactors.errors import StructureError
+from reactors_runtime import whereabouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,7 @@ class Executing(threading.local):
 
     run: Running | None = None
     definitions = False
+    starter = ""  # of a thread: the reaction that started it, or the thread that did
     modes: tuple[Mode, ...] = ()
 
     @property
@@ -31,8 +33,10 @@ class Executing(threading.local):
 class Running:
     """A program that runs. Threads that its reactions start belong to it, as far as `threading.Thread` knows of them.
 
-    Its `start` is replaced while there is such a program; it looks what the thread is doing that calls it. Nor do
-    objects explain meanwhile which attributes they lack (`lacking.py`).
+    Its `start` is replaced while there is such a program; it looks what the thread is doing that calls it. Nothing less
+    intrusive knows who starts a thread: a new one inherits no context variables before CPython 3.14 (and then only
+    where that is asked for), `Thread` does not keep who made it, and an audit hook is there for good, for all of the
+    process. Nor do objects explain meanwhile which attributes they lack (`lacking.py`).
     """
 
     def __init__(self) -> None:
@@ -87,11 +91,16 @@ def apart() -> Iterator[None]:
 
 def _start(thread: threading.Thread) -> None:
     run, work = executing.run, thread.run
+    starter = (whereabouts.reaction() or executing.starter) if executing.program else ""
 
     def belong() -> None:
-        executing.run = run
+        executing.run, executing.starter = run, starter
         del thread.run  # or the thread would refer to itself
-        work()
+        try:
+            work()
+        except Exception as error:
+            error.add_note(f"in a thread that {starter} started")  # for `threading.excepthook`
+            raise
 
     if executing.program:
         thread.run = belong  # type: ignore[method-assign]

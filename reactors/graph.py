@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from reactors.check import warn_of_the_unlikely
 from reactors.ends import body_of, enlist, late_of, written_by
+from reactors.keywords import spelled_out
 from reactors.layout import refuse_too_many
 from reactors.levels import NONE, Precedence, assign_levels, cycle_error
 from reactors.nodes import ReactorNode, picture
@@ -66,6 +67,7 @@ class Graph:
     bodies: list[Callable[[], object] | Native]  # parallel to program.reactions
     late: list[Callable[[], object] | None]  # likewise: what runs instead when the deadline is missed
 
+    @spelled_out("rx.Graph")
     def __init__(self, main: Reactor, *, debug: bool = False) -> None:
         with _without_collections():
             self._elaborate(main, debug=debug)

@@ -53,7 +53,7 @@ def _explained(self: Any, name: str) -> Any:
         thing: object = self
         if name.startswith("_") or error.name != name or error.obj is not thing:
             raise
-        raise AttributeError(f"{error}{self._lacks(name)}", name=name) from None
+        raise AttributeError(f"{error}{self._lacks(name, {})}", name=name) from None
 
 
 _CALLED = {  # what others call it

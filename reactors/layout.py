@@ -68,6 +68,7 @@ class Layout(NamedTuple):
 
 
 ANYTHING = Layout()
+_NUMBERS = {np.dtype(code).type for code in "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]}  # NumPy's own
 _PROMOTED = {(int, float), (int, complex), (float, complex), (bool, float), (bool, complex)}  # as type checkers allow
 
 
@@ -83,6 +84,11 @@ def checked_type(given: object, call: Call) -> type | types.UnionType | None:
     if given is None or given is Any or given is object:
         return None
     if isinstance(given, type) and not isinstance(given, types.GenericAlias):
+        if "Action" not in call.name and given in _NUMBERS:
+            raise ArgumentError(
+                f"{call} is given the type np.{given.__name__}, to which nothing would convert what is set; write "
+                f"{call.name}(dtype=np.{given.__name__})"
+            )
         return given
     if isinstance(given, types.UnionType):
         plain: Any = checked_type(typing.get_args(given)[0], call)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from reactors.declared import Declared, spelled
 from reactors.errors import ArgumentError, DeclarationError, StructureError
 from reactors.executing import executing
+from reactors.keywords import check_keywords
 from reactors.location import Call, Location
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Mode(Declared):
     """Declares a mode of a reactor; one of them is the `initial` one.
 
     A reaction that has a mode in its effects may call its `set()`: the reactor is in it from the next microstep on.
-    Entered by `reset` (the plain mode in effects means that), all that is inside begins anew: timers at their offsets,
+    Entered by `reset` (the plain mode in effects means that), all that is inside begins again: timers at their offsets,
     pending actions and messages are gone, `State` has its first value, contained reactors are in their initial modes,
     and reactions to `rx.reset` run. Entered by `history`, time goes on where it stood when the mode was left.
 
@@ -74,7 +75,7 @@ class Mode(Declared):
 
     @property
     def reset(self) -> Transition:
-        """The effect of entering it anew."""
+        """The effect of entering it at its beginning."""
         return Transition(self, by_reset=True)
 
     @property
@@ -126,6 +127,14 @@ class State(Generic[T]):
 
     name = ""
     _index: int | None = None  # of what one reactor has: the mode with which it is renewed; -1: none
+
+    if not TYPE_CHECKING:  # which knows the parameters of `__init__`
+
+        def __new__(cls, *_args: Any, **kwargs: Any) -> Self:
+            """With the arguments of `__init__`, whose names are checked."""
+            if kwargs:
+                check_keywords(cls.__init__, kwargs, lambda: Call("rx.State", Location.caller()))
+            return object.__new__(cls)
 
     def __init__(self, initial: T | Callable[[Any], T], *, mode: Mode | None = None) -> None:
         self.location = Location.caller()

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.keywords import spelled_out
 from reactors_runtime.program import NativeFunction
 
 SIGNATURE = "void (*)(void **data, unsigned char *present, void *state)"
@@ -33,6 +34,7 @@ class Native:
         return f"rx.native({self.cfunction!r})"
 
 
+@spelled_out("rx.native")
 def native(cfunction: object, state: object = None) -> Native:
     """A reaction's body in C: a cffi function pointer or a Numba `cfunc`.
 

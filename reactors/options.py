@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactors.cli_values import WHOLE
+from reactors.cli_values import WHOLE, OneOf
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -108,10 +108,10 @@ def _reading(hint: Any) -> dict[str, Any]:
     if typing.get_origin(hint) is tuple and items and all(item in _PLAIN for item in items):
         return {"type": tuple(_PLAIN[item] for item in items)}
     if typing.get_origin(hint) is typing.Literal and all(isinstance(item, str) for item in items):
-        return {"type": click.Choice(items)}
+        return {"type": OneOf(items)}
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         members = dict(hint.__members__)
-        return {"type": click.Choice([*members]), "callback": lambda _ctx, _option, value: members.get(value)}
+        return {"type": OneOf([*members]), "callback": lambda _ctx, _option, value: members.get(value)}
     return {"type": _literal, "metavar": "VALUE"}
 
 

@@ -34,7 +34,7 @@ from reactors.modes import note_mode
 from reactors_runtime._doors import Door
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import torch
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -147,7 +147,7 @@ class Port(Door, Declared, Generic[T]):
         return width
 
     def _open(self) -> list[Self] | None:
-        """The channels of a multiport, made when somebody first asks for them."""
+        """The channels of a multiport, made when they are first asked for."""
         if self._channels is None and (width := self._length()) is not None:
             refuse_too_large(width, f"{self.where()} has a width of {width:,}")
             self._channels = [self._channel(i) for i in range(width)]
@@ -203,10 +203,11 @@ class Port(Door, Declared, Generic[T]):
     def __setitem__(self, i: object, value: object) -> NoReturn:
         raise ArgumentError(f"{self.where()} is assigned to by index; write {self.name}[i].set(...)")
 
-    def _lacks(self, name: str) -> str:
-        more = super()._lacks(name)
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:
+        more = super()._lacks(name, seen)
         if self._length() is not None and more.endswith(".value?"):
-            return f"; did you mean {self.path}.value, one for each channel, or {self.path}.array, all as one block?"
+            it = self._called(seen)
+            return f"; did you mean {it}.value, one for each channel, or {it}.array, all as one block?"
         return more
 
     def __bool__(self) -> bool:
@@ -272,7 +273,7 @@ class Port(Door, Declared, Generic[T]):
         """Put `value` on the port at this tag, or one for each channel of a multiport; the last set in a tag counts."""
         if type(self).set is Port.set:
             self._at_rest("set")
-        self.set(value)  # somebody kept this method from before the run; the live class has its own
+        self.set(value)  # this method was kept from before the run; the live class has its own
 
     def loan(self) -> T:
         """The memory of an array port to write the next value into; a later `set` of it copies nothing."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
-import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from reactors.errors import ReactorWarning
 from reactors.time import Tag
+from reactors_runtime import callers, terminal
 from reactors_runtime import engine as engines
-from reactors_runtime import terminal
 from reactors_runtime.stuck import Stall
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Progress:
                 if self._wanted:
                     path = self._image.program.reactors[0].path
                     told = f"{path} runs without progress, for which the system refuses a thread ({error})"
-                    warnings.warn(told, ReactorWarning, stacklevel=3)
+                    callers.warn(told, ReactorWarning)
             else:
                 self._thread = thread
         return self

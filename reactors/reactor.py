@@ -1,6 +1,6 @@
 """What is a reactor?
 
-State that nobody else may touch, ports through which values come and go, and reactions that run in an order that is
+State that no other may touch, ports through which values come and go, and reactions that run in an order that is
 fixed before the program starts. A subclass declares ports and reactions in its body and makes parameters and structure
 in its `__init__`, which runs once, in the caller. Assigning a reactor to an attribute contains it.
 
@@ -21,6 +21,7 @@ from reactors.classbody import complete, linear
 from reactors.declared import Declared, article, spelled
 from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.executing import executing
+from reactors.keywords import check_keywords, spelled_out
 from reactors.lacking import explains, listed
 from reactors.location import Call, Location
 from reactors.modes import Mode, State, current, of_reactor
@@ -30,7 +31,7 @@ from reactors.time import Tag, duration
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
     import numpy as np
@@ -127,6 +128,8 @@ class Reactor:
                 f"{spelled(cls)} ({self._made_at}) has no __init__ that takes arguments, and is given "
                 f"{', '.join(given)}; write one, or leave them out"
             )
+        if kwargs:
+            check_keywords(cls.__init__, kwargs, lambda: Call(spelled(cls), self._made_at), "its __init__")
         self._container = self._path = self._engine = self._run_seed = self._rng = None
         for declaration in cls._declarations:
             setattr(self, declaration.name, declaration._bind(self))
@@ -160,6 +163,7 @@ class Reactor:
         """Its index in its bank; 0 outside of one."""
         return self._bank_index
 
+    @spelled_out("add_reaction")
     def add_reaction(
         self,
         triggers: Triggers,
@@ -202,7 +206,7 @@ class Reactor:
         for end in (*declared.triggers, *declared.uses, *declared.effects):
             other = end._owner if isinstance(end, Declared) else None
             if other is not None and other is not self and other._container is None:
-                other._container = self  # as far as is known: so nobody runs it alone
+                other._container = self  # as far as is known: so that it is not run alone
         self._added_reactions.append(declared)
 
     def _class_that_runs(self, frame: FrameType | None) -> type:
@@ -329,7 +333,7 @@ class Reactor:
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") or name not in _SLOTS]
 
-    def _lacks(self, name: str) -> str:
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - what has it is named in the message
         """What to add to the message that it has no attribute of this name."""
         near = did_you_mean(name, [known for known in dir(self) if not known.startswith("_")])
         if near:

@@ -2,7 +2,7 @@
 
 Read from the bytecode, so that it works without source, in a notebook as in a file. Only what is certain is reported:
 an attribute of `self`, used on the spot (`self.count.set(...)`, `self.terms[i].value`). A port that is passed
-elsewhere, a `self` that is assigned anew, a value that could come from two branches: all of that is left to the check
+elsewhere, a `self` that is assigned again, a value that could come from two branches: all of that is left to the check
 at run time.
 """
 
@@ -43,6 +43,12 @@ def uses_of_self(code: CodeType) -> tuple[Use, ...]:
     me = code.co_varnames[0]
     found = list(_uses(code, me))
     return () if None in found else tuple(use for use in found if use is not None)
+
+
+@lru_cache(maxsize=4096)
+def deep_assignments(code: CodeType) -> tuple[Use, ...]:
+    """Those uses that assign to an attribute of an attribute: `self.child.port = ...`."""
+    return tuple(use for use in uses_of_self(code) if use.use.startswith(ASSIGNED) and use.use != ASSIGNED)
 
 
 def _uses(code: CodeType, me: str) -> Iterator[Use | None]:
@@ -95,6 +101,8 @@ def _use_after(steps: list[dis.Instruction], line: int) -> Use | None:
             return Use(straight[0].argval, straight[1].argval, line)
         case ["LOAD_ATTR", "STORE_ATTR", *_]:
             return Use(straight[0].argval, ASSIGNED + straight[1].argval, line)
+        case ["LOAD_ATTR", _, "BINARY_SUBSCR", "STORE_ATTR", *_] if _is_index(straight[1]):
+            return Use(straight[0].argval, ASSIGNED + straight[3].argval, line)
         case ["LOAD_ATTR", _, "BINARY_SUBSCR", "LOAD_ATTR" | "LOAD_METHOD", *_] if _is_index(straight[1]):
             return Use(straight[0].argval, straight[3].argval, line)
         case ["LOAD_ATTR", *_] if "NULL" in straight[0].argrepr:  # 3.12 and later: a method call

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import sys
-import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reactors.errors import ArgumentError, ReactorWarning, ReplayError
 from reactors.result import final_tag
 from reactors.time import Tag
-from reactors_runtime import engine, log
+from reactors_runtime import callers, engine, log
 from reactors_runtime.image import Replay
 from reactors_runtime.plain import decode, encode
 from reactors_runtime.program import Kind
@@ -180,10 +179,9 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
         # An arrival is noted before its time, so what was cut off may have happened before it.
         happened = [Tag(*tag) for kind, tag, _, _ in found if kind != log.ARRIVAL]
         stop = max(happened, default=min((Tag(*tags[-1]) for tags in arrivals.values()), default=Tag(0, 0)))
-        warnings.warn(
+        callers.warn(
             f"the log {os.fspath(file)!r} breaks off: the run is replayed up to {stop}, where it ends",
             ReactorWarning,
-            stacklevel=4,
         )
     events.sort(key=lambda event: event[0])
     late.sort()

@@ -14,7 +14,6 @@ import resource
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -42,6 +41,7 @@ from reactors.errors import (
 )
 from reactors.executing import Running, executing, not_in_a_reaction
 from reactors.graph import Graph
+from reactors.keywords import spelled_out
 from reactors.modes import note_states
 from reactors.progress import Progress
 from reactors.reactor import Reactor
@@ -50,8 +50,8 @@ from reactors.spreading import advice
 from reactors.time import LONGEST, Duration, Tag, duration
 from reactors.tree import check_main
 from reactors.workers import Backend, Workers, where_to_run
+from reactors_runtime import callers, numeric_threads, terminal
 from reactors_runtime import engine as engines
-from reactors_runtime import numeric_threads, terminal
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, NotRecorded, ReactionFailed, Runaway
 from reactors_runtime.image import Image, Options
@@ -75,6 +75,7 @@ SPIN_NS = 2_000_000
 E = TypeVar("E", bound=ReactorError)
 
 
+@spelled_out("rx.run")
 def run(
     main: Reactor | Graph,
     *,
@@ -225,7 +226,7 @@ def left_behind(graph: Graph, image: Image, memory: Memory, trace: str | os.Path
     if problem:
         raise ReplayError(f"{graph.main.path}: {problem}")
     if trace is not None and (problem := timeline.written(trace, graph, image, memory)):
-        warnings.warn(problem, ReactorWarning, stacklevel=4)
+        callers.warn(problem, ReactorWarning)
 
 
 # ---- backends ----
@@ -275,7 +276,7 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
             values.accept_in_thread()
             with numeric_threads.limited():
                 alone(graph, image, memory, worker, binding, shared)
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
+        except BaseException as error:  # noqa: BLE001 - raised again where they are joined
             failures[worker] = error
             engines.abort(memory, image)
             stopping.begin()
@@ -438,14 +439,13 @@ def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
     program = graph.program
     if not program.reactions and len(where) == 1:
         told = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
-        warnings.warn(told, ReactorWarning, stacklevel=3)
+        callers.warn(told, ReactorWarning)
     written = sum(not reactor.relay for reactor in program.reactors)
     if workers > 1 and written > 1 and not any(where):
-        warnings.warn(
+        callers.warn(
             f"all {written} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
             f"itself, only a bank is spread; {advice(graph, workers)}",
             ReactorWarning,
-            stacklevel=3,
         )
 
 

@@ -19,6 +19,7 @@ from reactors.errors import RunWhileImported
 from reactors.executing import executing
 from reactors.reaction import Reaction
 from reactors.reactor import Reactor
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,13 +35,18 @@ def reactor_class(target: str) -> type[Reactor]:
     file, name = split(target)
     if not file.is_file():
         raise WrongTarget(f"there is no file {str(file)!r}")
-    module = load(file)
+    try:
+        module = load(file)
+    except ImportError as error:
+        if isinstance(error.__cause__, SystemExit):
+            raise WrongTarget(str(error)) from None
+        raise
     classes = [thing for thing in vars(module).values() if isinstance(thing, type) and issubclass(thing, Reactor)]
     own = {kind.__name__: kind for kind in classes if kind.__module__ == module.__name__}
     if name:
         found = getattr(module, name, None)
         if not (isinstance(found, type) and issubclass(found, Reactor)):
-            raise WrongTarget(f"{file} has no reactor class {name!r}; {_listed(own)}")
+            raise WrongTarget(f"{file} has no reactor class {name!r}{did_you_mean(name, own) or f'; {_listed(own)}'}")
         return found
     return _program(file, module, own)
 
@@ -82,10 +88,10 @@ def load(file: Path) -> ModuleType:
         spec._initializing = True  # type: ignore[attr-defined]
     except SystemExit as error:
         del sys.modules[name]
-        raise WrongTarget(
+        raise ImportError(
             f"{file} ends the process when it is imported (sys.exit({error.code!r})); put what is meant for running it "
             'as a script under if __name__ == "__main__":'
-        ) from None
+        ) from error
     except BaseException:
         del sys.modules[name]
         raise

@@ -133,7 +133,7 @@ class Stepwise:
                 outcome.extend(
                     workers.run(image, memory, parts, modules=dict.fromkeys(modules), reports=reports, values=values)
                 )
-            except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
+            except BaseException as error:  # noqa: BLE001 - raised again where they are joined
                 outcome.append(workers.Report(0, error=error))
                 engines.abort(memory, image)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ReactorWarning
-from reactors_runtime import tables
+from reactors_runtime import callers, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,11 +73,10 @@ def _kept(
     kept = image.options.trace
     count = int.from_bytes(memory.map[at : at + 8], "little")
     if count > kept:
-        warnings.warn(
+        callers.warn(
             f"{file}: of the {count:,} {what}, the trace has the last {kept:,}; a shorter run (timeout=) is traced "
             "whole",
             ReactorWarning,
-            stacklevel=6,
         )
     rows = tables.view(memory, at + 64, kept, dtype)
     return (rows[i % kept].tolist() for i in range(max(0, count - kept), count))

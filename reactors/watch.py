@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
+    from reactors.location import Location
     from reactors_runtime.engine import Engine
 
 _UNCHANGING = (int, float, complex, bool, str, bytes, type(None))
 
 SET = "its readers have the same object: set a copy, or leave it alone from then on"
 READ = "others have the same object: change a copy, or declare the input with mutable=True"
+KEPT = "it is lent for that reaction alone: write and set it there, and call loan() for each value"
 LOAN = "its readers have the same memory: write into a loan before set(), and call loan() for each value"
 TENSOR = "others read the same memory: change a copy (port.tensor.clone())"
 
@@ -70,20 +72,28 @@ class Lent:
     was: np.ndarray[Any, Any]
     remedy: str
     open: bool = False  # a loan that may be written
+    unset: bool = False  # one that was not set in its reaction
     slot: np.ndarray[Any, Any] | None = None  # where it was lent from
 
     def check(self, reaction: str) -> None:
         """Refuse that it is another one than it was."""
         memory = self.memory()
-        if memory is not None and content(memory) != content(self.was):
+        if memory is None or content(memory) == content(self.was):
+            return
+        if not self.unset:
             raise changed(self, self.was, memory, reaction)
+        place, was, now = difference(self.was, memory)
+        raise SharedValueError(
+            f"{self.port.where()}: {place}{' of ' * bool(place)}the loan of {self.tag}, which was not set, was {was}, "
+            f"and after {reaction} it is {now}; {KEPT}"
+        )
 
     def close(self) -> None:
         """The reaction is over: a loan that was not set goes back to where it is from."""
         memory = self.memory()
         if self.open and memory is not None and self.slot is not None and not self.port._is_present:
             self.slot[...] = memory
-            self.was = memory.copy()
+            self.was, self.unset = memory.copy(), True
         self.open = False
 
 
@@ -107,6 +117,7 @@ class Watch:
         self._views: dict[int, list[tuple[weakref.ref[Any], str]]] = {}  # what was read: by port, with its tag
         self._memory: list[Any] = []  # all that was lent to the reaction that runs
         self._told: set[str] = set()
+        self._twice: set[tuple[str, Location, Location]] = set()
 
     def around(self, body: Callable[[], object]) -> Callable[[], object]:
         """A reaction's body with a look before it and after; one in C is never called, and stays."""
@@ -201,6 +212,16 @@ class Watch:
             f"{self._running()[0]} sets {port.where()} to a tensor with requires_grad; its graph stays on the worker, "
             "so no gradient comes back: send tensor.detach()"
         )
+
+    def set_twice(self, port: Any, first: Location, second: Location) -> None:
+        """A port was set again at the same tag: said once of each two lines, and of a multiport but for one channel."""
+        twice = port._whole.path, first, second
+        if twice not in self._twice:
+            self._twice.add(twice)
+            self._warn(
+                f"{port.where()} is set twice at {self._now()}, at {first} and then at {second}; the last value "
+                "counts: set it once, or let its readers have each value by way of an action"
+            )
 
     # ---- arrays ----
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import reactors as rx
@@ -566,9 +567,11 @@ def test_port_that_no_attribute_holds_in_a_reaction() -> None:
 
 
 def test_misspelt_option_of_a_port() -> None:
-    """Row 8: Python's own words, with our name of the class."""
-    with pytest.raises(TypeError, match=r"Output\.__init__\(\) got an unexpected keyword argument 'wdth'"):
-        rx.Output(wdth=3)  # type: ignore[call-overload]
+    """Row 8: as Python's own error it is a TypeError."""
+    assert issubclass(rx.ArgumentError, TypeError)
+    assert refused(rx.ArgumentError, lambda: rx.Output(wdth=3)) == (  # type: ignore[call-overload]  # @misspelt
+        "rx.Output (@misspelt) has no parameter 'wdth'; did you mean 'width'?"
+    )
 
 
 @pytest.mark.parametrize(
@@ -1047,3 +1050,18 @@ def test_a_decorator_that_decorates_nothing(before: str, after: str, told: str) 
     """It would be lost: no reaction, or no deadline."""
     text = DECORATING.format(before=before, after=after)
     assert refused_class(rx.DeclarationError, text) == f"Wrong: {told}"
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.float32, np.int64])
+def test_a_number_type_of_numpy_as_the_type_of_a_port(kind: type) -> None:
+    """Objects of it would not be converted: 300 would pass as an int8."""
+    name = f"np.{kind.__name__}"
+    assert refused(rx.ArgumentError, lambda: rx.Output(kind)) == (  # @numpytype
+        f"rx.Output (@numpytype) is given the type {name}, to which nothing would convert what is set; write "
+        f"rx.Output(dtype={name})"
+    )
+
+
+def test_types_of_numpy_that_are_no_numbers_of_a_fixed_size() -> None:
+    for kind in (np.ndarray, np.integer, np.generic, np.str_):
+        assert rx.Output(kind)._type is kind

@@ -10,6 +10,7 @@ import random
 import re
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -721,6 +722,14 @@ def write_a_loan_without_set(self: Any) -> None:
     self.vector.loan()[0] = 4
 
 
+def write_a_loan_that_was_never_set(self: Any) -> None:
+    if self.kept is None:
+        self.kept = self.vector.loan()
+        self.kept[:] = 1
+    else:
+        self.kept[1] = 7
+
+
 def change(self: Any) -> None:
     if self.thing.is_present:
         self.thing.value.append(5)
@@ -791,6 +800,15 @@ SHARED = [
         ),
     ),
     (
+        write_a_loan_that_was_never_set,
+        nothing,
+        (
+            "main.writer.vector (@vector): [1] of the loan of 0 s, which was not set, was 1.0, and after "
+            "main.writer.write it is 7.0; it is lent for that reaction alone: write and set it there, and call loan() "
+            "for each value"
+        ),
+    ),
+    (
         set_ones,
         write_a_tensor,
         (
@@ -836,15 +854,35 @@ def test_what_reactions_may_do_with_shared_values_is_not_told(way: Any) -> None:
 
     main: Any = Main(write, read)
     told = warned(lambda: rx.run(main, fast=True, timeout="3 ms", debug=True, **way))
-    assert all("no connection leads there" in each or "nobody reads it" in each for each in told)
+    assert all("no connection leads there" in each or "reads it" in each or "set twice" in each for each in told)
     assert main.reader.seen == ([4, 6], [1, 2])
+
+
+def set_again(self: Any) -> None:
+    self.number.set(1)  # @first
+    for _ in range(2):
+        self.number.set(2)  # @second
+
+
+@every_way
+def test_a_port_that_is_set_twice_is_told_in_debug_mode(way: Any) -> None:
+    """Once for each two lines, at the second of them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rx.run(Main(set_again, nothing), fast=True, timeout="3 ms", debug=True, **way)
+    told = [marked(each.message) for each in caught if "set twice" in str(each.message)]
+    assert told == [
+        f"main.writer.number (@number) is set twice at 0 s, at {places}; the last value counts: set it once, or let "
+        "its readers have each value by way of an action"
+        for places in ("@first and then at @second", "@second and then at @second")
+    ]
 
 
 def keep_views(self: Any) -> None:
     self.views = [*getattr(self, "views", ()), self.vector.value[:1], self.vector.value]
 
 
-@pytest.mark.parametrize("way", WAYS[:2], ids=["inline", "thread"])
+@every_way
 def test_views_that_are_kept_are_told_in_debug_mode(way: Any) -> None:
     told = warned(lambda: rx.run(Main(set_ones, keep_views), fast=True, timeout="1 ms", debug=True, **way))
     (found,) = (each for each in told if "nobody reads" not in each)
@@ -887,7 +925,7 @@ DRAWN = [
 ]
 
 
-@pytest.mark.parametrize("way", WAYS[:2], ids=["inline", "thread"])
+@every_way
 def test_draws_from_global_generators_are_told_in_debug_mode(way: Any) -> None:
     def run(write: Deed, **options: Any) -> list[str]:
         told = warned(lambda: rx.run(Main(write), fast=True, timeout="2 ms", **options, **way))
@@ -897,21 +935,7 @@ def test_draws_from_global_generators_are_told_in_debug_mode(way: Any) -> None:
     assert run(draw_its_own, debug=True) == run(draw) == []
 
 
-@pytest.mark.filterwarnings("default::reactors.ReactorWarning")
-def test_warnings_of_debug_mode_come_from_processes(capfd: pytest.CaptureFixture[str]) -> None:
-    def write(self: Any) -> None:
-        import torch
-
-        draw(self)
-        self.vector.set(torch.ones(2, requires_grad=True))
-
-    rx.run(Main(write, keep_views), fast=True, timeout="1 ms", debug=True, **WAYS[2])
-    err = capfd.readouterr().err
-    for told in (*DRAWN, "somebody still has the value of 0 s at 1 ms", "to a tensor with requires_grad"):
-        assert err.count(told) == 1
-
-
-@pytest.mark.parametrize("way", WAYS[:2], ids=["inline", "thread"])
+@every_way
 def test_tensors_with_a_graph_are_told_in_debug_mode(way: Any) -> None:
     def write(self: Any) -> None:
         import torch

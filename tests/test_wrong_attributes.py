@@ -5,6 +5,7 @@ At rest it says so by itself; in a reaction, the error of the run does, also whe
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from typing import Any
@@ -88,7 +89,8 @@ def test_in_a_reaction(backend: Any, workers: int) -> None:
     for look, told in LOOKS:
         with pytest.raises(rx.ReactionError) as caught:
             rx.run(Meter(f"self.{look}"), backend=backend, workers=workers)
-        expected = f"main.start at 0 s raised AttributeError: {told.format('main')}"
+        word = "self" if "did you mean" in told else "main"  # what can be copied into the reaction
+        expected = f"main.start at 0 s raised AttributeError: {told.format(word)}"
         assert marked(caught.value).startswith(expected)
     test_at_rest(*LOOKS[0])
 
@@ -128,6 +130,57 @@ def test_reactors_and_banks(look: str, told: str) -> None:
     assert str(caught.value) == told
 
 
+OUTSIDE = {
+    "tag": "known only while the program runs: use it in a reaction, such as one to rx.startup",
+    "lag": "known only while the program runs: use it in a reaction, such as one to rx.startup",
+    "hits.value": "ports hold values only while a reaction that declares them runs",
+    "both.array": "ports hold values only while a reaction that declares them runs",
+    "tick.is_present": "a timer can be used only while a reaction that declares it runs",
+    "ring.value": "a logical action can be used only while a reaction that declares it runs",
+}
+
+
+@pytest.mark.parametrize("look", OUTSIDE)
+def test_what_only_a_reaction_can_ask_for_is_no_attribute_outside(look: str) -> None:
+    """So defaults hold; who asks for it without one gets the whole story, once."""
+    thing: Any = Meter()
+    *way, name = look.split(".")
+    for each in way:
+        thing = getattr(thing, each)
+    assert not hasattr(thing, name)
+    assert getattr(thing, name, 7) == 7
+    with pytest.raises(rx.OutsideReactionError) as caught:
+        getattr(thing, name)
+    told = str(caught.value)
+    assert told.count(f".{name} outside of a reaction; ") == 1
+    assert told.endswith(OUTSIDE[look])
+    assert "did you mean" not in told
+
+
+@pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
+def test_all_attributes_can_be_looked_at_outside_of_a_run() -> None:
+    """As notebooks and debuggers do, before a run and after it."""
+    meter = Meter("0")
+    for _ in range(2):
+        things = (meter, meter.hits, meter.both, meter.both[0], meter.tick, meter.ring, meter.out, meter.parts, Meter)
+        for thing in (*things, meter.parts.inp, Meter.hits, Meter.ring):
+            assert inspect.getmembers(thing)
+        assert "tag" not in dict(inspect.getmembers(meter))
+        assert dict(inspect.getmembers(meter))["hits"] is meter.hits
+        rx.run(meter)
+
+
+def test_a_bank_says_what_its_members_say() -> None:
+    bank = rx.bank(2, Relay)  # @bank
+    with pytest.raises(rx.OutsideReactionError) as caught:
+        _ = bank.tag
+    assert marked(caught.value) == (
+        "Relay (made at @bank): .tag outside of a reaction; it is known only while the program runs: use it in a "
+        "reaction, such as one to rx.startup"
+    )
+    assert not hasattr(bank, "tag")
+
+
 def test_an_interpreter_prints_one_suggestion() -> None:
     """Python would add one of its own, if it knew the object."""
     program = "import reactors as rx\nclass Relay(rx.Reactor):\n    outp = rx.Output(int)\nRelay().outpp"
@@ -157,3 +210,29 @@ def test_dir_lists_what_is_for_users() -> None:
     assert "_own" in dir(Own())
     assert not {"_engine", "_made_at"} & {*dir(Own())}
     assert not [name for name in dir(Relay().inp) if name.startswith("_") and not name.startswith("__")]
+
+
+class Watching(rx.Reactor):
+    """Reads a port of a bank's member, by the way that `look` is written."""
+
+    def __init__(self, look: str) -> None:
+        self.look = look
+        self.parts = rx.bank(2, Relay)
+        self.add_reaction(rx.startup, self.read, uses=self.parts[1].outp)
+
+    def read(self) -> None:
+        eval(self.look)
+
+
+@pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
+@pytest.mark.parametrize(("backend", "workers"), WAYS)
+def test_a_port_of_a_contained_reactor_is_called_as_the_reaction_can(backend: Any, workers: int) -> None:
+    for look, told in (
+        ("self.parts[1].outp.values", "self.parts[1].outp.value"),
+        ("(lambda whole: whole.parts[1].outp.values)(self)", "whole.parts[1].outp.value"),
+        ("(lambda part: part.outp.values)(self.parts[1])", "part.outp.value"),
+        ("(lambda port: port.values)(self.parts[1].outp)", "port.value"),
+    ):
+        with pytest.raises(rx.ReactionError) as caught:
+            rx.run(Watching(look), backend=backend, workers=workers)
+        assert str(caught.value).endswith(f"'Output' object has no attribute 'values'; did you mean {told}?")

@@ -191,3 +191,47 @@ def test_reaction_with_a_wrong_argument(arguments: Any, told: str) -> None:
     assert refused(rx.ArgumentError, lambda: rx.reaction(rx.startup, **arguments)) == (  # @call
         f"rx.reaction (@call){'' if told[0] == ':' else ' '}{told}"
     )
+
+
+# What replaces a port of a contained reactor
+
+
+class Inner(rx.Reactor):
+    inp = rx.Input(int)  # @inner
+    out = rx.Output(int)  # @innerout
+
+
+class Around(rx.Reactor):
+    def __init__(self) -> None:
+        self.one, self.several = Inner(), rx.bank(2, Inner)
+        self.add_reaction(rx.startup, self.act, effects=self.one.inp)
+
+    def act(self) -> None: ...
+
+
+class ToOne(Around):
+    def act(self) -> None:
+        self.one.inp = 3  # type: ignore[assignment]  # @toone
+
+
+class ToSeveral(Around):
+    def act(self) -> None:
+        self.several[0].out = 3  # type: ignore[assignment]  # @toseveral
+
+
+class ToOther(Around):
+    def act(self) -> None:
+        self.one.other = 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
+def test_a_port_of_a_contained_reactor_that_is_assigned_to() -> None:
+    assert refused(rx.DeclarationError, lambda: rx.Graph(ToOne())) == (
+        "main.act (@toone): .inp of self.one is assigned to, which would replace the input main.one.inp (@inner); to "
+        "send a value write .inp.set(...)"
+    )
+    assert refused(rx.DeclarationError, lambda: rx.Graph(ToSeveral())) == (
+        "main.act (@toseveral): .out of self.several is assigned to, which would replace the output "
+        "main.several[0].out (@innerout); leave it alone"
+    )
+    assert rx.Graph(ToOther())

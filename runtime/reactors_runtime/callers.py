@@ -1,11 +1,12 @@
 """Which line of the user's has called us?
 
-Frames of the core do not count: its files lie side by side in two folders. Files of others, those of `reactors.rl`
-among them, do.
+Frames of the core do not count, whose files lie side by side in two folders, nor those of `contextlib` between them.
+Files of others, those of `reactors.rl` among them, do.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
@@ -25,7 +26,7 @@ def belongs(file: str) -> None:
 
 @cache
 def _is_core(file: str) -> bool:
-    return os.path.dirname(file) in _CORE  # noqa: PTH120 - likewise
+    return file == contextlib.__file__ or os.path.dirname(file) in _CORE  # noqa: PTH120 - likewise
 
 
 def user_frame(frame: FrameType) -> FrameType:
@@ -39,5 +40,8 @@ def user_frame(frame: FrameType) -> FrameType:
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's that has called us."""
     frame = user_frame(sys._getframe(1))
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=registry)
+    module, registry = (
+        frame.f_globals.get("__name__", "<string>"),
+        frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)

@@ -18,6 +18,8 @@ from reactors_runtime.wire import Wire, pair, readable
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from reactors_runtime.remote_warnings import Warned
+
 _AT_ONCE = 64  # records that are handled before the caller looks after something else
 _PLAIN = {str, int, float, bool, bytes, complex, type(None)}
 _KNOWN = {*vars(logging.makeLogRecord({})), "message", "asctime"}  # what a record has by itself
@@ -83,11 +85,15 @@ class Sender(logging.Handler):
         if record.processName == "MainProcess":
             record.processName = f"reactors worker {self._worker}"
         try:
-            self._home.send(_portable(record))
+            self._home.send("logged", _portable(record))
         except ConnectionError:  # the run is over
             pass
         except Exception:  # noqa: BLE001 - as any handler
             self.handleError(record)
+
+    def warned(self, warning: Warned) -> None:
+        """Send a warning, likewise."""
+        self._home.send("warned", warning)
 
 
 def _portable(record: logging.LogRecord) -> dict[str, Any]:
@@ -122,9 +128,9 @@ def _survives(value: object) -> bool:
 
 
 class Records:
-    """The records of the workers of a run, on their way to the loggers of this process.
+    """What the workers of a run log, on its way to the loggers of this process, and what they warn of.
 
-    Somebody must `forward` whenever poll finds `fileno()` readable; what is left is forwarded at the exit.
+    The run must `forward` whenever poll finds `fileno()` readable; what is left is forwarded at the exit.
     """
 
     def __init__(self) -> None:
@@ -147,9 +153,12 @@ class Records:
             self._handle()
 
     def _handle(self) -> None:
-        (fields,), _ = self._ours.receive()
-        record = logging.makeLogRecord(fields)
-        logging.getLogger(record.name).handle(record)
+        (word, what), _ = self._ours.receive()
+        if word == "warned":
+            what.repeat()
+        else:
+            record = logging.makeLogRecord(what)
+            logging.getLogger(record.name).handle(record)
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from types import FrameType
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
@@ -38,7 +39,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def suggestion(error: BaseException) -> str:
     """What to add to the message of an exception about a name that is not there; empty if there is nothing to add.
 
-    An object of a class with `_lacks(name)` says so itself.
+    An object of a class with `_lacks(name, seen)` says so itself; `seen` are the variables of what failed.
     """
     name = getattr(error, "name", None)
     if not isinstance(name, str):
@@ -47,7 +48,7 @@ def suggestion(error: BaseException) -> str:
         if isinstance(error, AttributeError):
             thing: Any = error.obj
             if hasattr(type(thing), "_lacks"):
-                return str(thing._lacks(name))
+                return str(thing._lacks(name, _variables(error)))
             public = [each for each in dir(thing) if not each.startswith("_") or name.startswith("_")]
             return "" if thing is None else did_you_mean(name, public)
         if isinstance(error, NameError):
@@ -66,8 +67,18 @@ def completed(error: BaseException) -> BaseException:
 
 def _visible(error: BaseException) -> set[str]:
     """The names that the code could use that raised an exception."""
+    frame = _frame(error)
+    return {*dir(builtins)} if frame is None else {*frame.f_globals, *frame.f_locals, *dir(builtins)}
+
+
+def _variables(error: BaseException) -> Mapping[str, object]:
+    """The variables of the function that raised an exception."""
+    frame = _frame(error)
+    return {} if frame is None else frame.f_locals
+
+
+def _frame(error: BaseException) -> FrameType | None:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    seen = {} if trace is None else {**trace.tb_frame.f_globals, **trace.tb_frame.f_locals}
-    return {*seen, *dir(builtins)}
+    return None if trace is None else trace.tb_frame

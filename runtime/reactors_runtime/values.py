@@ -26,7 +26,7 @@ _RECORD = 64  # bytes of the header of an object's slot
 
 
 class Stores:
-    """The stores of one worker, made when somebody asks for them."""
+    """The stores of one worker, made when they are first asked for."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine

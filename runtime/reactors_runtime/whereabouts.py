@@ -22,6 +22,14 @@ class _Here(threading.local):
 here = _Here()
 
 
+def reaction() -> str:
+    """The reaction that this thread runs and its tag, as a message names them; "" if it runs none."""
+    engine = here.engine
+    if engine is None or engine.running() < 0:
+        return ""
+    return f"{engine.image.program.name(engine.running())} at {spell_tag(*engine.tag())}"
+
+
 def locate(record: Any, worker: int | None = None) -> None:
     """Give a record of `logging` the attributes `worker`, `reactor` and `tag`, unless it has them.
 

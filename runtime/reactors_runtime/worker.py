@@ -131,8 +131,10 @@ def _live(
         _settle(setting, *out)
         from reactors_runtime.engine import Engine
         from reactors_runtime.remote_logging import Sender
+        from reactors_runtime.remote_warnings import send_home
 
         home = Sender(number, records_at)
+        send_home(home.warned)
         _take_over(setting, home)
 
         with mapped(image_at) as pickled:

@@ -193,7 +193,7 @@ def test_workers_find_what_a_name_means(folder: Path) -> None:
         (
             "leaves:Id-v0",
             (
-                "Env: the environment 'leaves:Id-v0' cannot be looked up: importing leaves raised WrongTarget: "
+                "Env: the environment 'leaves:Id-v0' cannot be looked up: importing leaves raised ImportError: "
                 "leaves.py ends the process when it is imported (sys.exit(3)); put what is meant for running it as a "
                 'script under if __name__ == "__main__":'
             ),
