@@ -22,10 +22,10 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from reactors import names
-from reactors.actions import LogicalAction, PhysicalAction, Timer
-from reactors.bank import bank
-from reactors.clock import VirtualClock
-from reactors.connect import connect, interleaved
+from reactors.model.actions import LogicalAction, PhysicalAction, Timer
+from reactors.model.bank import bank
+from reactors.execution.clock import VirtualClock
+from reactors.model.connect import connect, interleaved
 from reactors.errors import (
     ActionValueError,
     ArgumentError,
@@ -59,21 +59,21 @@ from reactors.errors import (
     WorkerStartError,
 )
 from reactors.graph import Graph
-from reactors.log_context import LogContext
-from reactors.modes import Mode, State
-from reactors.native import native
-from reactors.ports import Input, Output
-from reactors.reaction import reaction
-from reactors.reactor import Reactor
-from reactors.result import Result
+from reactors.execution.log_context import LogContext
+from reactors.model.modes import Mode, State
+from reactors.model.native import native
+from reactors.model.ports import Input, Output
+from reactors.model.reaction import reaction
+from reactors.model.reactor import Reactor
+from reactors.execution.result import Result
 from reactors.run import run
 from reactors.time import Tag
-from reactors.triggers import reset, shutdown, startup, stop
+from reactors.model.triggers import reset, shutdown, startup, stop
 
 if TYPE_CHECKING:
-    from reactors.bank import BankOf as Bank
+    from reactors.model.bank import BankOf as Bank
 else:
-    from reactors.bank import Bank
+    from reactors.model.bank import Bank
 
 __version__ = _version("reactors")
 

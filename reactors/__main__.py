@@ -1,6 +1,6 @@
 """`python -m reactors`: the command `reactors`."""
 
-from reactors.cli import main
+from reactors.command.cli import main
 
 if __name__ == "__main__":
     main()

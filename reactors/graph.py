@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from reactors.check import warn_of_the_unlikely
-from reactors.ends import body_of, enlist, late_of, written_by
-from reactors.keywords import spelled_out
-from reactors.layout import refuse_too_many
-from reactors.levels import NONE, Precedence, assign_levels, cycle_error
-from reactors.nodes import ReactorNode, picture
-from reactors.tree import Handle, grow
-from reactors.wiring import resolve, wire
+from reactors.elaboration.advice import warn_of_the_unlikely
+from reactors.elaboration.reactions import body_of, enlist, late_of, written_by
+from reactors.model.keywords import spelled_out
+from reactors.model.layout import refuse_too_many
+from reactors.elaboration.precedence import NONE, Precedence, assign_levels, cycle_error
+from reactors.drawing.records import ReactorNode, picture
+from reactors.elaboration.tree import Handle, grow
+from reactors.elaboration.wiring import resolve, wire
 from reactors_runtime.program import Program
 from reactors_runtime.program import Reactor as Row
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-    from reactors.draw import Options
-    from reactors.native import Native
-    from reactors.reaction import Reaction
-    from reactors.reactor import Reactor
+    from reactors.drawing.draw import Options
+    from reactors.model.native import Native
+    from reactors.model.reaction import Reaction
+    from reactors.model.reactor import Reactor
 
 
 class Graph:

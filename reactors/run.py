@@ -18,13 +18,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from reactors import record as logs
-from reactors import timeline
-from reactors.bank import Bank
-from reactors.bare_numbers import warn_of_bare_numbers
-from reactors.binding import Binding, Context, settle
-from reactors.claim import claimed
-from reactors.clock import VirtualClock
+from reactors.execution import recording as logs
+from reactors.execution import timeline
+from reactors.model.bank import Bank
+from reactors.execution.bare_numbers import warn_of_bare_numbers
+from reactors.execution.binding import Binding, Context, settle
+from reactors.elaboration.claim import claimed
+from reactors.execution.clock import VirtualClock
 from reactors.errors import (
     ArgumentError,
     ContainmentError,
@@ -39,17 +39,17 @@ from reactors.errors import (
     TooManyOpenFiles,
     WorkerStartError,
 )
-from reactors.executing import Running, executing, not_in_a_reaction
+from reactors.model.thread_state import Running, executing, not_in_a_reaction
 from reactors.graph import Graph
-from reactors.keywords import spelled_out
-from reactors.modes import note_states
-from reactors.progress import Progress
-from reactors.reactor import Reactor
-from reactors.result import Result, collect
-from reactors.spreading import advice
+from reactors.model.keywords import spelled_out
+from reactors.model.modes import note_states
+from reactors.execution.progress import Progress
+from reactors.model.reactor import Reactor
+from reactors.execution.result import Result, collect
+from reactors.execution.spreading import advice
 from reactors.time import LONGEST, Duration, Tag, duration
-from reactors.tree import check_main
-from reactors.workers import Backend, Workers, where_to_run
+from reactors.elaboration.tree import check_main
+from reactors.elaboration.workers import Backend, Workers, where_to_run
 from reactors_runtime import callers, numeric_threads, terminal
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
@@ -137,7 +137,7 @@ def run(
             from reactors_runtime import servers
 
             with contextlib.suppress(servers.ServerDied, OSError):  # what is wrong with it is said when it is needed
-                servers.warm_up(("reactors.shipping",))  # it starts while the image is made
+                servers.warm_up(("reactors.shipping.parcels",))  # it starts while the image is made
         program = graph.program
         where = placed(graph, workers, placement)
         if placement == "auto":
@@ -332,19 +332,19 @@ def start(thread: threading.Thread, what: str) -> None:
 
 def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
     """A process per worker; the reactors travel there and their attributes back."""
-    from reactors import shipping
+    from reactors.shipping import parcels
     from reactors_runtime import workers
 
     binding = Binding(graph.elements, debug=debug)
-    parts = {worker: shipping.pack(graph, image, worker, debug=debug) for worker in range(image.workers)}
+    parts = {worker: parcels.pack(graph, image, worker, debug=debug) for worker in range(image.workers)}
     binding.attach_caller(image, memory)
     try:
         reports = workers.run(
-            image, memory, parts, modules=shipping.modules(parts.values()), on_wait=line.look if line.looks else None
+            image, memory, parts, modules=parcels.modules(parts.values()), on_wait=line.look if line.looks else None
         )
     finally:
         binding.detach()
-    shipping.unpack(graph, image, reports)
+    parcels.unpack(graph, image, reports)
     failures = [(report.error, report.aftermath) for report in reports if report.error is not None]
     if failures:
         raise first(graph, failures)
@@ -540,7 +540,7 @@ def remedy(cause: BaseException, way: str) -> str:
 
 def runaway(graph: Graph, error: Runaway) -> str:
     """What to say when time stands still."""
-    from reactors.standstill import circle
+    from reactors.execution.standstill import circle
 
     loop = circle(graph.program, error.reactions)
     names = [graph.names[r] for r in (*loop, *loop[:1])]

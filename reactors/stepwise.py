@@ -14,14 +14,14 @@ import time
 import weakref
 from typing import TYPE_CHECKING, NoReturn
 
-from reactors.binding import Binding, Context, settle
-from reactors.claim import claimed
-from reactors.executing import Running, executing
+from reactors.execution.binding import Binding, Context, settle
+from reactors.elaboration.claim import claimed
+from reactors.model.thread_state import Running, executing
 from reactors.graph import Graph
-from reactors.modes import note_states
-from reactors.result import Result, collect
+from reactors.model.modes import note_states
+from reactors.execution.result import Result, collect
 from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, placed, reserved, start, whole
-from reactors.workers import Workers, counted
+from reactors.elaboration.workers import Workers, counted
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed
@@ -29,7 +29,7 @@ from reactors_runtime.image import Image, Options
 from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:
-    from reactors.reactor import Reactor
+    from reactors.model.reactor import Reactor
     from reactors.run import Placement
     from reactors_runtime.memory import Memory
     from reactors_runtime.workers import Report
@@ -114,7 +114,7 @@ class Stepwise:
 
     def _start_others(self, *, debug: bool) -> None:
         """Workers 1 and up, seen through to their end by a thread of their own."""
-        from reactors import shipping
+        from reactors.shipping import parcels
         from reactors_runtime import workers
 
         graph, image, memory, outcome = self._graph, self._image, self._memory, self._outcome
@@ -122,7 +122,7 @@ class Stepwise:
         parts: dict[int, bytes] = {}
         modules: list[str] = []
         for worker in range(1, image.workers):
-            parcel = shipping.pack(graph, image, worker, debug=debug)
+            parcel = parcels.pack(graph, image, worker, debug=debug)
             parts[worker] = parcel
             modules += parcel.modules
 
@@ -209,10 +209,10 @@ class Stepwise:
         self._running.end()
         try:
             if self._others:
-                from reactors import shipping
+                from reactors.shipping import parcels
 
                 _join(self._others[0], self._reports, timeout)
-                shipping.unpack(self._graph, self._image, self._outcome)
+                parcels.unpack(self._graph, self._image, self._outcome)
         finally:
             for reactor in self._mine:
                 reactor._engine = None

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from reactors.clock import VirtualClock
+from reactors.execution.clock import VirtualClock
 from reactors.errors import ArgumentError
 from reactors.graph import Graph
-from reactors.native import Native
-from reactors.ports import Port
+from reactors.model.native import Native
+from reactors.model.ports import Port
 from reactors.run import run, whole
 from reactors.time import duration
 from reactors_runtime import workers
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from reactors.actions import Action, PhysicalAction
-    from reactors.reactor import Reactor
-    from reactors.rl.checker import check_env  # noqa: F401 - found by __getattr__
+    from reactors.model.actions import Action, PhysicalAction
+    from reactors.model.reactor import Reactor
+    from reactors.rl.envs.checker import check_env  # noqa: F401 - found by __getattr__
     from reactors.run import Placement
     from reactors.time import Duration, Tag
-    from reactors.workers import Backend
+    from reactors.elaboration.workers import Backend
 
     nothing_left_behind: Any
 
@@ -281,7 +281,7 @@ if not TYPE_CHECKING:  # type checkers shall know which names there are
     def __getattr__(name: str) -> Any:
         """What needs pytest or gymnasium, when somebody asks for it."""
         if name == "check_env":
-            from reactors.rl.checker import check_env
+            from reactors.rl.envs.checker import check_env
 
             return check_env
         if name != "nothing_left_behind":

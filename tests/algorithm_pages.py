@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.rl.sources import maker, spaces_of
-from reactors.rl.training.program import Training, placement
-from reactors.rl.training.settings import algorithms
+from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.runs.settings import algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -31,8 +31,8 @@ def test_more_than_the_core_tells_apart() -> None:
 
 def test_more_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before they are made, too."""
-    monkeypatch.setattr("reactors.layout.available", lambda: 2**28)
-    monkeypatch.setattr("reactors.ports.Port._channel", None)
+    monkeypatch.setattr("reactors.model.layout.available", lambda: 2**28)
+    monkeypatch.setattr("reactors.model.ports.Port._channel", None)
 
     class Wide(rx.Reactor):
         inp = rx.Input(int, width=2**18)  # @wide
@@ -45,8 +45,8 @@ def test_more_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_channel_is_made_of_more_than_the_core_tells_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.layout.MOST_CELLS", 10)
-    monkeypatch.setattr("reactors.ports.Port._channel", None)
+    monkeypatch.setattr("reactors.model.layout.MOST_CELLS", 10)
+    monkeypatch.setattr("reactors.model.ports.Port._channel", None)
 
     class Wide(rx.Reactor):
         inp = rx.Input(int, width=11)  # @wide
@@ -58,7 +58,7 @@ def test_no_channel_is_made_of_more_than_the_core_tells_apart(monkeypatch: pytes
 
 
 def test_more_together_than_the_core_tells_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.layout.MOST_CELLS", 10)
+    monkeypatch.setattr("reactors.model.layout.MOST_CELLS", 10)
     many = "and a program has at most 10 ports, timers, actions and reactions"
 
     def build(self: Any, members: int) -> None:

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import reactors as rx
-from reactors import doctor
-from reactors.cli import main
+from reactors.command import doctor
+from reactors.command.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -268,7 +268,7 @@ def test_every_option_of_run_arrives(
         calls.append(options)
         return rx.run(main, fast=True, timeout=0)
 
-    monkeypatch.setattr("reactors.cli.run", run)
+    monkeypatch.setattr("reactors.command.cli.run", run)
     result = reactors("run", script(), "--first", 5, *given)
     assert result.exit_code == 0, result.output
     others = {other: cases[-1][1] for other, cases in OPTIONS.items()}

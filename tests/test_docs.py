@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from reactors.cli import main
-from reactors.rl.training.settings import algorithm_named, algorithms, with_settings
+from reactors.command.cli import main
+from reactors.rl.runs.settings import algorithm_named, algorithms, with_settings
 from tests.algorithm_pages import ALGORITHMS, hyperparameters, kind_of, meaning, pages, renewed
 
 ROOT = Path(__file__).parents[1]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import reactors as rx
-from reactors import folding
+from reactors.drawing import folding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from reactors.diagram import Box, Diagram, Wire
+    from reactors.drawing.diagram import Box, Diagram, Wire
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="the program dot is not installed")
 

@@ -14,7 +14,7 @@ from gymnasium.vector import AsyncVectorEnv
 
 def test_whose_it_is():
     envs = AsyncVectorEnv(["CartPole-v1", "CartPole-v1"], workers=1)
-    assert type(envs).__module__ == "reactors.rl.vector_env"
+    assert type(envs).__module__ == "reactors.rl.vector.vector_env"
     envs.close()
 
 def test_incompatible_custom_worker():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors.reading import uses_of_self
+from reactors.model.bytecode import uses_of_self
 
 
 def uses(method: Callable[..., Any]) -> list[tuple[str, str]]:

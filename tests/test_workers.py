@@ -5,10 +5,10 @@ import os
 import pytest
 
 import reactors as rx
-from reactors.cli import main
-from reactors.draw import dot
+from reactors.command.cli import main
+from reactors.drawing.draw import dot
 from reactors.rl import VectorEnv
-from reactors.workers import counted
+from reactors.elaboration.workers import counted
 from tests.told import Source
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors import lacking
+from reactors.model import lacking
 from tests.told import Relay, Source, marked
 
 WAYS = [("inline", 1), ("thread", 2), ("process", 1)]

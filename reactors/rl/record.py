@@ -19,13 +19,13 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError, ReactorError
 from reactors.rl.public import public, unknown
-from reactors.rl.sources import maker
+from reactors.rl.envs.sources import maker
 from reactors.rl.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.ports import Input
+    from reactors.model.ports import Input
     from reactors.rl.episode import Episode
 
 __all__ = ["EpisodeStatistics", "Means", "Recorded", "Trajectories", "video"]

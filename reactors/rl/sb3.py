@@ -17,20 +17,20 @@ from stable_baselines3.common.vec_env import VecEnv as Base
 from stable_baselines3.common.vec_env.patch_gym import _patch_env
 
 from reactors.errors import ArgumentError
-from reactors.rl.owned import is_a
+from reactors.rl.envs.owned import is_a
 from reactors.rl.public import public, refuse_passed_on
-from reactors.rl.sources import makers
-from reactors.rl.vector_env import VectorEnv
+from reactors.rl.envs.sources import makers
+from reactors.rl.vector.vector_env import VectorEnv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-    from reactors.rl.group import Infos
-    from reactors.rl.simulation import OnError
-    from reactors.rl.sources import Source
-    from reactors.rl.vector_env import Step
+    from reactors.rl.vector.group import Infos
+    from reactors.rl.envs.simulation import OnError
+    from reactors.rl.envs.sources import Source
+    from reactors.rl.vector.vector_env import Step
 
 
 class Settings(TypedDict, total=False):

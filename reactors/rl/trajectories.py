@@ -12,7 +12,7 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ParameterError, ReactorError
 from reactors.rl.public import public
-from reactors.rl.spaces import reader
+from reactors.rl.envs.spaces import reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.env import Env
+    from reactors.rl.envs.env import Env
 
 
 @public("rl.record.Trajectories")

@@ -345,4 +345,4 @@ def test_what_a_run_calls_while_it_waits_may_fail(backend: Literal["thread", "pr
 
 
 def test_a_program_can_be_run_from_a_string_without_a_main_guard() -> None:
-    assert rx.Reactor.__module__ == "reactors.reactor"
+    assert rx.Reactor.__module__ == "reactors.model.reactor"

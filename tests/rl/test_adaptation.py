@@ -11,9 +11,9 @@ import pytest
 
 from reactors import rl
 from reactors.errors import ArgumentError
-from reactors.rl.training.adaptation import AHEAD, WAITING, Adaptation
-from reactors.rl.training.climb import Climb
-from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.dataflow.adaptation import AHEAD, WAITING, Adaptation
+from reactors.rl.tuning.hill_climb import Climb
+from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,9 +86,9 @@ def test_updates_that_are_due_add_up_to_the_ratio() -> None:
 
 @pytest.mark.parametrize("name", ["DQN", "SAC"])
 def test_a_run_says_what_it_decided(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.training.adaptation.SECONDS", 0.01)
+    monkeypatch.setattr("reactors.rl.dataflow.adaptation.SECONDS", 0.01)
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     env = "CartPole-v1" if name == "DQN" else "Pendulum-v1"
     more = {"prioritized": True} if name == "DQN" else {}
     done = rl.train(

@@ -16,7 +16,7 @@ import torch
 from reactors import rl
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.continuous import Bounds, Critics
-from reactors.rl.networks import alone
+from reactors.rl.networks.layers import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,13 +21,13 @@ import reactors as rx
 from reactors import rl
 from reactors.errors import ReactionError
 from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError, SimulationError
-from reactors.rl.sealed import sealed
-from reactors.rl.training import tensors
-from reactors.rl.training.checkpoint_files import going_on, latest, load
-from reactors.rl.training.digest import CLOCK
-from reactors.rl.training.journal_file import JournalFile, read
-from reactors.rl.training.run_folder import RunFolder
-from reactors.rl.training.state import encode
+from reactors.rl.replay.sealed import sealed
+from reactors.rl.checkpoints import tensors
+from reactors.rl.checkpoints.files import going_on, latest, load
+from reactors.rl.runs.digest import CLOCK
+from reactors.rl.runs.journal_file import JournalFile, read
+from reactors.rl.runs.run_folder import RunFolder
+from reactors.rl.checkpoints.state import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def told(journal: list[dict[str, float]]) -> list[dict[str, str]]:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pictures are tested elsewhere."""
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     yield
     gc.collect()  # of a program, its replay buffer
 
@@ -249,7 +249,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("tiny") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunFolder, "draw", lambda *_: None)
-        patch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+        patch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
         rl.train(TINY, "CartPole-v1", total_steps=2, out=out, seed=3)
     return out
 
@@ -414,7 +414,7 @@ def test_a_full_disk_is_told_first_whatever_else_cannot_be_written(
     def some(self: Any, given: Any) -> None:
         times.append(given)
         if len(times) > 1:
-            monkeypatch.setattr("reactors.rl.training.run_folder.write_json", full)
+            monkeypatch.setattr("reactors.rl.runs.run_folder.write_json", full)
             full(self.path)
         widen(self, given)
 

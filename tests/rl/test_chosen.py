@@ -13,7 +13,7 @@ import reactors as rx
 from reactors import rl
 from reactors.errors import ValueMismatchError
 from reactors.rl.errors import NotFiniteError
-from reactors.rl.training.trained_policy import TrainedPolicy
+from reactors.rl.runs.trained_policy import TrainedPolicy
 
 SMALL = {"num_envs": 4, "horizon": 4, "epochs": 1, "hidden": (4,)}
 

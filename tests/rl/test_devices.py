@@ -11,9 +11,9 @@ import torch
 
 from reactors import rl
 from reactors.errors import ArgumentError
-from reactors.rl.networks import Flat, mlp
-from reactors.rl.training.learners import checked
-from reactors.rl.transfer import Upload
+from reactors.rl.networks.layers import Flat, mlp
+from reactors.rl.dataflow.learners import checked
+from reactors.rl.networks.transfer import Upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

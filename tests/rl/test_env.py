@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.spaces import memory, rows, writer
+from reactors.rl.envs.spaces import memory, rows, writer
 from reactors.testing import assert_deterministic
 
 NAMES = (

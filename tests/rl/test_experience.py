@@ -10,7 +10,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.training.experience import Experience
+from reactors.rl.dataflow.experience import Experience
 
 DQN = rl.DQN(
     num_envs=2, horizon=4, capacity=64, batch_size=16, learning_starts=8, updates_per_step=0.25, prioritized=True,

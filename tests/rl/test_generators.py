@@ -20,8 +20,8 @@ import reactors as rx
 from reactors import rl
 from reactors.errors import ReactionError
 from reactors.rl.algorithms.a2c import A2CLearning
-from reactors.rl.seeded import Seeded
-from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.networks.seeded import Seeded
+from reactors.rl.runs.run_folder import RunFolder
 from tests.rl.test_algorithms import CASES, REPLAY, SMALL, Frames
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Graphs are cycles, and replay memory goes with them; pictures are tested elsewhere."""
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     yield
     gc.collect()
 

@@ -19,11 +19,11 @@ import torch
 from click.testing import CliRunner
 
 from reactors import rl
-from reactors.cli import main
+from reactors.command.cli import main
 from reactors.errors import ArgumentError, ReactionError
 from reactors.rl.algorithms.hyperparameters import Bounds, _hints
 from reactors.rl.errors import RunFolderError
-from reactors.rl.training.settings import algorithms, with_settings
+from reactors.rl.runs.settings import algorithms, with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -209,8 +209,8 @@ def pole() -> gym.Env[Any, Any]:
 
 def test_what_cannot_be_found_has_to_be_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     algorithm = Nowhere(num_envs=2, horizon=8, epochs=1)
-    monkeypatch.setattr("reactors.rl.training.train.file_of", lambda kind: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)  # matplotlib keeps its fonts open
+    monkeypatch.setattr("reactors.rl.runs.train.file_of", lambda kind: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)  # matplotlib keeps its fonts open
     done = rl.train(algorithm, pole, total_steps=16, out=tmp_path / "run")
     with pytest.raises(RunFolderError, match=r"give it: rl.load\(folder, env=...\)"):
         rl.load(tmp_path / "run", algorithm=algorithm)

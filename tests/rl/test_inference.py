@@ -13,10 +13,10 @@ import torch
 from reactors import rl
 from reactors.errors import ArgumentError, ReactionError
 from reactors.rl.errors import NotFiniteError
-from reactors.rl.training.checkpoint_files import load
-from reactors.rl.training.program import Training, placement
-from reactors.rl.training.run_folder import RunFolder
-from reactors.rl.training.state import encode
+from reactors.rl.checkpoints.files import load
+from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.runs.run_folder import RunFolder
+from reactors.rl.checkpoints.state import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -114,7 +114,7 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(
     name: str, mode: str, double_buffer: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     full = trained(name, double_buffer, mode=mode, out=tmp_path / "full", checkpoint_every=5)
     again = trained(
         name, double_buffer, mode=mode, workers=2, backend="thread", out=tmp_path / "again",

@@ -14,12 +14,12 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.rl.errors import CheckpointError, RunFolderError
-from reactors.rl.training import checkpoint_files
-from reactors.rl.training.curves import table
-from reactors.rl.training.digest import CLOCK
-from reactors.rl.training.journal import Journal
-from reactors.rl.training.journal_file import JournalFile, read
-from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.checkpoints import files
+from reactors.rl.runs.curves import table
+from reactors.rl.runs.digest import CLOCK
+from reactors.rl.dataflow.journal import Journal
+from reactors.rl.runs.journal_file import JournalFile, read
+from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def told(rows: list[dict[str, float]]) -> list[dict[str, float]]:
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pictures are tested elsewhere."""
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
     return  # type: ignore[return-value]
 
@@ -178,8 +178,8 @@ def test_a_damaged_run_folder_is_refused_in_our_words(stopped: Path) -> None:
 def test_checkpoints_have_the_permissions_that_the_user_wants(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        path = checkpoint_files.write(tmp_path / "checkpoints", {"global_step": 1}, {}, np.zeros(2, np.float32))
-        checkpoint_files.write(tmp_path / "checkpoints", {"global_step": 1}, {}, np.zeros(2, np.float32))
+        path = files.write(tmp_path / "checkpoints", {"global_step": 1}, {}, np.zeros(2, np.float32))
+        files.write(tmp_path / "checkpoints", {"global_step": 1}, {}, np.zeros(2, np.float32))
         buffer = rl.ReplayBuffer(8, {"reward": "f4"})
         buffer.save(tmp_path / "buffer")
     finally:

@@ -16,21 +16,21 @@ from click.testing import CliRunner
 
 import reactors as rx
 from reactors import rl
-from reactors.cli import main
+from reactors.command.cli import main
 from reactors.errors import ArgumentError, ParameterError, ReactionError
 from reactors.rl.algorithms.a2c import A2CLearning
 from reactors.rl.errors import CheckpointError
-from reactors.rl.networks import alone
-from reactors.rl.training.learners import Learners
-from reactors.rl.training.program import Training
-from reactors.rl.training.rounds import ROUND, STOP
-from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.networks.layers import alone
+from reactors.rl.dataflow.learners import Learners
+from reactors.rl.dataflow.program import Training
+from reactors.rl.dataflow.rounds import ROUND, STOP
+from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 4, "hidden": (8,)}
 REPLAY: dict[str, Any] = {**SMALL, "learning_starts": 8, "batch_size": 4, "capacity": 100}
@@ -50,7 +50,7 @@ APART: dict[str, Any] = {"actor_device": "cpu", "critic_device": "cpu"}
 def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pictures are tested elsewhere; graphs are cycles, and replay memory goes with them."""
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     yield
     gc.collect()
 

@@ -11,7 +11,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.parallel_simulation import ParallelSimulation
+from reactors.rl.envs.parallel_simulation import ParallelSimulation
 from reactors.testing import assert_deterministic
 
 # The parallel environments of the package that need nothing but what `rl` installs.

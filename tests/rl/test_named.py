@@ -15,10 +15,10 @@ from torch import nn
 
 import reactors as rx
 from reactors import rl
-from reactors.cli import main
+from reactors.command.cli import main
 from reactors.rl.errors import RunFolderError
-from reactors.rl.training.curves import curve
-from reactors.rl.training.run_folder import RunFolder, write_json
+from reactors.rl.runs.curves import curve
+from reactors.rl.runs.run_folder import RunFolder, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from reactors import rl
-from reactors.cli import main
+from reactors.command.cli import main
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.hyperparameters import arguments_of_train
 from reactors.rl.algorithms.names import _INSTEAD, _OTHER_KIND, _SYNONYMS, IN_PYTHON_ALONE
-from reactors.rl.training.settings import algorithms
+from reactors.rl.runs.settings import algorithms
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 4, "hidden": (4,)}
 PPO_HAS = (

@@ -16,8 +16,8 @@ import torch
 
 from reactors import rl
 from reactors.errors import ArgumentError, ReactionError
-from reactors.rl.networks import Adam, Flat, Inference, descend, inputs_of, mlp
-from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.networks.layers import Adam, Flat, Inference, descend, inputs_of, mlp
+from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Graphs are cycles, and replay memory goes with them; pictures are tested elsewhere."""
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     yield
     gc.collect()
 

@@ -10,9 +10,9 @@ from torch import nn
 import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError, ParameterError
-from reactors.rl.networks import flat
-from reactors.rl.policies import sample
-from reactors.rl.stacked import StackedChains, StackedModules, stacked
+from reactors.rl.networks.layers import flat
+from reactors.rl.networks.policies import sample
+from reactors.rl.networks.stacked import StackedChains, StackedModules, stacked
 
 SHAPE = (4, 10, 10)
 

@@ -13,7 +13,7 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError
-from reactors.rl.training.settings import algorithms
+from reactors.rl.runs.settings import algorithms
 
 FIELDS = {"a": ((), "f4"), "b": ((2,), "f4")}
 FLAT = gym.spaces.Discrete(2)

@@ -11,7 +11,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.storage import Block
+from reactors.rl.replay.storage import Block
 from reactors.testing import assert_deterministic
 
 if TYPE_CHECKING:

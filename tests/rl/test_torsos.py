@@ -13,8 +13,8 @@ from torch import nn
 
 from reactors import rl
 from reactors.errors import ParameterError
-from reactors.rl.networks import Inference, NipsTorso, torso
-from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.networks.layers import Inference, NipsTorso, torso
+from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,7 @@ def test_a_run_with_torsos_goes_on_as_if_it_had_never_stopped(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     full = trained(name, out=tmp_path / "full", checkpoint_every=4)
     again = trained(name, out=tmp_path / "again", resume=tmp_path / "full" / "checkpoints" / f"{32:012d}")
     assert full.weights.tobytes() == again.weights.tobytes()

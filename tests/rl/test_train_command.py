@@ -18,13 +18,13 @@ from click.testing import CliRunner, Result
 
 import reactors as rx
 from reactors import rl
-from reactors.cli import main
+from reactors.command.cli import main
 from reactors.rl.errors import RunFolderError
-from reactors.rl.training.curves import curve
-from reactors.rl.training.journal_file import JournalFile, Tail, read
-from reactors.rl.training.live import Lines, LiveTable
-from reactors.rl.training.run_folder import RunFolder, write_json
-from reactors.rl.training.settings import algorithm_named, algorithms
+from reactors.rl.runs.curves import curve
+from reactors.rl.runs.journal_file import JournalFile, Tail, read
+from reactors.rl.runs.live import Lines, LiveTable
+from reactors.rl.runs.run_folder import RunFolder, write_json
+from reactors.rl.runs.settings import algorithm_named, algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -315,7 +315,7 @@ def test_no_byte_of_a_run_changes_without_notice(file: str) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from click.testing import CliRunner; from reactors.cli import main\n"
+        "import sys; from click.testing import CliRunner; from reactors.command.cli import main\n"
         "for command in ([], ['train'], ['eval'], ['play'], ['compare']):\n"
         "    assert CliRunner().invoke(main, [*command, '--help']).exit_code == 0\n"
         "sys.exit(' '.join({'torch', 'gymnasium', 'matplotlib', 'rich'} & set(sys.modules)))"
@@ -356,7 +356,7 @@ def test_a_policy_that_is_loaded_is_told_in_one_line(run: Path) -> None:
 
 
 def test_no_number_is_null_in_json(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.training.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
+    monkeypatch.setattr("reactors.rl.dataflow.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
     done = reactors("eval", run, "--json")
     assert done.stdout == '{"episodes": 100, "mean": null, "min": 1.0, "max": null}\n'
     RunFolder(Path("new")).path.mkdir()

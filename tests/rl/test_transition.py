@@ -6,7 +6,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.transition import write
+from reactors.rl.replay.transition import write
 
 SPACES = [
     gym.spaces.Box(-1, 1, (4,), np.float32),

@@ -18,12 +18,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reactors import rl
-from reactors.cli import main
+from reactors.command.cli import main
 from reactors.errors import ArgumentError
-from reactors.rl.training.choosing import Candidate, best, candidates, shortlist
-from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.tuning.candidates import Candidate, best, candidates, shortlist
+from reactors.rl.runs.run_folder import RunFolder
 from reactors.testing import nothing_left
-from reactors.toml import document
+from reactors.command.toml import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ SMALL = ("--set", "num_envs=2", "--set", "horizon=4", "--set", "hidden=8", "--se
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     yield
     gc.collect()  # of a program, its replay buffer
 

@@ -24,7 +24,7 @@ from gymnasium.wrappers import TimeLimit
 import reactors as rx
 from reactors import rl
 from reactors.rl import sb3
-from reactors.rl.owned import own
+from reactors.rl.envs.owned import own
 
 if TYPE_CHECKING:
     from collections.abc import Callable

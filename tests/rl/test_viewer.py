@@ -11,7 +11,7 @@ from PIL import Image
 
 from reactors import rl
 from reactors.errors import ArgumentError, ParameterError
-from reactors.rl.training.run_folder import RunFolder
+from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def test_views_show_an_episode_and_change_nothing(
     workers: int, backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.training.curves.curve", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     given: dict[str, Any] = {"total_steps": 320, "workers": workers, "backend": backend}
     shown = rl.train(PPO, Moving, **given, out=tmp_path / "shown", view_every=3)
     assert shown.weights.tobytes() == rl.train(PPO, Moving, **given).weights.tobytes()

@@ -13,13 +13,13 @@ import torch
 from reactors.rl.algorithms.hyperparameters import Decay, NotNegative, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course, advantages, normalised
-from reactors.rl.networks import RMSProp
+from reactors.rl.networks.layers import RMSProp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.actor_critic import Space
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 
 @dataclass(frozen=True, kw_only=True)

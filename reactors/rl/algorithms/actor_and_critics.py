@@ -16,7 +16,7 @@ from torch import nn
 
 from reactors.rl.algorithms.algorithm import Learning
 from reactors.rl.algorithms.continuous import Bounds, Continuous, Critics, vectors
-from reactors.rl.networks import Adam, Flat, descend, inputs_of, torso
+from reactors.rl.networks.layers import Adam, Flat, descend, inputs_of, torso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.continuous import Space
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 
 class ActorAndCritics(Learning):

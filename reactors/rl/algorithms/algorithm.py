@@ -17,10 +17,10 @@ import gymnasium as gym
 import torch
 
 from reactors.errors import ArgumentError, ParameterError
-from reactors.lacking import explains
+from reactors.model.lacking import explains
 from reactors.rl.algorithms.hyperparameters import Count, Share, Signature, check, check_call
 from reactors.rl.algorithms.names import no_attribute
-from reactors.rl.seeded import Seeded
+from reactors.rl.networks.seeded import Seeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reactors.rl.networks import Descent, Flat
+    from reactors.rl.networks.layers import Descent, Flat
 
 
 class Policy(ABC):

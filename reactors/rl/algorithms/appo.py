@@ -14,14 +14,14 @@ import torch
 
 from reactors.rl.algorithms.hyperparameters import Count, Positive
 from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
-from reactors.rl.networks import Flat
-from reactors.rl.training.state import count
+from reactors.rl.networks.layers import Flat
+from reactors.rl.checkpoints.state import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.actor_critic import Space
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 
 @dataclass(frozen=True, kw_only=True)

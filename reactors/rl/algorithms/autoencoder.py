@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from reactors.rl.networks import Torso, inputs_of, mlp, torso
+from reactors.rl.networks.layers import Torso, inputs_of, mlp, torso
 
 if TYPE_CHECKING:
     import gymnasium as gym

@@ -101,7 +101,7 @@ def spelled(kind: type[Any]) -> str:
 
 def arguments_of_train() -> list[str]:
     """Those that have names."""
-    from reactors.rl.training.train import train
+    from reactors.rl.runs.train import train
 
     every = inspect.signature(train).parameters.values()
     return [each.name for each in every if each.name != "algorithm" and each.kind is not each.VAR_KEYWORD]

@@ -21,14 +21,14 @@ from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, 
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course
 from reactors.rl.algorithms.vtrace import vtrace
-from reactors.rl.networks import Flat
-from reactors.rl.training.rollout import experience_dtype
+from reactors.rl.networks.layers import Flat
+from reactors.rl.dataflow.rollout import experience_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.actor_critic import Space
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 
 @dataclass(frozen=True, kw_only=True)

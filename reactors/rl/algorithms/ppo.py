@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.actor_critic import Space
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 
 @dataclass(frozen=True, kw_only=True)

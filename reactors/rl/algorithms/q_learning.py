@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 Space = gym.Space[Any]
 

@@ -14,7 +14,7 @@ from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.algorithm import Policy
 from reactors.rl.algorithms.continuous import Bounds, Continuous
 from reactors.rl.algorithms.hyperparameters import Positive
-from reactors.rl.networks import Adam, Flat, Inference
+from reactors.rl.networks.layers import Adam, Flat, Inference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.continuous import Space
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 LEAST, MOST = -20.0, 2.0
 """Bounds of the logarithm of the standard deviation, as in the authors' code."""

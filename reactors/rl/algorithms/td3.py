@@ -12,14 +12,14 @@ from torch import nn
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import Bounds, Continuous, DeterministicPolicy
 from reactors.rl.algorithms.hyperparameters import Count, NotNegative
-from reactors.rl.networks import Flat
-from reactors.rl.training.state import count
+from reactors.rl.networks.layers import Flat
+from reactors.rl.checkpoints.state import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.rl.algorithms.continuous import Space
-    from reactors.rl.networks import Descent
+    from reactors.rl.networks.layers import Descent
 
 
 @dataclass(frozen=True, kw_only=True)

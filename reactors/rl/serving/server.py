@@ -12,12 +12,12 @@ import reactors as rx
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.algorithms.algorithm import Algorithm, Policy
 from reactors.rl.errors import NotFiniteError
-from reactors.rl.observed import Observed
+from reactors.rl.envs.observed import Observed
 from reactors.rl.public import public
 from reactors.rl.serving.requests import Requests
-from reactors.rl.sources import maker, spaces_of
-from reactors.rl.training.run_folder import RunFolder
-from reactors.rl.training.trained_policy import TrainedPolicy
+from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.runs.run_folder import RunFolder
+from reactors.rl.runs.trained_policy import TrainedPolicy
 from reactors.time import duration
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.serving.statistics import ServingStatistics
-    from reactors.rl.sources import Source
+    from reactors.rl.envs.sources import Source
     from reactors.time import Duration
 
 

@@ -510,7 +510,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/networks.py",
+        "reactors/rl/networks/layers.py",
         UPDATES + " tests/rl/test_learners.py",
         (
             Mistake("gradients are scaled up, too", ".clamp_(max=1.0))", ")"),

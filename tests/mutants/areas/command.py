@@ -4,7 +4,7 @@ from tests.mutants.planted import Mistake, Mistakes
 
 MISTAKES = (
     Mistakes(
-        "reactors/folding.py",
+        "reactors/drawing/folding.py",
         "tests/test_draw.py",
         (
             Mistake(
@@ -37,7 +37,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/draw_dot.py",
+        "reactors/drawing/dot.py",
         "tests/test_draw.py",
         (
             Mistake("names are not escaped", "return escape(_printable(text))", "return _printable(text)"),
@@ -45,7 +45,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/draw.py",
+        "reactors/drawing/draw.py",
         "tests/test_draw.py tests/test_cli.py",
         (
             Mistake(
@@ -57,7 +57,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/cli.py",
+        "reactors/command/cli.py",
         "tests/test_cli.py",
         (
             *(
@@ -98,7 +98,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/cli_training.py",
+        "reactors/command/training.py",
         "tests/rl/test_train_command.py",
         (
             Mistake(
@@ -125,8 +125,8 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/options.py",
-        "reactors/options.py tests/test_cli.py",
+        "reactors/command/options.py",
+        "reactors/command/options.py tests/test_cli.py",
         (
             Mistake(
                 "parameters of a class hide options of the command",

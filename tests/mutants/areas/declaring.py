@@ -6,7 +6,7 @@ WIRING = "tests/test_wiring.py tests/semantics/test_wiring.py"
 
 MISTAKES = (
     Mistakes(
-        "reactors/wiring.py",
+        "reactors/elaboration/wiring.py",
         WIRING,
         (
             Mistake(
@@ -16,13 +16,13 @@ MISTAKES = (
                 "a positive delay keeps microsteps gathered before it",
                 ", then[1]\n",
                 ", first[1] + then[1]\n",
-                "reactors/wiring.py tests/test_wiring.py tests/semantics/test_wiring.py",
+                "reactors/elaboration/wiring.py tests/test_wiring.py tests/semantics/test_wiring.py",
             ),
             Mistake(
                 "microsteps of a path do not add up",
                 "return first[0], first[1] + then[1]",
                 "return first[0], max(first[1], then[1])",
-                "reactors/wiring.py " + WIRING,
+                "reactors/elaboration/wiring.py " + WIRING,
             ),
             Mistake(
                 "a way through two connections has the delay of the last",
@@ -66,7 +66,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/connect.py",
+        "reactors/model/connect.py",
         WIRING,
         (
             Mistake(
@@ -84,7 +84,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/levels.py",
+        "reactors/elaboration/precedence.py",
         "tests/semantics/test_precedence.py tests/test_graph.py tests/test_oracle.py",
         (
             Mistake(
@@ -113,7 +113,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/actions.py",
+        "reactors/model/actions.py",
         "tests/semantics/test_timers_and_actions.py",
         (
             Mistake(
@@ -158,7 +158,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/reactor.py",
+        "reactors/model/reactor.py",
         "tests/semantics/test_rules.py tests/test_declare.py tests/semantics/test_timers_and_actions.py",
         (
             Mistake(
@@ -183,7 +183,7 @@ MISTAKES = (
                 "lag has the wrong sign",
                 "context.physical_time() - context.now[0]",
                 "context.now[0] - context.physical_time()",
-                "tests/semantics/test_physical_time.py tests/semantics/test_deadlines.py reactors/clock.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_deadlines.py reactors/execution/clock.py",
             ),
             Mistake(
                 "reactors may be made while the program runs",
@@ -194,7 +194,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/bank.py",
+        "reactors/model/bank.py",
         "tests/test_declare.py tests/test_wiring.py",
         (
             Mistake(
@@ -210,7 +210,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/modes.py",
+        "reactors/model/modes.py",
         "tests/semantics/test_modes.py",
         (
             Mistake(
@@ -244,7 +244,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/layout.py",
+        "reactors/model/layout.py",
         "tests/test_declare.py tests/test_bad_programs_fitting.py",
         (
             Mistake(
@@ -260,7 +260,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/tree.py",
+        "reactors/elaboration/tree.py",
         "tests/test_graph.py tests/test_declare.py tests/semantics/test_rules.py",
         (
             Mistake(

@@ -18,7 +18,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/vector_env.py",
+        "reactors/rl/vector/vector_env.py",
         "tests/rl/test_vector_env.py",
         (
             Mistake(
@@ -84,7 +84,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/sources.py",
+        "reactors/rl/envs/sources.py",
         "tests/rl/test_vector_env.py::test_seeds",
         (
             Mistake(
@@ -95,7 +95,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/lockstep.py",
+        "reactors/rl/vector/lockstep.py",
         "tests/rl/test_vector_env.py tests/rl/test_vector_env_alike.py",
         (
             Mistake(
@@ -161,7 +161,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/owned.py",
+        "reactors/rl/envs/owned.py",
         "tests/rl/test_vector_env_alike.py",
         (
             Mistake(
@@ -263,7 +263,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/simulation.py",
+        "reactors/rl/envs/simulation.py",
         "tests/rl/test_env.py tests/rl/test_vector_env.py",
         (
             Mistake(
@@ -311,7 +311,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/vector_simulation.py",
+        "reactors/rl/envs/vector_simulation.py",
         "tests/rl/test_batched.py",
         (
             Mistake(
@@ -332,7 +332,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/env.py",
+        "reactors/rl/envs/env.py",
         "tests/rl/test_env.py",
         (
             Mistake(

@@ -166,7 +166,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/replay.py",
+        "reactors/rl/replay/replay.py",
         "tests/rl/test_replay.py",
         (
             Mistake("answers go to the newest batch", "self._sent.popleft()", "self._sent.pop()"),
@@ -186,7 +186,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/replay_buffer.py",
+        "reactors/rl/replay/buffer.py",
         "tests/rl/test_replay_buffer.py tests/rl/test_replay.py tests/rl/test_replay_episodes.py",
         (
             Mistake(
@@ -212,7 +212,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/n_step.py",
+        "reactors/rl/replay/n_step.py",
         "tests/rl/test_replay_episodes.py tests/rl/test_replay_saving.py",
         (
             Mistake(
@@ -224,7 +224,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/lossless.py",
+        "reactors/model/lossless.py",
         "tests/rl/test_replay_buffer.py tests/rl/test_chosen.py",
         (
             Mistake("parts of whole numbers are lost", "(rounds and a % 1 != 0)", "(a % 1 != 0)"),

@@ -4,7 +4,7 @@ from tests.mutants.planted import Mistake, Mistakes
 
 MISTAKES = (
     Mistakes(
-        "reactors/shipping.py",
+        "reactors/shipping/parcels.py",
         "tests/faults/test_shipping.py",
         (
             Mistake(
@@ -37,7 +37,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/binding.py",
+        "reactors/execution/binding.py",
         "tests/semantics/test_ports.py tests/test_declare.py tests/test_bad_programs_running.py",
         (
             Mistake(
@@ -61,7 +61,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/access.py",
+        "reactors/execution/live_ports.py",
         "tests/semantics/test_ports.py tests/semantics/test_multiports.py",
         (
             Mistake(
@@ -91,7 +91,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/clock.py",
+        "reactors/execution/clock.py",
         "tests/semantics/test_physical_time.py",
         (
             Mistake(
@@ -139,7 +139,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/workers.py",
+        "reactors/elaboration/workers.py",
         "tests/test_bad_programs_running.py",
         (
             Mistake("65 workers are taken", "    if given > MOST:\n", "    if given > MOST + 1:\n"),
@@ -147,7 +147,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/record.py",
+        "reactors/execution/recording.py",
         "tests/test_record.py",
         (
             Mistake("a changed first line of a log is taken", "    if check != _check(head):\n", "    if False:\n"),
@@ -170,7 +170,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/result.py",
+        "reactors/execution/result.py",
         "tests/test_reading.py tests/test_declare.py tests/test_cli.py",
         (
             Mistake(
@@ -188,7 +188,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/summary.py",
+        "reactors/execution/summary.py",
         "tests/test_summary.py",
         (
             Mistake(
@@ -204,7 +204,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/spreading.py",
+        "reactors/execution/spreading.py",
         "tests/test_placement.py",
         (
             Mistake("what runs once counts", "if any(program.elements[e].kind not in _ONCE", "if any(True"),
@@ -215,7 +215,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/debug.py",
+        "reactors/execution/debug_ports.py",
         "tests/test_bad_programs_running.py",
         (
             Mistake(

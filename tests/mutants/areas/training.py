@@ -4,7 +4,7 @@ from tests.mutants.planted import Mistake, Mistakes
 
 MISTAKES = (
     Mistakes(
-        "reactors/rl/training/learner.py",
+        "reactors/rl/dataflow/learner.py",
         "tests/rl/test_learners.py",
         (
             Mistake("learners go by the sum of gradients", "        mean.div_(len(self.received))\n", ""),
@@ -30,12 +30,12 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/training/learner.py",
+        "reactors/rl/dataflow/learner.py",
         "tests/rl/test_own_algorithm.py",
         (Mistake("draws are looked for in the first round alone", " or round_of(self.tag) + 1 in WATCHED", ""),),
     ),
     Mistakes(
-        "reactors/rl/training/contract.py",
+        "reactors/rl/algorithms/contract.py",
         "tests/rl/test_own_algorithm.py",
         (
             Mistake(
@@ -46,12 +46,12 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/algorithm_checker.py",
+        "reactors/rl/runs/algorithm_checker.py",
         "tests/rl/test_own_algorithm.py",
         (Mistake("weights() may return a view", "if np.shares_memory(learning.weights(), before):", "if False:"),),
     ),
     Mistakes(
-        "reactors/rl/training/experience.py",
+        "reactors/rl/dataflow/experience.py",
         "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py",
         (
             Mistake("learning starts a round late", "if self.added < ", "if self.added - rows.size < "),
@@ -90,7 +90,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/training/evaluator.py",
+        "reactors/rl/dataflow/evaluator.py",
         "tests/rl/test_train_command.py tests/rl/test_algorithms.py",
         (
             Mistake(
@@ -126,7 +126,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/training/rollout.py",
+        "reactors/rl/dataflow/rollout.py",
         "tests/rl/test_inference.py tests/rl/test_checkpoint.py",
         (
             Mistake(
@@ -147,7 +147,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/training/rollout.py",
+        "reactors/rl/dataflow/rollout.py",
         "tests/rl/test_checkpoint.py::test_an_episode_that_begins_with_no_number_is_named",
         (
             Mistake(
@@ -163,7 +163,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/training/acting.py",
+        "reactors/rl/dataflow/acting.py",
         "tests/rl/test_algorithms.py::test_training_explores_as_far_as_the_policy_says",
         (
             Mistake(
@@ -223,7 +223,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/training/checkpoint_files.py",
+        "reactors/rl/checkpoints/files.py",
         "tests/rl/test_checkpoint.py",
         (
             Mistake("one checkpoint is kept", "_all(folder)[:-KEPT]", "_all(folder)[:-1]"),
@@ -237,8 +237,8 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/training/state.py",
-        "tests/rl/test_env_state.py tests/rl/test_checkpoint.py reactors/rl/training/state.py",
+        "reactors/rl/checkpoints/state.py",
+        "tests/rl/test_env_state.py tests/rl/test_checkpoint.py reactors/rl/checkpoints/state.py",
         (
             Mistake(
                 "a tuple in a state comes back as a list",
@@ -253,7 +253,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/training/program.py",
+        "reactors/rl/dataflow/program.py",
         "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py tests/rl/test_train_command.py",
         (
             Mistake(

@@ -1,0 +1,73 @@
+"""What can be written for an option of the command line, beyond what click knows?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reactors.elaboration.workers import MOST
+from reactors_runtime.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:  # generic only since click 8.2
+    ParamType = click.ParamType
+
+
+class Whole(ParamType):
+    """A whole number, also as people write large ones: 1e5, 100_000."""
+
+    name = "integer"
+
+    def __init__(self, least: int | None = None) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        number = _whole(value)
+        if number is None or (self.least is not None and number < self.least):
+            more = "" if self.least is None else f", {self.least} or more"
+            form = ", as in 100000 or 1e5" if number is None else ""
+            self.fail(f"{value!r}; write a whole number{more}{form}", param, ctx)
+        return number
+
+
+class WorkerCount(ParamType):
+    """How many workers; "auto" is one for each core."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or "auto"."""
+        number = _whole(value)
+        if value != "auto" and (number is None or not 1 <= number <= MOST):
+            self.fail(f"{value!r}; write a number from 1 to {MOST}, or auto for all cores", param, ctx)
+        return "auto" if number is None else number
+
+
+class OneOf(click.Choice):  # type: ignore[type-arg]  # generic only since click 8.2
+    """One of some words; what is none of them is refused as Python is told, with the one that was meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word."""
+        if value not in self.choices:
+            more = did_you_mean(str(value), self.choices)
+            self.fail(f"{value!r}; write one of {', '.join(map(str, self.choices))}{more}", param, ctx)
+        return value
+
+
+def _whole(text: Any) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() and abs(number) < 1e15 else None
+
+
+WHOLE, NATURAL, COUNT = Whole(), Whole(0), Whole(1)
+WORKERS = WorkerCount()

@@ -1,0 +1,310 @@
+"""How do the objects of a program come alive for a run, and to rest again?
+
+Each port, timer and action gets a *twin* of a live class, which takes its place in the reactor: a fresh object,
+because CPython finds attributes and methods of one whose class or dict was exchanged three times more slowly. The
+object itself comes alive too, for those that kept a reference to it. Where two workers of one process use a port, the
+one that writes it and the one that reads it, each has a twin, and the object finds the right one by thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.execution import live_ports
+from reactors.model.actions import LogicalAction, PhysicalAction
+from reactors.execution.debug_ports import DEBUG, DebugMultiport
+from reactors.errors import ArgumentError, UndeclaredAccessError
+from reactors.model.ports import Port
+from reactors.model.triggers import Startup
+from reactors.execution.watch import Watch
+from reactors_runtime import tables
+from reactors_runtime._doors import KEEPS
+from reactors_runtime.program import Kind
+from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reactors.model.modes import Mode
+    from reactors.model.reactor import Reactor
+    from reactors_runtime.engine import Engine
+    from reactors_runtime.image import Image
+    from reactors_runtime.memory import Memory
+
+
+_LONGEST_NAME = tables.MARK["name"].itemsize  # in the timeline
+
+
+class Context:
+    """The run, as the reactors of one worker see it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.now = engine.now  # the tag being executed, as two numbers
+
+    def physical_time(self) -> int:
+        """Ns since the start."""
+        return self._engine.physical_time()
+
+    def _running(self) -> str:
+        """The path of the reaction that runs now."""
+        program, running = self._engine.image.program, self._engine.running()
+        if running < 0:
+            return "no reaction"
+        reaction = program.reactions[running]
+        return f"{program.reactors[reaction.reactor].path}.{reaction.name}"
+
+    def start_time(self) -> int:
+        """Ns since 1970."""
+        return self._engine.start_time()
+
+    def trace(self, reactor: Reactor, name: object, value: object) -> None:
+        """Note an event, or a value, of the reaction that runs now."""
+        where = f"{reactor.path}: trace({name!r}, ...)"
+        if not isinstance(name, str):
+            raise ArgumentError(f"{where}: the name is of type {type(name).__name__}; write a string")
+        try:
+            spelled = name.encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(f"{where}: the name has half of a surrogate pair, which is no character") from None
+        if not 0 < len(spelled) <= _LONGEST_NAME:
+            size = f"{len(spelled)} bytes long" if spelled else "empty"
+            raise ArgumentError(f"{where}: the name is {size}; write one of 1 to {_LONGEST_NAME} bytes")
+        try:
+            number = None if value is None else float(value)  # type: ignore[arg-type]  # whatever makes one
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError(f"{where} is given {value!r}, of type {type(value).__name__}; write a number") from None
+        self._engine.mark(spelled, number)
+
+    def missed_deadline(self, *, handle: bool) -> bool:
+        """Whether physical time is beyond the deadline of the reaction that runs now; then, run what is for that."""
+        missed = self._engine.missed_deadline()
+        if missed and handle:
+            self._engine.handle_missed()
+        return missed
+
+    def update_deadline(self, reactor: Reactor, ns: int) -> None:
+        """Give the reaction that runs now another deadline."""
+        if self._engine.deadline() is None:
+            reaction = self._running().rpartition(".")[2]
+            raise UndeclaredAccessError(
+                f"{reactor.path}.{reaction}: update_deadline() needs a reaction that declares a deadline, and what to "
+                f"run when it is missed: @{reaction}.deadline(...)"
+            )
+        self._engine.set_deadline(ns)
+
+    def set_mode(self, mode: Mode) -> None:
+        """Enter a mode when this tag is over, as the reaction that runs now has declared."""
+        if not self._engine.set_mode(mode._index):
+            raise UndeclaredAccessError(
+                f"{mode.where()}: .set while {self._running()} runs, which does not declare it; name it in the effects "
+                f"of the reaction, plain, or as {mode.name}.history"
+            )
+
+    def request_stop(self, reactor: Reactor) -> None:
+        """End the program, as the reaction that runs now has declared."""
+        if not self._engine.request_stop(reactor._index):
+            reaction = self._running().rpartition(".")[2]
+            raise UndeclaredAccessError(
+                f"{reactor.path}.{reaction}: request_stop() needs effects=rx.stop (or rx.stop.after(delay)) in the "
+                f"declaration of the reaction that calls it"
+            )
+
+
+@cache
+def live_class(life: type, rest: type) -> type:
+    """`life` on top of the class that an object has at rest, by whose name Python's own errors call it."""
+    return type(rest.__name__, (life, rest), {"__module__": rest.__module__})
+
+
+def settle(reactor: Reactor) -> None:
+    """Give a reactor a dict of its own.
+
+    Elaboration looked at its `vars`; since then its attributes lie in a dict that shares its keys with others of the
+    class, and CPython 3.11 and 3.12 look every attribute up by hash. With keys of its own it is four times faster.
+    """
+    reactor.__dict__ = {**reactor.__dict__}  # type: ignore[misc]  # which every class of the user's has
+
+
+class Binding:
+    """Makes the objects of a program live for the engines of this process, and lets them rest again.
+
+    `objects` are parallel to the program's elements; None where this process has no use for one.
+    """
+
+    def __init__(self, objects: Sequence[Any], *, debug: bool = False) -> None:
+        self.objects, self.debug = objects, debug
+        self._twins: dict[int, dict[int, Any]] = {}  # id of an object -> worker -> its twin
+        self._rest: dict[int, tuple[Any, type, dict[str, Any]]] = {}  # id -> the object, its class and dict at rest
+        self._threads: dict[int, int] = {}  # worker -> thread
+        self._lock = threading.Lock()
+        self._alone = threading.RLock()
+        self._watches: list[Watch] = []
+
+    def attach(self, engine: Engine) -> None:
+        """Everything that this worker's reactions declare."""
+        with self._lock:
+            self._threads[engine.worker] = engine.thread
+            watched: dict[str, Any] = {}
+            if self.debug:
+                watch = watched["_watch"] = Watch(engine, self._alone)
+                self._watches.append(watch)
+                engine.around = watch.around
+            multiports: dict[int, tuple[Any, bool]] = {}
+            for element, door in engine.part.doors.items():
+                thing = self.objects[element]
+                if thing is None or isinstance(thing, Startup):  # which no program has a name for
+                    continue
+                life, live, way = self._life(thing, engine, element)
+                live.update(_engine=engine, _door=door, **watched)
+                self._revive(thing, engine.worker, life, live, engine.way(door, **way))
+                multiport = getattr(thing, "_multiport", None)
+                if multiport is not None:
+                    multiports[id(multiport)] = multiport, engine.image.program.elements[element].mutable
+            for multiport, mutable in multiports.values():
+                plain = DebugMultiport if self.debug else live_ports.LiveMultiport
+                life = live_ports.LiveMutableMultiport if mutable else plain
+                self._revive(multiport, engine.worker, life, {**self._rows(multiport, engine), **watched})
+
+    def attach_caller(self, image: Image, memory: Memory) -> None:
+        """The physical actions, for threads of a process that runs no worker."""
+        for worker, part in enumerate(image.parts):
+            for element, action in part.actions.items():
+                if image.program.elements[element].kind == Kind.PHYSICAL_ACTION:
+                    plain = image.options.plain
+                    live = {"_memory": memory, "_worker": worker, "_action": action, "_plain": plain}
+                    life = self._of_action(live_ports.DistantPhysicalAction, image)
+                    self._revive(self.objects[element], worker, life, live)
+
+    def detach(self) -> None:
+        """Everything at rest again."""
+        for thing, rest, at_rest in self._rest.values():
+            thing.__class__, thing.__dict__ = rest, at_rest
+            self._place(thing, thing)
+            for live in (thing, *self._twins[id(thing)].values()):  # somebody may keep one
+                live._detach()
+        self._rest.clear()
+        self._twins.clear()
+        for watch in self._watches:
+            watch.close()
+        self._watches.clear()
+
+    def _life(self, thing: Any, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
+        """The live class of an object for one worker, what only it knows, and its way to values (`Engine.way`)."""
+        if isinstance(thing, Port):
+            return self._life_of_port(engine, element)
+        if isinstance(thing, LogicalAction):
+            way = {"values": engine.stores.actions, "action": engine.part.actions[element]}
+            return self._of_action(live_ports.LiveLogicalAction, engine.image), {}, way
+        if isinstance(thing, PhysicalAction):
+            live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
+            plain = engine.image.options.plain
+            life = self._of_action(live_ports.LivePhysicalAction, engine.image)
+            return life, {**live, "_waiting": {}, "_plain": plain}, {}
+        return live_ports.LiveTimer, {}, {}
+
+    def _watched(self, life: type) -> type:
+        """The class that checks more, in debug mode."""
+        return DEBUG.get(life, life) if self.debug else life
+
+    def _of_action(self, life: type, image: Image) -> type:
+        life = self._watched(life)
+        return live_class(live_ports.InPhysicalTime, life) if image.options.waits else life
+
+    def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
+        life, live, way = self._port_by_store(engine, element)
+        life = self._watched(life)
+        if engine.image.program.elements[element].mutable and life is not live_ports.NoSource:
+            life = live_class(live_ports.MutablePort, life)
+        return life, live, way
+
+    def _port_by_store(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
+        store = engine.stores.of(element)
+        source = engine.image.sources.get(element)
+        writes = source is not None and source.worker == engine.worker
+        live = {"_store": store}
+        if store is None:
+            return live_ports.NoSource, live, {}
+        if isinstance(store, ArrayStore):
+            return live_ports.ArrayPort, live, store.way() if writes else {"values": store.views}
+        pickled = engine.stores.pickled(element) if writes else None
+        if pickled is not None or not isinstance(store, ObjectStore):
+            return live_ports.PicklePort, {**live, "_pickled": pickled}, {}
+        way = {"values": store.values, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
+        return live_ports.ObjectPort, live, way
+
+    def _rows(self, multiport: Any, engine: Engine) -> dict[str, Any]:
+        """What a multiport knows of its channels: their twins, doors and the blocks that they are rows of."""
+        # Another worker of this process may have been here before.
+        _, _, at_rest = self._rest.get(id(multiport), (None, None, multiport.__dict__))
+        channels = [self._twins.get(id(c), {}).get(engine.worker, c) for c in at_rest["_channels"]]
+        doors = [engine.part.doors.get(channel._element, -1) for channel in channels]
+        together = bool(doors) and doors[0] >= 0 and doors == list(range(doors[0], doors[0] + len(doors)))
+        sources = [engine.image.sources.get(channel._element) for channel in channels]
+        writing = all(source is not None and source.worker == engine.worker for source in sources)
+        found = blocks(engine, [channel._element for channel in channels]) if together else []
+        return {
+            "_engine": engine,
+            "_channels": channels,
+            "_first": doors[0] if together else -1,
+            "_everybody": bytes([live_ports.WRITTEN if writing else live_ports.READABLE]) * len(doors),
+            "_writable_blocks": dict(found),
+            "_blocks": {where: read_only(block) for where, block in found},
+            "_tensors": {},
+        }
+
+    def _revive(self, thing: Any, worker: int, life: type, live: dict[str, Any], way: tuple[Any, ...] = ()) -> None:
+        _, rest, at_rest = self._rest.setdefault(id(thing), (thing, thing.__class__, thing.__dict__))
+        twin: Any = object.__new__(live_class(life, rest))
+        for name, value in (*at_rest.items(), *live.items()):
+            setattr(twin, name, value)
+        if way:
+            twin._attach(*way)
+        twins = self._twins.setdefault(id(thing), {})
+        twins[worker] = twin
+        if len(twins) == 1:
+            thing.__class__, thing.__dict__ = twin.__class__, {**at_rest, **live}
+            if way:
+                thing._attach(*way)
+            self._place(thing, twin)
+        else:
+            lives = {self._threads[w]: t for w, t in twins.items()}
+            thing.__class__ = live_class(live_ports.SeveralWorkers, rest)
+            thing.__dict__ = {**at_rest, "_by_worker": twins, "_lives": lives}
+            self._place(thing, thing)
+
+    def _place(self, thing: Any, now: Any) -> None:
+        """Put an object, or its twin, where its reactor has it."""
+        owner = getattr(thing, "_owner", None)
+        if owner is not None and getattr(thing, "_multiport", None) is None:
+            names = vars(owner)
+            if getattr(names.get(thing.name), "_declared", None) is thing._declared:
+                names[thing.name] = now
+
+
+def blocks(engine: Engine, elements: list[int]) -> list[tuple[bytes, Any]]:
+    """Where the values of these channels lie as rows of one block: for each slot, what `where` says, and the block."""
+    sources = [engine.image.sources.get(engine.image.program.elements[e].source) for e in elements]
+    first = sources[0]
+    if first is None or not first.bytes:
+        return []
+    for row, source in enumerate(sources):
+        if (
+            source is None
+            or source.block != first.block
+            or source.block < 0
+            or source.data != first.data + row * first.bytes
+        ):
+            return []
+    like = engine.image.program.elements[first.element]
+    assert like.shape is not None
+    shape = (len(sources), *like.shape)
+    found = []
+    for slot in range(first.slots):
+        where = np.full(len(sources), slot, np.uint64).tobytes()
+        found.append((where, np.ndarray(shape, like.dtype, engine.memory.map, first.data + slot * first.stride)))
+    return found

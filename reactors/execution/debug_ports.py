@@ -1,0 +1,196 @@
+"""What is checked only when asked to (`rx.run(..., debug=True)`), because it is too dear for every day?
+
+Types of objects that are set or scheduled; ports read that may be absent, or set twice at a tag; and, by way of
+`watch.py`, values that a reaction changed after they were set or read, or kept when it was over.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from reactors.execution.live_ports import (
+    ArrayPort,
+    DistantPhysicalAction,
+    Live,
+    LiveLogicalAction,
+    LiveMultiport,
+    LivePhysicalAction,
+    LivePort,
+    ObjectPort,
+    PicklePort,
+    known_as,
+)
+from reactors.errors import ValueMismatchError
+from reactors.location import Location
+from reactors.execution.watch import READ, SET, Watch, warn
+
+
+def check_type(value: Any, wanted: Any, of: Live) -> None:
+    """Refuse a value of another type than the declared one; an int is as good as a float."""
+    if wanted is not None and not isinstance(value, wanted) and not (wanted is float and type(value) is int):
+        raise ValueMismatchError(
+            f"{of.where()} takes {getattr(wanted, '__name__', wanted)} and was given "
+            f"{value!r}, of type {type(value).__name__}; convert it, or declare that type"
+        )
+
+
+@known_as("Port")
+class DebugPort(LivePort):
+    """Types are checked, and whether a reaction asks before it reads what may be absent."""
+
+    _watch: Watch  # of its worker
+    _carried: Any  # of the port at rest
+    _asked: tuple[Any, ...] | None = None
+    _warned = False
+    _set_before: tuple[tuple[int, int], Location] | None = None  # the tag, and the line
+
+    @property
+    def value(self) -> Any:
+        self._asked_before_reading()
+        return super().value
+
+    @property
+    def is_present(self) -> bool:
+        present = super().is_present
+        self._asked = self._moment()
+        return present
+
+    def set(self, value: Any) -> None:
+        check_type(value, self._carried().type, self)
+        super().set(value)
+        before, self._set_before = self._set_before, (self._engine.tag(), Location.caller())
+        if before is not None and before[0] == self._set_before[0]:
+            self._watch.set_twice(self, before[1], self._set_before[1])
+
+    def _named(self, number: int) -> str:
+        reaction = self._engine.image.program.reactions[number]
+        return f"{self._engine.image.program.reactors[reaction.reactor].path}.{reaction.name}"
+
+    def _moment(self) -> tuple[Any, ...]:
+        return (*self._engine.tag(), self._engine.running())
+
+    def _asked_before_reading(self) -> None:
+        running = self._engine.running()
+        if running < 0 or self._asked == self._moment():
+            return
+        reaction = self._engine.image.program.reactions[running]
+        if self._element in reaction.triggers or self._element in reaction.effects or self._warned:
+            return
+        self._warned = True
+        warn(
+            f"{self._named(running)} reads {self.where()} without asking for .is_present; it is no trigger of this "
+            f"reaction, so it may be absent, and its value None"
+        )
+
+
+class DebugObject(DebugPort):
+    """Objects: those who set and read one share it with all others on their worker, or in their process."""
+
+    @property
+    def value(self) -> Any:
+        value = super().value
+        self._watch.has(self, value, READ)
+        return value
+
+    @value.setter
+    def value(self, _value: Any) -> NoReturn:
+        self._assigned("value")
+
+    def set(self, value: Any) -> None:
+        super().set(value)
+        self._watch.has(self, value, SET)
+
+
+@known_as("Port")
+class DebugObjectPort(DebugObject, ObjectPort):
+    """By reference."""
+
+
+class DebugPicklePort(DebugObject, PicklePort):
+    """Copied on their way to another process."""
+
+
+class DebugArrayPort(DebugPort, ArrayPort):
+    """Arrays are read-only, but neither loans nor tensors can be, and no view tells how long it is kept."""
+
+    @property
+    def value(self) -> Any:
+        shared = super().value
+        return self._watch.view(self, shared) if isinstance(shared, np.ndarray) else shared
+
+    @value.setter
+    def value(self, _value: Any) -> NoReturn:
+        self._assigned("value")
+
+    @property
+    def tensor(self) -> Any:
+        shared = super().value
+        return None if shared is None else self._watch.tensor(self, shared)
+
+    def loan(self) -> Any:
+        return self._watch.lend(self, super().loan())
+
+    def set(self, value: Any) -> None:
+        super().set(value)
+        if getattr(value, "requires_grad", False):
+            self._watch.tell_of_graph(self)
+        self._watch.was_set(self)
+
+
+class DebugMultiport(LiveMultiport):
+    """All channels at once, likewise."""
+
+    _watch: Watch
+    _element = -1
+
+    def loan(self) -> Any:
+        return self._watch.lend(self, super().loan())
+
+    def set(self, value: Any) -> None:
+        super().set(value)
+        self._watch.was_set(self)
+
+    @property
+    def tensor(self) -> Any:
+        return self._watch.tensor(self, self.array)
+
+    @property
+    def _is_present(self) -> bool:
+        return self.is_present
+
+
+@known_as("Action")
+class DebugAction(Live):
+    """Types are checked, in whatever thread; no value at all is one of any type."""
+
+    _declared: Any  # the action at rest
+
+    def schedule(self, *given: Any, **named: Any) -> Any:
+        value = given[0] if given else named.get("value")
+        if value is not None:
+            check_type(value, self._declared._type, self)
+        return super().schedule(*given, **named)  # type: ignore[misc]  # of the class below, which is one of an action
+
+
+class DebugLogicalAction(DebugAction, LiveLogicalAction):
+    """Scheduled by reactions."""
+
+
+class DebugPhysicalAction(DebugAction, LivePhysicalAction):
+    """Scheduled from outside."""
+
+
+class DebugDistantPhysicalAction(DebugAction, DistantPhysicalAction):
+    """Scheduled from another process."""
+
+
+DEBUG: dict[type, type] = {
+    ObjectPort: DebugObjectPort,
+    PicklePort: DebugPicklePort,
+    ArrayPort: DebugArrayPort,
+    LiveLogicalAction: DebugLogicalAction,
+    LivePhysicalAction: DebugPhysicalAction,
+    DistantPhysicalAction: DebugDistantPhysicalAction,
+}

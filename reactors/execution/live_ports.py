@@ -1,0 +1,612 @@
+"""What can a port, a timer or an action do while a program runs?
+
+At rest these objects refuse to act (`ports.py`, `actions.py`). While a program runs, `binding.py` gives each the class
+here that fits where its values live; so the common case, an object that stays on its worker, costs two look-ups.
+
+The core opens a *door* for everything that a reaction declared, just before it runs, and closes it afterwards: a byte
+that says whether the thing may be read, is present, may be written. A closed door means that the reaction that runs
+now did not declare it, or that none runs.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+import threading
+import warnings
+from numbers import Number
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+from numpy import ndarray
+
+from reactors.model.actions import Action
+from reactors.execution.bare_numbers import is_bare, spelled_twice
+from reactors.model.declaration import spelled
+from reactors.errors import (
+    ActionValueError,
+    OutsideReactionError,
+    ReactorWarning,
+    ReplayError,
+    UndeclaredAccessError,
+    ValueMismatchError,
+)
+from reactors.model.lossless import lossy
+from reactors.model.ports import Input, Output
+from reactors.time import duration
+from reactors.model.code_check import FROM_OUTSIDE
+from reactors_runtime import engine as engines
+from reactors_runtime._doors import Door
+from reactors_runtime.plain import decode, encode
+from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, dumps, loads, outside, read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reactors.location import Location
+    from reactors.model.reactor import Reactor
+    from reactors_runtime.engine import Engine
+    from reactors_runtime.memory import Memory
+
+K = TypeVar("K")
+
+_PRESENT, _WRITABLE = 2, 4
+READABLE, WRITTEN = 3, 7
+
+
+def known_as(name: str) -> Callable[[type[K]], type[K]]:
+    """Have Python's own errors call the methods of a class as users know them."""
+
+    def rename(kind: type[K]) -> type[K]:
+        for method in vars(kind).values():
+            if isinstance(method, FunctionType) and not method.__name__.startswith("_"):
+                method.__qualname__ = f"{name}.{method.__name__}"
+        return kind
+
+    return rename
+
+
+class Live(Door):
+    """What is common to everything with a door. Always on top of the class that the object has at rest."""
+
+    where: Callable[[], str]  # path, file and line, as errors name it
+    _engine: Engine
+    _element: int
+    _door: int
+
+    is_present = Door._is_present
+
+    def _refuse(self, use: str, kind: str) -> NoReturn:
+        running = self._engine.running()
+        if running < 0:
+            raise OutsideReactionError(
+                f"{self.where()}: .{use} outside of a reaction; it can be used only while one that declares it runs"
+            )
+        program = self._engine.image.program
+        reaction = program.reactions[running]
+        path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
+        raise UndeclaredAccessError(
+            f"{self.where()}: .{use} while the reaction {path} runs, which does not declare it; name it in the {kind} "
+            f"of the reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"
+        )
+
+    def _assigned(self, use: str) -> NoReturn:
+        raise assigned(self, use, settable=bool(self._engine.doors[self._door] & _WRITABLE))
+
+    def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
+        what = f"an argument {name!r}" if name else f"{given} argument{'s' * (given != 1)}"
+        raise ValueMismatchError(f"{self.where()}: .{form.partition('(')[0]} is given {what}; write .{form}")
+
+
+def assigned(thing: Any, use: str, *, settable: bool) -> UndeclaredAccessError:
+    """The error that somebody assigns to an attribute of a port, a timer or an action."""
+    remedy = f"it says what {thing.name} is at this tag, and cannot be changed"
+    if isinstance(thing, Action):
+        remedy = "write .schedule(...)"
+    elif isinstance(thing, Output) or settable:
+        remedy = "write .set(...)"
+    elif isinstance(thing, Input):
+        remedy = FROM_OUTSIDE
+    return UndeclaredAccessError(f"{thing.where()}: .{use} is assigned to; {remedy}")
+
+
+@known_as("Port")
+class LivePort(Live):
+    """A port: reading it and writing it differ by store."""
+
+    _type: Any
+
+    value = Door._value
+    set = Door._set
+
+    def _get(self) -> Any:
+        """The value, where it is in no list."""
+        raise NotImplementedError
+
+    def _put(self, value: Any) -> None:
+        """Keep a value that cannot be kept just as it is."""
+        raise NotImplementedError
+
+    @property
+    def array(self) -> Any:
+        value = self.value
+        return None if value is None else np.asarray(value)
+
+    @property
+    def tensor(self) -> Any:
+        import torch
+
+        value = self.value
+        return None if value is None else torch.as_tensor(value)
+
+    @property
+    def _is_read(self) -> bool:
+        return self._element in self._engine.image.read
+
+    @property
+    def present(self) -> Sequence[int]:
+        raise TypeError(f"{self.where()} is a single port and has no channels; ask for .is_present")
+
+    def loan(self) -> Any:
+        raise TypeError(
+            f"{self.where()} carries objects and has no memory to lend; "
+            "declare it with shape= and dtype=, or use .set(value)"
+        )
+
+
+class NoSource(LivePort):
+    """An input that nothing drives: always absent."""
+
+
+class ObjectPort(LivePort):
+    """Objects by reference, to readers on this worker, or on other threads."""
+
+    def _put(self, value: Any) -> None:
+        self._keep(snapshot(value))
+
+
+class PicklePort(LivePort):
+    """Objects that go to other processes, or came from one."""
+
+    _store: Any  # PickleStore: what came; ObjectStore: what this worker wrote itself
+    _pickled: Any = None
+
+    def _get(self) -> Any:
+        store = self._store
+        if store.__class__ is ObjectStore:
+            return store.values[0]
+        return unpickled(store.get, self._engine.where[self._door], self)
+
+    def _put(self, value: Any) -> None:
+        if value.__class__ is np.ndarray:
+            value = snapshot(value)
+        try:
+            self._pickled.put(self._engine.where[self._door], value)
+        except UNSENDABLE as error:
+            raise unsendable(value, self, error, ", or place both reactors on one worker") from error
+        self._store.values[0] = value
+
+
+UNSENDABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError)
+
+
+def unsendable(value: Any, thing: Any, error: Exception, otherwise: str = "") -> ValueMismatchError:
+    """The error that a value cannot be pickled, which was put on a port or scheduled with an action."""
+    return ValueMismatchError(
+        f"{thing.where()}: a {type(value).__name__} cannot be sent to another process ({error}); send plain "
+        f"data{otherwise}"
+    )
+
+
+def unpickled(read: Callable[[Any], Any], pickled: Any, thing: Any) -> Any:
+    """A value that came from another process to a port or an action, or an error that names that."""
+    try:
+        return read(pickled)
+    except Exception as error:
+        raise ValueMismatchError(
+            f"{thing.where()}: what was sent there cannot be unpickled here ({type(error).__name__}: {error}); send "
+            "plain data"
+        ) from error
+
+
+class ArrayPort(LivePort):
+    """Arrays of one shape and dtype: written into a slot, read there."""
+
+    _store: ArrayStore
+    _tensors: dict[int, Any] | None = None
+
+    loan = Door._loan
+
+    def _get(self) -> Any:
+        return self._store.get(self._engine.where[self._door])
+
+    @property
+    def array(self) -> Any:
+        return self.value
+
+    @property
+    def tensor(self) -> Any:
+        import torch
+
+        if not self.is_present:
+            return None
+        where = self._engine.where[self._door]
+        if self._tensors is None:
+            self._tensors = {}
+        tensor = self._tensors.get(where)
+        if tensor is None:
+            if where >= OUTSIDE:
+                return torch.from_numpy(self._store.get(where).copy())
+            tensor = self._tensors[where] = torch.from_numpy(self._store.slots[where])
+        return tensor
+
+    def _put(self, value: Any) -> None:
+        store = self._store
+        slot = store.slots[self._engine.where[self._door]]
+        if value.__class__ is ndarray and value.dtype is store.dtype and value.shape == store.shape:
+            slot[...] = value
+        else:
+            copy_into(slot, value, self)
+
+
+class MutablePort(LivePort):
+    """An input whose readers get copies of their own. On top of the class for where its values live."""
+
+    _reader: tuple[int, ...] = ()  # the tag and the reaction that the copy belongs to
+    _copy: Any = None
+
+    @property
+    def value(self) -> Any:
+        shared = Door._value.__get__(self)
+        engine = self._engine
+        reader = (engine.now[0], engine.now[1], engine.current[0])
+        if reader != self._reader:
+            self._reader, self._copy = reader, copy.deepcopy(shared)
+        return self._copy
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        _ = self.value  # is it this reaction's to have?
+        self._copy = value
+
+    @property  # as LivePort has it; the class below this one would look at the shared value
+    def array(self) -> Any:
+        value = self.value
+        return None if value is None else np.asarray(value)
+
+    @property
+    def tensor(self) -> Any:
+        import torch
+
+        value = self.value
+        return None if value is None else torch.as_tensor(value)
+
+
+def copy_into(slot: Any, value: Any, port: Any) -> None:
+    """Write a value of the right shape and kind into the memory of a port."""
+    try:
+        if hasattr(value, "detach"):  # a torch tensor, perhaps with a gradient or on another device
+            value = value.detach().cpu().numpy()
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:  # rows of unequal lengths, as a rule, or a dtype of torch's own
+        raise ValueMismatchError(
+            f"{port.where()} takes arrays of shape {slot.shape} and dtype {slot.dtype}, and was given a "
+            f"{type(value).__name__} that makes no array ({error}); convert it first"
+        ) from None
+    number = array.ndim == 0 and isinstance(value, Number) and not isinstance(value, np.generic)
+    if array.shape != slot.shape or not (number or np.can_cast(array.dtype, slot.dtype, "same_kind")):
+        raise ValueMismatchError(
+            f"{port.where()} takes arrays of shape {slot.shape} and dtype {slot.dtype}, and was given "
+            f"{type(value).__name__} of shape {array.shape} and dtype {array.dtype}; convert it first"
+        )
+    lost = None
+    if array.ndim and array.dtype.kind == slot.dtype.kind == "f" and array.itemsize > slot.itemsize:
+        # The processor itself notices what becomes infinite.
+        try:
+            with np.errstate(over="raise"):
+                slot[...] = array.astype(slot.dtype) if port._is_present else array  # what was set before stays
+        except FloatingPointError:
+            lost = lossy(array, slot.dtype)
+    else:
+        lost = lossy(value if number else array, slot.dtype)
+        if lost is None:
+            slot[...] = array
+    if lost is not None:
+        raise ValueMismatchError(f"{port.where()}: {lost}; clip or round it first, or declare a dtype that holds it")
+
+
+def snapshot(array: Any) -> Any:
+    """What travels when an array is put on a port that carries any object: a copy that nobody can change."""
+    if not array.flags.writeable and (array.base is None or not getattr(array.base, "flags", array.flags).writeable):
+        return array
+    return read_only(array.copy())
+
+
+# ---- multiports ----
+
+
+@known_as("Port")
+class LiveMultiport:
+    """All channels at once. Each channel is live by itself."""
+
+    where: Callable[[], str]
+    _engine: Engine
+    _channels: list[Any]
+    _first: int  # door of channel 0 if the doors of all lie side by side, else -1
+    _everybody: bytes  # what the doors say when all are present
+    _blocks: dict[bytes, Any]  # what `where` says -> the rows as one array, where they lie together
+    _writable_blocks: dict[bytes, Any]
+    _tensors: dict[int, Any]
+
+    @property
+    def is_present(self) -> bool:
+        return bool(self.present)
+
+    @property
+    def present(self) -> Sequence[int]:
+        if self._first >= 0:
+            doors = self._engine.doors[self._first : self._first + len(self._channels)].tobytes()
+            if doors == self._everybody:
+                return range(len(doors))
+            if 0 not in doors:
+                return [i for i, door in enumerate(doors) if door & _PRESENT]
+        return [i for i, channel in enumerate(self._channels) if channel.is_present]
+
+    @property
+    def value(self) -> Any:
+        return [channel.value for channel in self._channels]
+
+    @value.setter
+    def value(self, _: Any) -> NoReturn:
+        settable = all(self._engine.doors[channel._door] & _WRITABLE for channel in self._channels)
+        raise assigned(self, "value", settable=settable)
+
+    @property
+    def array(self) -> Any:
+        if self._first >= 0:
+            end = self._first + len(self._channels)
+            if self._engine.doors[self._first : end].tobytes() == self._everybody:
+                block = self._blocks.get(self._engine.where[self._first : end].tobytes())
+                if block is not None:
+                    return block
+        return self._gathered()
+
+    def _gathered(self) -> Any:
+        """A block of its own: rows that lie apart, absent ones zero."""
+        first = self._channels[0] if self._channels else None
+        layout = first._carried() if first is not None else None
+        if layout is not None and layout.dtype is not None:
+            block = np.zeros((len(self._channels), *layout.shape), layout.dtype)
+            for i in self.present:
+                block[i] = self._channels[i].value
+        else:
+            zero = layout.type() if layout is not None and layout.type in (int, float, bool, complex) else None
+            values = [zero if value is None else value for value in self.value]
+            block = np.array(values)
+        block.flags.writeable = False
+        return block
+
+    @property
+    def tensor(self) -> Any:
+        import torch
+
+        block = self.array
+        tensor = self._tensors.get(id(block))
+        if tensor is None:
+            if block.flags.owndata:
+                return torch.from_numpy(block.copy())
+            writable = next(b for k, b in self._writable_blocks.items() if self._blocks.get(k) is block)
+            tensor = self._tensors[id(block)] = torch.from_numpy(writable)
+        return tensor
+
+    def _own_block(self) -> Any:
+        if self._first < 0:
+            return None
+        end = self._first + len(self._channels)
+        return self._writable_blocks.get(self._engine.where[self._first : end].tobytes())
+
+    def loan(self) -> Any:
+        for channel in self._channels:
+            channel.loan()  # refuses where it must
+        block = self._own_block()
+        if block is None:
+            layout = self._channels[0]._carried()
+            block = np.zeros((len(self._channels), *layout.shape), layout.dtype)
+        return block
+
+    def set(self, value: Any) -> None:
+        block = self._own_block()
+        if block is not None and value is block:
+            for channel in self._channels:
+                channel.set(channel.loan())
+            return
+        try:
+            given = len(value)
+        except TypeError:
+            given = None
+        if given != len(self._channels):
+            what = f"one {type(value).__name__}" if given is None else f"{given} values"
+            raise ValueMismatchError(
+                f"{self.where()} has {len(self._channels)} channels and was given {what}; "
+                f"set one for each, or set single channels by index"
+            )
+        for channel, row in zip(self._channels, value, strict=True):
+            channel.set(row)
+
+
+class LiveMutableMultiport(LiveMultiport):
+    """All channels at once, of which each reader has copies."""
+
+    @property
+    def array(self) -> Any:
+        """The copies of all channels as one block, whose rows they become; absent ones are zero."""
+        block = self._gathered().copy()
+        for i in self.present:
+            channel = self._channels[i]
+            if channel.value.__class__ is ndarray:
+                channel.value = block[i]
+        return block
+
+    @property
+    def tensor(self) -> Any:
+        import torch
+
+        return torch.from_numpy(self.array)
+
+
+# ---- timers and actions ----
+
+
+class LiveTimer(Live):
+    """A timer, a startup, a shutdown."""
+
+
+class LiveLogicalAction(Live):
+    """Schedules events of this worker."""
+
+    value = Door._value
+    schedule = Door._schedule
+
+    def _frozen(self, value: Any) -> Any:
+        return snapshot(value)
+
+    def _delay_ns(self, delay: Any) -> int:
+        return checked_delay(delay, self)
+
+
+def checked_delay(delay: Any, action: Any) -> int:
+    """The delay of a schedule in ns, or an error that names the action."""
+    try:
+        return duration(delay, "delay of schedule", action.where())
+    except ValueError as error:
+        raise ActionValueError(str(error)) from None
+
+
+def recordable(value: Any, action: Any) -> bytes:
+    """A value of a physical action as it is kept in a log, or an error that names the action."""
+    if value is None:
+        return b""
+    try:
+        return encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ReplayError(
+            f"{action.where()}: its value cannot be recorded: {error}; schedule it with plain values, and make of them "
+            "what you need in the reaction"
+        ) from None
+
+
+@known_as("PhysicalAction")
+class LivePhysicalAction(Live):
+    """Takes events from any thread of its process."""
+
+    _action: int
+    _memory: Memory
+    _worker: int
+    _waiting: dict[int, Any]  # values on their way, by number
+    _numbers: ClassVar[Any] = itertools.count(1)
+    _plain: bool = False  # values are such that can be recorded, and travel as that
+    _shown: int = 0
+
+    value = Door._value
+
+    def _get(self) -> Any:
+        where = self._engine.where[self._door]
+        if where & OUTSIDE:
+            return decode(bytes(outside(where))) if self._plain else unpickled(loads, outside(where), self)
+        if self._shown != where:
+            self._waiting.pop(self._shown, None)
+            self._shown = where
+        return self._waiting.get(where)
+
+    def schedule(self, value: Any = None, delay: Any = 0) -> bool:
+        ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
+        if self._plain:
+            return engines.send(self._memory, self._worker, self._action, ns, data=recordable(value, self))
+        number = 0
+        if value is not None:
+            number = next(self._numbers)
+            self._waiting[number] = snapshot(value) if value.__class__ is np.ndarray else value
+        taken = engines.send(self._memory, self._worker, self._action, ns, value=number)
+        if not taken:
+            self._waiting.pop(number, None)
+        return taken
+
+
+class InPhysicalTime:
+    """An action of a program that waits for physical time: on top of the class for how it is scheduled."""
+
+    name: str
+    location: Location
+    _owner: Reactor
+
+    def schedule(self, *given: Any, **named: Any) -> Any:
+        delay = named.get("delay", given[1] if len(given) > 1 else 0)
+        if is_bare(delay):  # with the class, not the path: Python shows a text once a line, and a bank shares its lines
+            where = f"schedule of {spelled(type(self._owner))}.{self.name} ({self.location})"
+            warnings.warn(spelled_twice(where, "delay", delay), ReactorWarning, stacklevel=2)
+        return super().schedule(*given, **named)  # type: ignore[misc]  # of the class below
+
+
+@known_as("PhysicalAction")
+class DistantPhysicalAction(LivePhysicalAction):
+    """The same from another process, the caller's above all."""
+
+    def schedule(self, value: Any = None, delay: Any = 0) -> bool:
+        ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
+        if self._plain:
+            data = recordable(value, self)
+        else:
+            try:
+                data = b"" if value is None else dumps(value)
+            except UNSENDABLE as error:
+                raise unsendable(value, self, error) from error
+        return engines.send(self._memory, self._worker, self._action, ns, data=data)
+
+
+# ---- for threads ----
+
+
+class SeveralWorkers:
+    """A port that two workers of one process use, the one that writes it and the one that reads it: by thread."""
+
+    _lives: dict[int, Any]  # thread -> the live port of its worker
+    _by_worker: dict[int, Any]
+
+    def _live(self) -> Any:
+        live = self._lives.get(threading.get_ident())
+        return live if live is not None else next(iter(self._by_worker.values()))
+
+    @property
+    def value(self) -> Any:
+        return self._live().value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self._live().value = value
+
+    @property
+    def is_present(self) -> Any:
+        return self._live().is_present
+
+    @property
+    def array(self) -> Any:
+        return self._live().array
+
+    @property
+    def tensor(self) -> Any:
+        return self._live().tensor
+
+    @property
+    def present(self) -> Any:
+        return self._live().present
+
+    def set(self, *given: Any, **named: Any) -> None:
+        self._live().set(*given, **named)
+
+    def loan(self, *given: Any, **named: Any) -> Any:
+        return self._live().loan(*given, **named)
+
+    def schedule(self, *given: Any, **named: Any) -> Any:
+        return self._live().schedule(*given, **named)

@@ -1,0 +1,239 @@
+"""How does something written in the body of a reactor class come to life in every instance?
+
+Ports, timers, actions and reactions are declared as class attributes. The declaration knows its class, name and line;
+each reactor gets a *bound* copy of its own under the same name, in its `__dict__`, so that `self.count` is a plain
+lookup. Declared in `__init__` instead, an object is its own declaration, and is bound when the program is elaborated.
+
+A class body is watched without a metaclass (which would clash with those of other bases): the first declaration leaves
+a `Body` in the namespace, and so duplicates, and declarations in a class that is no reactor, are found when the class
+is made.
+"""
+
+from __future__ import annotations
+
+import dis
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
+
+from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
+from reactors.model.keywords import check_keywords
+from reactors.model.lacking import explains, listed, meant
+from reactors.location import Call, Location
+from reactors_runtime.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+    from types import CodeType, FrameType
+
+    from reactors.model.modes import Mode
+    from reactors.model.reactor import Reactor
+
+BODY = "__reactor_body__"  # where a class body keeps its `Body` while it is executed
+
+
+class Body:
+    """What one class body declared, in order."""
+
+    def __init__(self, namespace: Mapping[str, Any], code: CodeType) -> None:
+        self.namespace = namespace
+        self.name = namespace["__qualname__"].rpartition("<locals>.")[2]
+        self.code = code
+        self.declared: list[tuple[Declared, int]] = []  # with the place in the code that made it
+        self.decorating: list[Decorating] = []  # what has been called, and has decorated nothing yet
+        self.owner: type | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        # Called before any declaration's own, for it stands first in the namespace.
+        self.owner = owner
+
+    def name_of(self, declaration: Declared) -> str:
+        """The name to which the body assigns it, whatever became of it later; "" if it does not."""
+        at = next(at for declared, at in self.declared if declared is declaration)
+        steps = [step for step in dis.get_instructions(self.code) if step.offset > at]
+        return str(steps[0].argval) if steps and steps[0].opname == "STORE_NAME" else ""
+
+    @staticmethod
+    def of(frame: FrameType) -> Body | None:
+        """The body that `frame` executes, if it executes the body of a class."""
+        if frame.f_code.co_flags & 1 or frame.f_locals is frame.f_globals:  # 1: a function, which has fast locals
+            return None
+        namespace = cast("MutableMapping[str, Any]", frame.f_locals)
+        if BODY not in namespace:
+            if "__qualname__" not in namespace:
+                return None
+            namespace[BODY] = Body(namespace, frame.f_code)
+        return cast("Body", namespace[BODY])
+
+
+class Decorating:
+    """A decorator that was called, and is to be applied before the class is made whose body `frame` executes."""
+
+    def __init__(self, frame: FrameType, call: Call, form: str) -> None:
+        self.call, self.form = call, form
+        self._body = Body.of(frame)
+        if self._body is not None:
+            self._body.decorating.append(self)
+
+    def done(self) -> None:
+        """It has been applied."""
+        if self._body is not None and self in self._body.decorating:
+            self._body.decorating.remove(self)
+
+
+def _class_by_name(declaration: Declared) -> Callable[[type, str], None]:
+    # Python wraps what `__set_name__` raises into a RuntimeError (before 3.12), but not what looking it up raises.
+    body = declaration._body
+    if body is not None and body.owner is not None and not hasattr(body.owner, "_declarations"):
+        name = f"{body.name}.{body.name_of(declaration) or declaration.word} ({declaration.location})"
+        raise DeclarationError(
+            f"{name} is declared in {body.name}, which is no reactor; write class {body.name}(rx.Reactor)"
+        )
+    return declaration._named
+
+
+def spelled(kind: type) -> str:
+    """The name of a class without the function that it may be local to."""
+    return kind.__qualname__.rpartition("<locals>.")[2]
+
+
+def article(word: str) -> str:
+    """A word with its indefinite article."""
+    return f"an {word}" if word[0] in "aeiouAEIOU" else f"a {word}"
+
+
+class Declared:
+    """What is declared in a class body or in `__init__`: ports, timers, actions, reactions."""
+
+    word = "declaration"
+    offers: ClassVar[tuple[str, ...]] = ()  # what a reaction can do with it
+    name = ""
+    _owner: Reactor | None = None  # the reactor that has it; None for the declaration in the class
+    _class: type | None = None  # the class whose body declares it
+    _body: Body | None = None  # that body, until the class is made
+    _inside: Mode | None = None  # of what lies in no mode: the one whose `with` it was declared in all the same
+    _declared: Self  # the declaration, of which this is a bound copy or itself
+
+    __set_name__ = property(_class_by_name)
+
+    if not TYPE_CHECKING:  # which knows the parameters of each `__init__`
+
+        def __new__(cls, *_args: Any, **kwargs: Any) -> Self:
+            """With the arguments of `__init__`, whose names are checked."""
+            if kwargs:
+                check_keywords(cls.__init__, kwargs, lambda: Call(f"rx.{cls.__name__}", Location.caller()))
+            return object.__new__(cls)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self)  # and nothing of what a door leads to
+
+    def _declare(self: Self, frame: FrameType) -> None:
+        """Note where the declaration stands: `frame` is executing it."""
+        self._declared = self
+        self._location = Location.of(frame)
+        body = Body.of(frame)
+        if body is not None:
+            self._body = body
+            body.declared.append((self, frame.f_lasti))
+
+    def _named(self, owner: type, name: str) -> None:
+        if self._class is None:
+            self._class = owner
+            self.name = name
+        self._body = None
+
+    def _bind(self, owner: Reactor) -> Self:
+        """The same for one reactor."""
+        bound = object.__new__(self.__class__)
+        bound._owner = owner
+        bound._declared = self
+        bound.name = self.name
+        return bound
+
+    @property
+    def location(self) -> Location:
+        """File and line of the declaration."""
+        return self._declared._location
+
+    @property
+    def path(self) -> str:
+        """Where it is in the program: "main.rollouts[3].table"; before the program is elaborated, from the class on."""
+        if self._owner is not None:
+            return f"{self._owner.path}.{self.name}"
+        if self._class is not None:
+            return f"{spelled(self._class)}.{self.name}"
+        if self._body is not None:  # the class is not made yet, but may have given it its name
+            names = [name for name, value in self._body.namespace.items() if value is self]
+            return f"{self._body.name}.{names[0]}" if names else f"<{self.word}>"
+        return self.name or f"<{self.word}>"
+
+    def where(self) -> str:
+        """Path, file and line, as errors name it."""
+        return f"{self.path} ({self.location})"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
+
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:
+        """What to add to the message that it has no attribute of this name."""
+        if not self.offers:
+            return ""
+        near = meant(name, [form.partition("(")[0] for form in self.offers])
+        if near:
+            return f"; did you mean {self._called(seen)}.{near}?"
+        return f"; the {self.word} {self.where()} has {listed([f'.{form}' for form in self.offers])}"
+
+    def _called(self, seen: Mapping[str, object]) -> str:
+        """What code with these variables can call it; its path where none of them leads here."""
+        value: Any
+        for name, value in seen.items():
+            if value is self:
+                return name
+            around = value.path if hasattr(type(value), "_declarations") else ""  # of a reactor
+            if around and self._owner is not None and f"{self._owner.path}.".startswith(f"{around}."):
+                return f"{name}{self._owner.path.removeprefix(around)}.{self.name}"
+        return self.path
+
+    def _refuse_at_rest(self, use: str, rule: str) -> NoReturn:
+        """Refuse what only a reaction that declares this can do; `rule` says so to who is in none."""
+        if self._owner is not None and self._owner._engine is not None:
+            group = "effects" if use in ("set", "loan", "schedule") else "triggers or uses"
+            raise UndeclaredAccessError(
+                f"{self.where()}: .{use} while the program runs, but no reaction declares it; name it in the {group} "
+                "of the reaction that uses it"
+            )
+        raise OutsideReactionError(f"{self.where()}: .{use} outside of a reaction; {rule}")
+
+    def __repr__(self) -> str:
+        path = self.path
+        return f"<{self.word} {path}>" if path != f"<{self.word}>" else f"<{self.word} ({self.location})>"
+
+
+explains(Declared)
+
+
+class Placed(Protocol):
+    """What has a place in the user's source, and may take a parameter from a reactor."""
+
+    word: str
+
+    def where(self) -> str:
+        """Path, file and line, as errors name it."""
+        ...
+
+
+def parameter(owner: Reactor | None, attribute: str, what: str, declared: Placed) -> Any:
+    """What the reactor's `__init__` stored under `attribute`, which a string in a declaration stands for."""
+    if owner is None:
+        raise ParameterError(
+            f"{declared.where()}: {what}={attribute!r} stands for an attribute of a reactor, and this is no reactor's "
+            f"yet; assign the {declared.word} to an attribute first, or give the value itself"
+        )
+    try:
+        return getattr(owner, attribute)
+    except AttributeError:
+        known = sorted(name for name in vars(owner) if not isinstance(vars(owner)[name], Declared))
+        near = did_you_mean(attribute, known)
+        has = f"it sets {', '.join(known)}" if known else "it sets none"
+        raise ParameterError(
+            f"{declared.where()}: {what}={attribute!r}, but __init__ of {spelled(type(owner))} sets no attribute "
+            f"{attribute!r}" + (near or f" ({has}); set self.{attribute}, or give the value itself")
+        ) from None

@@ -1,0 +1,59 @@
+"""How does a reactor give its state to a checkpoint, and go on from one?
+
+It is told by `save`, and says it at that tag. All that is told at the same tag says what it is then: that is all that a
+consistent cut of a program needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import reactors as rx
+from reactors.rl.checkpoints.files import going_on
+from reactors.rl.checkpoints.state import Encoded, check_form, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class Stateful(rx.Reactor):
+    """A reactor that a checkpoint can save.
+
+    `restored` is what one had, until it is taken on at the start, and `checkpoint` where that was. `first` is the time,
+    in ns, of the first round; 0 but for a program that goes on from a checkpoint.
+    """
+
+    save = rx.Input(bool)
+    state = rx.Output(Encoded)
+    save._offered = True
+    restored: Any = None
+    checkpoint: Path | None = None
+    first: int = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that there is to continue from, as arrays of its own."""
+        raise NotImplementedError
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        raise NotImplementedError
+
+    def form(self) -> dict[str, Any]:
+        """What a state has to be like, so that it can be continued from: as the own one, at the start."""
+        return self.state_dict()
+
+    @rx.reaction(save, effects=state)
+    def tell_state(self) -> None:
+        """Here it is."""
+        self.state.set(encode(self.state_dict(), self.path.removeprefix("main.")))
+
+    def go_on(self) -> None:
+        """Take on what a checkpoint had, if there is one; to be called when all else is ready."""
+        restored, self.restored = self.restored, None
+        if restored is None:
+            return
+        assert self.checkpoint is not None
+        with going_on(self.checkpoint, f"the state of {self.path}"):
+            check_form(self.form(), restored, self.path)
+            self.load_state_dict(restored)

@@ -1,0 +1,95 @@
+"""How are arrays written to a file, and found to be what was written?
+
+The format is safetensors (a length, a JSON header, bytes). Files are written and read piece by piece, since a replay
+buffer may be larger than what is free beside it, and the checksum of all bytes is found on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.rl.replay.saving import NAMES, PIECE, header
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+KINDS = {name: np.dtype(kind) for kind, name in NAMES.items()}
+
+
+def write(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> str:
+    """Write a file of arrays, down to the disk; the checksum of its bytes.
+
+    >>> import tempfile; from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checksum = write(Path(folder) / "x", {"a": np.arange(3, dtype="f4")})
+    ...     found, again, _ = read(Path(folder) / "x")
+    >>> found["a"], checksum == again
+    (array([0., 1., 2.], dtype=float32), True)
+    """
+    head = header(arrays, metadata)
+    crc = zlib.crc32(head)
+    with path.open("wb") as file:
+        file.write(head)
+        for array in arrays.values():
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            for begin in range(0, len(flat), PIECE):
+                piece = flat[begin : begin + PIECE].data
+                crc = zlib.crc32(piece, crc)
+                file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return f"{crc:08x}"
+
+
+def read(path: Path) -> tuple[dict[str, NDArray[Any]], str, dict[str, str]]:
+    """The arrays of a file, the checksum of its bytes, and its metadata. `ValueError` says what is wrong with it."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        begin = file.read(8)
+        length = int.from_bytes(begin, "little")
+        if not 2 <= length <= size - 8:
+            raise ValueError("it is cut off, or no safetensors file")
+        text = file.read(length)
+        crc = zlib.crc32(text, zlib.crc32(begin))
+        try:
+            entries: dict[str, Any] = json.loads(text)
+            metadata = entries.pop("__metadata__", {})
+            plan: list[Any] = sorted(
+                ((name, KINDS[entry["dtype"]], _whole(entry["shape"]), *_whole(entry["data_offsets"]))
+                 for name, entry in entries.items()),
+                key=lambda entry: entry[3:],
+            )  # fmt: skip
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError("its header is garbled") from error
+        arrays = {}
+        at = 0
+        for name, kind, shape, first, last in plan:
+            if (first, last) != (at, at + math.prod(shape) * kind.itemsize) or 8 + length + last > size:
+                raise ValueError(f"it is cut off, or its header is garbled: {name!r} does not lie in it")
+            array = np.empty(shape, kind)
+            flat = array.reshape(-1).view(np.uint8)
+            for begun in range(0, len(flat), PIECE):
+                part = flat[begun : begun + PIECE]
+                file.readinto(part.data)
+                crc = zlib.crc32(part.data, crc)
+            if kind == np.bool_ and (flat > 1).any():
+                raise ValueError(f"{name!r} has a bool that is neither 0 nor 1")
+            arrays[name], at = array, last
+        if 8 + length + at != size:
+            raise ValueError("it is longer than its header says")
+    return arrays, f"{crc:08x}", metadata
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    if any(type(number) is not int or number < 0 for number in numbers):
+        raise ValueError(f"{numbers!r} is no shape, and no place in a file")
+    return tuple(numbers)

@@ -1,0 +1,85 @@
+"""Who plays, with a policy of its own?"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.rl.dataflow.rounds import ROUND, round_of
+from reactors.rl.checkpoints.stateful import Stateful
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reactors.rl.dataflow.acting import Acting
+    from reactors.rl.dataflow.rollout import Rollout
+
+
+class Actor(Stateful):
+    """Plays a round in its environments: every minute of logical time is a round.
+
+    `segment` has the experience, of shape (horizon, environments). It plays with the weights that it has, whatever
+    their age; in free mode it pauses if fewer samplers are wanted. `figures` has the seconds that the round took, and
+    the age of the weights in rounds.
+    """
+
+    rounds = rx.Timer("first", ROUND)
+    weights = rx.Input(shape="size", dtype=np.float32)
+    episodes = rx.Output(tuple)
+    figures = rx.Output(tuple)
+    weights._offered = True  # none are sent in free mode
+
+    def __init__(self, rollout: Rollout, acting: Acting) -> None:
+        self.rollout, self.acting, self.size = rollout, acting, len(acting.latest)
+        self.segment = rx.Output(shape=rollout.shape, dtype=rollout.dtype)
+        self.add_reaction(rx.startup, self.open)
+        self.add_reaction(self.weights, self.load)
+        self.add_reaction(self.rounds, self.play, effects=(self.segment, self.episodes, self.figures))
+        self.add_reaction(rx.shutdown, self.close)
+
+    def open(self) -> None:
+        """Make the environments."""
+        self.rollout.open(self._run_seed or 0, self.path)
+        self.acting.open(self.rng)
+        self.go_on()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Environments, random numbers, weights and what else the policy has."""
+        return {**self.rollout.state_dict(), **self.acting.state_dict()}
+
+    def form(self) -> dict[str, Any]:
+        """Environments look for themselves."""
+        return {**self.rollout.form(), **self.acting.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.rollout.load_state_dict(state)
+        self.acting.load_state_dict(state)
+
+    def load(self) -> None:
+        """Newer weights."""
+        self.acting.load(self.weights.value, round_of(self.tag))
+
+    def play(self) -> None:
+        """A round."""
+        began = time.perf_counter()
+        number, rollout, acting = round_of(self.tag), self.rollout, self.acting
+        if acting.look() <= self.bank_index:  # fewer samplers are faster
+            self.figures.set((0.0, acting.age(number)))
+            return
+        rows = self.segment.loan()
+        rollout.begin(rows)
+        for t in range(len(rows)):
+            rollout.step(t, *acting.act(rollout.observations(), number))
+        episodes = rollout.finish(number)
+        self.segment.set(rows)
+        if episodes:
+            self.episodes.set(episodes)
+        self.figures.set((time.perf_counter() - began, acting.age(number)))
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.rollout.close()

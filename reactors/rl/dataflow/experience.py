@@ -1,0 +1,111 @@
+"""What is kept of experience, and what is drawn from it?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.rl.replay.replay import batch_dtype
+from reactors.rl.replay.buffer import ReplayBuffer
+from reactors.rl.dataflow.rollout import experience_dtype
+from reactors.rl.checkpoints.state import count
+from reactors.rl.checkpoints.stateful import Stateful
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import gymnasium as gym
+
+    from reactors.rl.algorithms.off_policy import OffPolicy
+
+
+def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
+    """The replay buffer that an algorithm asks for."""
+    by_priority: Any = {"alpha": algorithm.alpha, "beta": algorithm.beta} if algorithm.prioritized else {}
+    return ReplayBuffer(
+        algorithm.capacity, experience_dtype(algorithm, observation_space, action_space),
+        prioritized=algorithm.prioritized, **by_priority, n_step=algorithm.n_step,
+        gamma=algorithm.gamma, num_envs=algorithm.num_envs,
+    )  # fmt: skip
+
+
+class Experience(Stateful):
+    """Keeps what actors send, and draws as many batches as the ratio of updates to steps asks for.
+
+    The ratio is kept exactly, over all rounds in which there is enough experience (PAL's throttle): batches for
+    `updates` are drawn in each round by whose end so many are due. What the learner found of priorities comes back as
+    `errors`, of each of the `parts` in which learners share a batch.
+    """
+
+    def __init__(
+        self,
+        algorithm: OffPolicy,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        actors: int,
+        parts: int = 1,
+    ) -> None:
+        self.algorithm, self.actors = algorithm, actors
+        per_actor = algorithm.num_envs // actors
+        dtype = experience_dtype(algorithm, observation_space, action_space)
+        self.buffer = memory_of(algorithm, observation_space, action_space)
+        self.updates = algorithm.updates
+        self.segments = rx.Input(shape=(algorithm.horizon, per_actor), dtype=dtype, width=actors)
+        record = batch_dtype(self.buffer.config.fields, algorithm.batch_size)
+        self.batches = rx.Output(shape=(self.updates,), dtype=record)
+        self.envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), algorithm.horizon)
+        self.sent: list[Any] = []  # rows of the last batches, whose errors come before the next ones are drawn
+        self.added = 0  # transitions
+        self.learnable, self.drawn = 0, 0  # transitions since there is enough, and batches
+        self.add_reaction(rx.startup, self.begin)
+        if algorithm.prioritized:
+            shape = self.updates, algorithm.batch_size // parts
+            self.errors = rx.Input(shape=shape, dtype=np.float32, width=parts)
+            self.add_reaction(self.errors, self.answer)
+        self.add_reaction(self.segments, self.keep_and_draw, effects=self.batches)
+
+    def begin(self) -> None:
+        """Draw as the seed of the run says."""
+        self.buffer.rng = np.random.default_rng(self.seed)
+        self.go_on()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The buffer; after a round, no priorities are on their way."""
+        return {
+            "buffer": self.buffer.state_dict(), "added": self.added, "learnable": self.learnable, "drawn": self.drawn,
+        }  # fmt: skip
+
+    def form(self) -> dict[str, Any]:
+        """The buffer looks for itself."""
+        return {"buffer": {}, "added": 0, "learnable": 0, "drawn": 0}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        self.buffer.load_state_dict(state["buffer"])
+        self.added, self.learnable, self.drawn = (count(state[name]) for name in ("added", "learnable", "drawn"))
+
+    def answer(self) -> None:
+        """New priorities for the batches of a round."""
+        every = np.concatenate(self.errors.array, axis=1)
+        for indices, errors in zip(self.sent, every, strict=True):
+            self.buffer.update_priorities(indices, errors)
+
+    def keep_and_draw(self) -> None:
+        """A round."""
+        rows = np.moveaxis(self.segments.array, 0, 1)  # steps, actors, environments
+        self.buffer.add(np.ascontiguousarray(rows).reshape(-1), envs=self.envs)
+        self.added += rows.size
+        if self.added < self.algorithm.enough:
+            return
+        self.learnable += rows.size
+        if self.algorithm.due(self.learnable) <= self.drawn:
+            return
+        self.drawn += self.updates
+        records = self.batches.loan()
+        self.sent = []
+        for i in range(self.updates):
+            drawn = self.buffer.sample_into(records[i : i + 1].reshape(()), self.algorithm.batch_size)
+            self.sent.append(drawn["indices"].copy())
+        self.batches.set(records)

@@ -1,0 +1,317 @@
+"""How are simulation, replay, learning and evaluation one graph?
+
+Every minute of logical time is a round. At its beginning all actors play, with the weights that they have; at the
+same tag the learner gets what they played, and its new weights reach them `lag` rounds later. That delay is all that
+makes the modes:
+
+- `sync`: a lag of one round. Everybody learns from, and plays with, the latest; actors and learner take turns.
+- `pipelined`: a lag of two or more. Actors play the next round while the learner learns from the last one, and the
+  result is the same, bit for bit, however fast they are.
+- `free`: actors take the newest weights, from memory that all share. No actor waits for weights; no two runs
+  are alike.
+
+Actors have policies of their own. With central inference an `InferenceServer` has the only one, and `Simulator`s step
+the environments; a step is a microstep, and to all others it is as if there were actors.
+
+Several learners exchange gradients, or weights, in the microsteps of a tag of their own, a little after the round's
+beginning: in microsteps of the tag at which actors play, and experience is drawn, each would wait for all of that. The
+journal gets all of a round at one tag after that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+import reactors as rx
+from reactors.errors import ArgumentError
+from reactors.rl.replay.buffer import ReplayBuffer
+from reactors.rl.dataflow.acting import Acting
+from reactors.rl.dataflow.actor import Actor
+from reactors.rl.dataflow.adaptive_learner import AdaptiveLearner
+from reactors.rl.checkpoints.checkpoint import Checkpoint
+from reactors.rl.checkpoints.files import going_on
+from reactors.rl.algorithms.contract import check_learning, check_policy
+from reactors.rl.dataflow.evaluator import Evaluator
+from reactors.rl.dataflow.experience import Experience
+from reactors.rl.dataflow.split_learner import ACTOR, CRITICS, HalfLearner, exchange_of
+from reactors.rl.dataflow.inference_server import InferenceServer, choice_dtype
+from reactors.rl.dataflow.journal import Journal
+from reactors.rl.dataflow.learner import Exchange, Learner, ReplayLearner, RolloutLearner
+from reactors.rl.dataflow.learners import Learners
+from reactors.rl.dataflow.loader import LoadedLearner, Loader, check_loaders
+from reactors.rl.dataflow.rollout import Rollout
+from reactors.rl.dataflow.rounds import LATER, ROUND, STOP
+from reactors.rl.dataflow.simulator import Simulator
+from reactors.rl.dataflow.viewer import Decimator, Viewer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from reactors.rl.algorithms.algorithm import Algorithm, Learning
+    from reactors.rl.serving.server import Server
+    from reactors.rl.envs.simulation import OnError
+    from reactors.rl.checkpoints.checkpoint import Saving
+    from reactors.rl.checkpoints.files import Saved
+    from reactors.rl.checkpoints.stateful import Stateful
+
+ALONE = Learners()
+FREE_SLACK = 16  # rounds by which free-running actors may be ahead of the one who writes checkpoints
+Mode = Literal["sync", "pipelined", "free"]
+Where = Literal["actors", "central"]
+
+
+class Training(rx.Reactor):
+    """An algorithm, trained by `actors` in environments that `maker` makes.
+
+    With `inference="central"` they are simulators, and one policy acts for all; with `double_buffer` for half of the
+    environments at a time. With `saving` there are checkpoints, and with `saved` it goes on from one. The server
+    `serve` answers by the latest weights.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        maker: Callable[[], Any],
+        observation_space: Any,
+        action_space: Any,
+        *,
+        actors: int,
+        mode: Mode,
+        lag: int,
+        seed: int,
+        inference: Where = "actors",
+        double_buffer: bool = False,
+        loaders: int = 0,
+        view_every: int | None = None,
+        views: Path | None = None,
+        serve: Server | None = None,
+        on_error: OnError = "raise",
+        learners: Learners = ALONE,
+        eval_every: int | None = None,
+        eval_episodes: int = 10,
+        stop_at: float | None = None,
+        journal: Path | None = None,
+        tell: Callable[[dict[str, float]], None] | None = None,
+        saving: Saving | None = None,
+        saved: Saved | None = None,
+    ) -> None:
+        check_loaders(algorithm, loaders)
+        parts = 2 if double_buffer else 1
+        per_actor = _per_actor(algorithm, actors, parts)
+        spaces = observation_space, action_space
+        learning = algorithm.learning(*spaces, seed, learners.devices[0])
+        initial = check_learning(algorithm, learning)
+        check_policy(algorithm, *spaces, learning, initial, per_actor)
+        steps = algorithm.horizon * algorithm.num_envs
+        lately = None
+        if mode == "free":  # a single row: who reads gets the latest, whole
+            size = len(initial)
+            fields: Any = {"vector": ((size,), np.float32), "round": ((), np.int64), "samplers": ((), np.int64)}
+            lately = ReplayBuffer(1, fields)
+
+        def rollout(i: int) -> Rollout:
+            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, on_error)
+
+        def acting(_: int) -> Acting:
+            return Acting(algorithm, *spaces, initial, steps, lag, lately)
+
+        stepping: rx.Bank[Any]
+        players: list[Actor | InferenceServer]
+        if inference == "central":
+            server = InferenceServer(
+                acting(0), observation_space, choice_dtype(algorithm, action_space), algorithm.horizon, actors,
+                per_actor, parts,
+            )  # fmt: skip
+            stepping, players = self._serve(server, rollout), [server]
+        else:
+            stepping = self.actors = self._actors(actors, rollout, acting)
+            players = [*self.actors]
+        self.journal = Journal(
+            actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
+            stop_at=stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=tell,
+        )  # fmt: skip
+        told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
+        later = LATER if len(learners) > 1 else 0
+        then, noted = (later, 2 * later) if later else (None, None)
+        self._learn(algorithm, told, learning, learners, stepping, loaders, then)
+        first: Learner = self.learners[0]
+        if mode != "free":
+            rx.connect(first.weights, [each.weights for each in players], after=lag * ROUND - later, broadcast=True)
+        rx.connect(stepping.episodes, self.journal.episodes, after=noted)
+        rx.connect([each.figures for each in players], self.journal.times, after=noted)
+        rx.connect(self.learners.figures, self.journal.figures, after=then)
+        if eval_every is not None:
+            self.evaluator = Evaluator(
+                algorithm, maker, *spaces, len(initial), every=eval_every, episodes=eval_episodes
+            )
+            rx.connect(first.weights, self.evaluator.weights)
+            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=then)
+        if view_every is not None and views is not None:
+            viewer = Viewer(algorithm, maker, *spaces, len(initial), steps=steps, folder=views)
+            self._show(viewer, view_every)
+        if serve is not None:
+            self.serving = serve
+            serve.policy.load(initial if saved is None else saved.weights(len(initial)))
+            rx.connect(first.weights, self.serving.weights)
+        if saved is not None:
+            self._go_on(saved)
+        if saving is not None:
+            self._save(saving, lag if mode != "free" else max(lag, FREE_SLACK), steps)
+
+    def _serve(self, server: InferenceServer, rollout: Callable[[int], Rollout]) -> rx.Bank[Simulator]:
+        self.server = server
+        self.simulators = rx.bank(len(server.choices), Simulator, rollout, server.choices.dtype)
+        rx.connect(self.simulators.initial, server.initial)
+        rx.connect(self.simulators.observations, server.observations, after=0)
+        rx.connect(server.choices, self.simulators.choices, after=0 if server.parts == 2 else None)
+        return self.simulators
+
+    def _actors(self, n: int, rollout: Callable[[int], Rollout], acting: Callable[[int], Acting]) -> rx.Bank[Actor]:
+        """Who plays."""
+        return rx.bank(n, Actor, rollout, acting)
+
+    def _learn(
+        self,
+        algorithm: Algorithm,
+        told: Any,
+        learning: Learning,
+        learners: Learners,
+        stepping: rx.Bank[Any],
+        loaders: int,
+        then: int | None,
+    ) -> None:
+        """Replay or loaders, and learners, of which each is `told` the same, and gets experience by `then`."""
+        each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
+        self.learners: rx.Bank[Any]
+        per_actor = algorithm.num_envs // len(stepping)
+        if learners.adaptation is not None:
+            each["adaptation"] = learners.adaptation
+            self.learners = rx.bank(1, AdaptiveLearner, *told, **each, actors=len(stepping), num_envs=per_actor)
+            rx.connect(stepping.segment, self.learners[0].segments)
+            rx.connect(stepping.figures, self.learners[0].times)
+        elif loaders:
+            self.learners = rx.bank(len(learners), LoadedLearner, *told, **each, loaders=loaders)
+            self._load(loaders, stepping, then)
+        elif algorithm.on_policy:
+            self.learners = rx.bank(
+                len(learners), RolloutLearner, *told, **each, actors=len(stepping), num_envs=per_actor
+            )
+            rx.connect(stepping.segment, self.learners.segments, after=then, broadcast=True)
+        else:
+            self.experience = Experience(algorithm, told[1], told[2], len(stepping), learners.parts)  # type: ignore[arg-type]
+            each["batches"] = self.experience.batches
+            if learners.exchange_every is None:
+                self.learners = rx.bank(len(learners), ReplayLearner, *told, **each)
+            else:
+                self.learners = rx.bank(2, HalfLearner, *told, **each, exchange_every=learners.exchange_every)
+            rx.connect(stepping.segment, self.experience.segments)
+            rx.connect(self.experience.batches, self.learners.batches, after=then, broadcast=True)
+            if self.experience.algorithm.prioritized:
+                know = self.learners if learners.exchange_every is None else [self.learners[CRITICS]]
+                rx.connect([learner.errors for learner in know], self.experience.errors, after=0)
+        if learners.exchange_every is not None:
+            rx.connect(self.learners[ACTOR].offered, self.learners[CRITICS].received, after=0)
+            rx.connect(self.learners[CRITICS].offered, self.learners[ACTOR].received, after=0)
+        elif len(learners) > 1:
+            rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
+
+    def _load(self, loaders: int, stepping: rx.Bank[Any], then: int | None) -> None:
+        dtype, (horizon, num_envs) = stepping[0].segment.dtype, stepping[0].segment.shape
+        self.loaders = rx.bank(loaders, Loader, dtype, horizon, num_envs, len(stepping), loaders)
+        rx.connect(stepping.segment, self.loaders.segments, broadcast=True)
+        for port in self.learners[0].ports:
+            rx.connect(getattr(self.loaders, port), getattr(self.learners, port), after=then, broadcast=True)
+
+    def _show(self, viewer: Viewer, every: int) -> None:
+        self.decimator, self.viewer = Decimator(viewer.size, every), viewer
+        rx.connect(self.learners[0].weights, self.decimator.weights)
+        rx.connect(self.decimator.some, self.viewer.weights)
+
+    def _stateful(self) -> dict[str, Stateful]:
+        found: dict[str, Stateful] = {}
+        for name in ("actors", "simulators", "learners"):
+            found |= {f"{name}[{i}]": each for i, each in enumerate(getattr(self, name, ()))}
+        for name in ("server", "journal", "experience"):
+            found |= {name: getattr(self, name)} if hasattr(self, name) else {}
+        return found
+
+    @property
+    def beside(self) -> list[str]:
+        """Who has a worker more."""
+        return [name for name in ("viewer", "serving") if hasattr(self, name)]
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """What was adapted."""
+        first = self.learners[0]
+        return first.adaptation.decisions if isinstance(first, AdaptiveLearner) else []
+
+    def _go_on(self, saved: Saved) -> None:
+        first = saved.next_round * ROUND
+        for name, reactor in self._stateful().items():
+            with going_on(saved.path, f"the state of {name}"):
+                reactor.restored = saved.states[name]
+            reactor.checkpoint, reactor.first = saved.path, first
+        for name in ("evaluator", "decimator"):
+            if hasattr(self, name):
+                getattr(self, name).first = first
+
+    def _save(self, saving: Saving, slack: int, steps: int) -> None:
+        reactors, first = self._stateful(), self.journal.first // ROUND
+        slack = max(0, min(slack, saving.rounds - 1 - first))  # of a short run, too, the last round is saved
+        self.checkpoint = Checkpoint([*reactors], saving, slack=slack, steps=steps, first=self.journal.first)
+        rx.connect([reactor.state for reactor in reactors.values()], self.checkpoint.states)
+        everybody = [reactor.save for reactor in reactors.values()]
+        rx.connect(self.checkpoint.save, everybody, after=slack * ROUND, broadcast=True)
+        rx.connect(self.journal.enough, self.checkpoint.enough)
+
+
+def _exchange(algorithm: Algorithm, learning: Learning, learners: Learners, index: int) -> Exchange | None:
+    """What a learner gives to others."""
+    if learners.exchange_every is not None:
+        return exchange_of(learning, index)  # type: ignore[arg-type]
+    if len(learners) == 1:
+        return None
+    if not learning.flats:
+        raise ArgumentError(
+            f"{len(learners)} learners of rl.train, but {algorithm.name} has no gradients to take the mean of; leave "
+            "learners out"
+        )
+    size = max(len(flat.weights) for flat in learning.flats)
+    return Exchange(offered=size, received=size, width=len(learners))
+
+
+def _per_actor(algorithm: Algorithm, actors: int, parts: int) -> int:
+    if algorithm.num_envs % (parts * actors):
+        raise ArgumentError(
+            f"{algorithm.num_envs} environments for {actors} actors{', in two halves each' * (parts == 2)}; let "
+            f"num_envs of {algorithm.name} be a multiple of {'twice their number' if parts == 2 else 'actors'}, or "
+            "choose another number of them: actors="
+        )
+    return algorithm.num_envs // actors
+
+
+def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
+    """Which worker runs what: in lock-step all of them play, else the first ones learn and the others play.
+
+    Learners are on different workers as far as there are any; where there are no others, those play, too. An inference
+    server is beside simulators, but with double buffering by itself, as it works at the same time as they. A viewer has
+    a worker more, which no other waits for, and so has the server.
+    """
+    learners = len(training.learners)
+    first = 0 if mode == "sync" or workers <= learners else learners
+    where = {f"main.learners[{i}]": i % workers for i in range(learners)}
+    if hasattr(training, "server"):
+        where["main.server"] = first
+        if training.server.parts == 2 and first + 1 < workers:
+            first += 1
+    for name in ("actors", "simulators", "loaders"):
+        n = len(getattr(training, name, ()))
+        where |= {f"main.{name}[{i}]": first + i * (workers - first) // n for i in range(n)}
+    where |= {f"main.{name}": workers + i for i, name in enumerate(training.beside)}
+    if hasattr(training, "evaluator"):
+        where["main.evaluator"] = workers - 1
+    return where

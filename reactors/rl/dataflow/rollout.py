@@ -1,0 +1,155 @@
+"""Where does a round of experience come from, wherever the actions are chosen?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.rl.errors import NotFiniteError
+from reactors.rl.envs.simulation import Simulation, seed_of
+from reactors.rl.checkpoints.simulated import restore_simulation, simulation_form, simulation_state
+from reactors.rl.replay.transition import transition_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import gymnasium as gym
+    from numpy.typing import NDArray
+
+    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.episode import Episode
+    from reactors.rl.envs.simulation import OnError
+
+
+def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:
+    """A transition, and what the algorithm's policy remembers of each."""
+    plain = transition_dtype(observation_space, action_space)
+    fields: list[Any] = [(name, plain[name]) for name in plain.names or ()]
+    return np.dtype([*fields, *algorithm.remembered(action_space).items()], align=True)
+
+
+class Rollout:
+    """Environments, numbered from `first_env`, that are played into the rows of a round, (horizon, environments).
+
+    With two `parts` the environments with even numbers are stepped by themselves, and those with odd numbers. Raises
+    `NotFiniteError` for observations and rewards that are not finite.
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        makers: Sequence[Callable[[], Any]],
+        first_env: int,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        parts: int = 1,
+        on_error: OnError = "raise",
+    ) -> None:
+        self.makers, self.first_env, self.parts = makers, first_env, parts
+        self.on_error: OnError = on_error
+        self.spaces = observation_space, action_space
+        self.dtype = experience_dtype(algorithm, *self.spaces)
+        self.shape = algorithm.horizon, len(makers)
+        self.checked = [name for name in ("next_obs", "reward") if self.dtype[name].base.kind == "f"]
+        self.simulations: list[Simulation] = []
+        self.rows: Any = None
+        self.fields: list[dict[str, Any]] = []  # of the rows, for each part
+        self.episodes: list[Episode] = []
+
+    def open(self, seed: int, path: str) -> None:
+        """Make the environments, and begin their episodes."""
+        self.path = path
+        seeds = [seed_of(seed, self.first_env + i) for i in range(len(self.makers))]
+        self.simulations = [
+            Simulation(
+                self.makers[part :: self.parts],
+                *self.spaces,
+                seeds[part :: self.parts],
+                path=path,
+                on_error=self.on_error,
+                nan_rewards=True,  # which `finish` refuses, as it does infinite ones
+            )
+            for part in range(self.parts)
+        ]
+        self.rewards = np.zeros(len(self.makers) // self.parts)
+        for simulation in self.simulations:
+            simulation.reset_all()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Of the environments, between two rounds."""
+        return {"simulations": [simulation_state(each) for each in self.simulations]}
+
+    def form(self) -> dict[str, Any]:
+        """What a state has to be like, but for environments, which look for themselves."""
+        return {"simulations": [simulation_form(each) for each in self.simulations]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from there."""
+        for simulation, each in zip(self.simulations, state["simulations"], strict=True):
+            restore_simulation(simulation, each)
+
+    def observations(self, part: int = 0) -> NDArray[Any]:
+        """What to act on next."""
+        found: NDArray[Any] = self.simulations[part].observations
+        return found
+
+    def begin(self, rows: Any) -> None:
+        """Begin a round, whose experience goes into `rows`."""
+        self.rows, self.episodes = rows, []
+        self.fields = [{name: rows[name][:, i :: self.parts] for name in rows.dtype.names} for i in range(self.parts)]
+
+    def step(self, t: int, actions: Any, remembered: Mapping[str, Any], part: int = 0) -> None:
+        """Step t of a round, with the actions, and what the policy remembers of them."""
+        fields, simulation = self.fields[part], self.simulations[part]
+        fields["obs"][t] = simulation.observations
+        taken = fields["action"][t]
+        taken[...] = actions
+        for name, value in remembered.items():
+            fields[name][t] = value
+        simulation.advance(
+            taken, fields["next_obs"][t], self.rewards, fields["terminated"][t], fields["truncated"][t]
+        )  # fmt: skip
+        fields["reward"][t] = self.rewards
+        self.episodes += simulation.episodes
+
+    def finish(self, number: int) -> tuple[Episode, ...]:
+        """End round `number`, and let go of its rows; the episodes that ended in it."""
+        for name in self.checked:
+            if not np.isfinite(self.rows[name]).all():
+                self._refuse(name, number)
+        if "next_obs" in self.checked:
+            self._check_resets(number)
+        self.rows, self.fields = None, []
+        return tuple(self.episodes)
+
+    def _check_resets(self, number: int) -> None:
+        """What was seen first in an episode was no step's next observation."""
+        first = np.ones(self.shape, np.bool_)
+        first[1:] = self.rows["terminated"][:-1] | self.rows["truncated"][:-1]
+        if not np.isfinite(self.rows["obs"][first]).all():
+            found = ~np.isfinite(self.rows["obs"]).reshape(*self.shape, -1).all(2) & first
+            t, i = np.argwhere(found)[0]
+            raise NotFiniteError(
+                f"{self.path}: reset() of environment {self.first_env + i} (seed {self._seed(i)}) gave the observation "
+                f"{self.rows['obs'][t, i]} before its step {number * self.shape[0] + int(t)}; fix the environment"
+            )
+
+    def _seed(self, i: int) -> Any:
+        return self.simulations[i % self.parts].seeds[i // self.parts]
+
+    def _refuse(self, name: str, number: int) -> None:
+        """Say where a number is that is none."""
+        t, i, *_ = np.argwhere(~np.isfinite(self.rows[name]))[0]
+        what = "observation" if name == "next_obs" else "reward"
+        raise NotFiniteError(
+            f"{self.path}: the {what} of environment {self.first_env + i} (seed {self._seed(i)}) is "
+            f"{self.rows[name][t, i]} at its step {number * self.shape[0] + int(t)}, after the action "
+            f"{self.rows['action'][t, i]}; fix the environment, or keep its actions in bounds"
+        )
+
+    def close(self) -> None:
+        """Close the environments."""
+        simulations, self.simulations = self.simulations, []
+        for each in simulations:
+            each.close()

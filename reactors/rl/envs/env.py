@@ -1,0 +1,258 @@
+"""How does an environment, or a row of them, become a reactor?
+
+Actions come in, and at the same tag what they led to goes out: observations, rewards, ends. Learners never see how an
+environment is reset: `observation` is always what to act on next, `next_observation` always what the action led to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.execution.debug_ports import DebugPort
+from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.public import public, refuse_passed_on
+from reactors.rl.envs.simulation import Simulation, seed_of
+from reactors.rl.envs.sources import checked_seeds, is_row, makers, spaces_of
+from reactors.rl.envs.spaces import OBJECT, Memory, memory, rows
+from reactors.rl.replay.transition import transition_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reactors.model.ports import Input, Output
+    from reactors.rl.episode import Episode
+    from reactors.rl.envs.simulation import OnError
+    from reactors.rl.envs.sources import Source
+    from reactors.rl.envs.spaces import Space
+
+
+@public("rl.Env")
+class Env(rx.Reactor):
+    """One Gymnasium environment, or `num_envs` of them in a row, made on its worker at the start.
+
+    `env` is a name, an `EnvSpec`, a class or function that makes an environment, or a list of k such. `kwargs` go to
+    `gymnasium.make`, or to the function. Wrappers are made as usual, in the function. A name is a registered id,
+    `module:Id` or `module:Name`, `FILE:Name` for a class or function of a file, or `atari:Game` for `rl.atari(Game)`.
+
+    With `num_envs=None` values are those of one environment; with `num_envs=k` all have a leading axis of length k.
+
+    =================== ================================================================= =======================
+    `action`            in: what to do                                                    as the action space has
+    `observation`       what to act on next; after an end, the first of the next episode  as the space has
+    `reward`            float64, as Gymnasium has it                                       ()
+    `terminated`        the episode is over, by the rules of the environment               bool, ()
+    `truncated`         it was broken off                                                  bool, ()
+    `next_observation`  what the action led to: the terminal observation at an end         as the space has
+    `transition`        all of that as records: `rl.transition_dtype`                      ()
+    `episode`           tuple of `rl.Episode`, of those that ended at this tag             objects
+    `info`              beside `observation`: a dict, or with num_envs {index: dict}       objects
+    `final_info`        the same beside `next_observation` where an episode ended          objects
+    =================== ================================================================= =======================
+
+    At the start, only `observation` is set, and `info` if there is any. `episode`, `info` and `final_info` are absent
+    when there is nothing to tell. What no reaction reads costs nothing: `next_observation` and `transition` are set
+    only where some reaction does.
+
+    Spaces `Box`, `Discrete`, `MultiDiscrete` and `MultiBinary` make array ports; `Tuple` and `Dict` of these make ports
+    of structured records (`rl.spaces`); others carry objects, with `num_envs` tuples of them.
+
+    Environment i is seeded with a number derived from the reactor's own seed and i, at its first reset and never again;
+    `seed=s` makes that s + i, as in Gymnasium's vector environments, and a list gives one for each, or None.
+
+    The spaces are found by making one environment in the caller, unless both are given. `on_error="restart"` makes an
+    environment again that raises or answers wrongly, truncates its episode where it stood before the action, and counts
+    it in `restarts`; the `rl.Episode` is marked. The default is an `rl.SimulationError` with index and seed.
+
+    >>> import gymnasium as gym, reactors as rx, reactors.rl as rl
+    >>> class Random(rx.Reactor):
+    ...     observation, reward = rx.Input(shape=(4,), dtype="f4"), rx.Input(shape=(), dtype="f8")
+    ...     action = rx.Output(shape=(), dtype="i8")
+    ...     def __init__(self):
+    ...         self.total = 0.0
+    ...     @rx.reaction(observation, uses=reward, effects=action)
+    ...     def act(self):
+    ...         self.total += self.reward.value if self.reward.is_present else 0
+    ...         self.action.set(self.rng.integers(2))
+    >>> class Play(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.env, self.policy = rl.Env("CartPole-v1"), Random()
+    ...         self.env.observation >> self.policy.observation
+    ...         self.env.reward >> self.policy.reward
+    ...         rx.connect(self.policy.action, self.env.action, after="1 us")
+    >>> main = Play()
+    >>> rx.run(main, fast=True, timeout="100 us").tags
+    101
+    >>> float(main.policy.total)
+    100.0
+    """
+
+    action: Input[Any]
+    observation: Output[Any]
+    reward: Output[Any]
+    terminated: Output[Any]
+    truncated: Output[Any]
+    next_observation: Output[Any]
+    transition: Output[Any]
+    episode: Output[tuple[Episode, ...]]
+    info: Output[dict[Any, Any]]
+    final_info: Output[dict[Any, Any]]
+
+    def __init__(
+        self,
+        env: Source | Sequence[Source],
+        *,
+        num_envs: int | None = None,
+        seed: int | Sequence[int | None] | None = None,
+        observation_space: Space | None = None,
+        action_space: Space | None = None,
+        on_error: OnError = "raise",
+        **kwargs: Any,
+    ) -> None:
+        self.makers = makers(env, num_envs, kwargs, self.path)
+        self.num_envs = len(self.makers) if num_envs is not None or is_row(env) else None
+        self.env_seeds = checked_seeds(seed, len(self.makers), self.path)
+        self.on_error: OnError = checked_on_error(on_error, self.path)
+        self.restarts = 0
+        if observation_space is None or action_space is None:
+            try:
+                found = spaces_of(self.makers[0], self.path)
+            except ParameterError as error:
+                refuse_passed_on(self.path, Env, kwargs, error.__cause__)
+                raise
+            observation_space = found[0] if observation_space is None else observation_space
+            action_space = found[1] if action_space is None else action_space
+        self._declare(observation_space, action_space)
+
+    def _declare(self, observation_space: Space, action_space: Space, *more: Output[Any]) -> None:
+        """Ports as the spaces say, `more` of them, and the reactions."""
+        self.observation_space, self.action_space = observation_space, action_space
+        self.simulation: Any = None
+        self._declare_ports()
+        arrays = (self.observation, self.reward, self.terminated, self.truncated, self.next_observation)
+        effects = (*arrays, self.transition, self.episode, self.info, self.final_info, *more)
+        for port in effects:
+            port._offered = True
+        self.add_reaction(rx.startup, self.begin, effects=(self.observation, self.info))
+        self.add_reaction(self.action, self.step, effects=effects)
+        self.add_reaction(rx.shutdown, self.close)
+
+    def _declare_ports(self) -> None:
+        """Ports as the spaces say; with `num_envs`, each value is one for all environments."""
+        obs, act = memory(self.observation_space), memory(self.action_space)
+        self.action = rx.Input(**self._port(act))
+        self.observation = rx.Output(**self._port(obs))
+        self.next_observation = rx.Output(**self._port(obs))
+        self.reward = rx.Output(**self._port(Memory(np.dtype(np.float64), ())))
+        self.terminated = rx.Output(**self._port(Memory(np.dtype(bool), ())))
+        self.truncated = rx.Output(**self._port(Memory(np.dtype(bool), ())))
+        record = OBJECT
+        if obs.dtype is not None and act.dtype is not None:
+            record = Memory(transition_dtype(self.observation_space, self.action_space), ())
+        self.transition = rx.Output(**self._port(record))
+        self.episode = rx.Output(tuple)
+        self.info, self.final_info = rx.Output(dict), rx.Output(dict)
+
+    def _port(self, where: Memory) -> dict[str, Any]:
+        if where.dtype is None:
+            return {} if self.num_envs is None else {"type": tuple}
+        lead = () if self.num_envs is None else (self.num_envs,)
+        return {"shape": (*lead, *(where.shape or ())), "dtype": where.dtype}
+
+    def make_simulation(self) -> Simulation:
+        """The environments, made; called once, on the worker. A subclass may make them otherwise."""
+        return Simulation(
+            self.makers,
+            self.observation_space,
+            self.action_space,
+            [seed_of(self.seed, i) if given is None else given for i, given in enumerate(self.env_seeds)],
+            on_error=self.on_error,
+            path=self.path,
+            thorough=isinstance(self.observation, DebugPort),
+        )
+
+    def begin(self) -> None:
+        """Make the environments and reset them."""
+        self.simulation = self.make_simulation()
+        self._following = rows(memory(self.observation_space), len(self.makers))
+        self._block = _as_it_is if self.num_envs is not None else _with_axis
+        self._tells_next = self.next_observation._is_read
+        self._lends_next = self._tells_next and self.next_observation.dtype is not None
+        self._tells_transition = self.transition._is_read
+        self._check_transition()
+        self.simulation.reset_all()
+        self._show()
+
+    def _check_transition(self) -> None:
+        if self._tells_transition and self.transition.dtype is None:
+            raise ParameterError(
+                f"{self.transition.where()} is read, but values of {self.observation_space} and {self.action_space} "
+                "have no fixed size, so no record can hold them; connect the single ports, or wrap the environment"
+            )
+
+    def step(self) -> None:
+        """Take one action in each environment."""
+        sim, block = self.simulation, self._block
+        actions = self.action.value
+        if self.num_envs is None:
+            actions = actions[None] if isinstance(actions, np.ndarray) else (actions,)
+        rewards, terminated, truncated = self.reward.loan(), self.terminated.loan(), self.truncated.loan()
+        lent = self.next_observation.loan() if self._lends_next else None
+        following = self._following if lent is None else block(lent)
+        record = self.transition.loan() if self._tells_transition else None
+        records = None if record is None else block(record)
+        if records is not None:
+            records["obs"], records["action"] = sim.observations, actions
+        sim.advance(actions, following, block(rewards), block(terminated), block(truncated))
+        if records is not None:
+            records["reward"], records["next_obs"] = block(rewards), following
+            records["terminated"], records["truncated"] = block(terminated), block(truncated)
+            self.transition.set(record)
+        self.reward.set(rewards)
+        self.terminated.set(terminated)
+        self.truncated.set(truncated)
+        if self._tells_next:
+            self.next_observation.set(self._shown(following) if lent is None else lent)
+        self._show()
+        if sim.episodes:
+            self.episode.set(tuple(sim.episodes))
+            self.restarts = sim.restarts
+            if sim.final_infos:
+                self.final_info.set(self._shown(sim.final_infos))
+
+    def _show(self) -> None:
+        """Say what to act on next."""
+        sim = self.simulation
+        self.observation.set(self._shown(sim.observations))
+        if sim.infos:
+            self.info.set(self._shown(sim.infos))
+
+    def _shown(self, values: Any) -> Any:
+        """What goes on a port for what is known of all environments: a block, a list or a dict by index."""
+        if self.num_envs is None:
+            return values[0]
+        return tuple(values) if isinstance(values, list) else values
+
+    def close(self) -> None:
+        """Close the environments."""
+        simulation, self.simulation, self._following = self.simulation, None, None
+        if simulation is not None:  # it could be made
+            self.restarts = simulation.restarts
+            simulation.close()
+
+
+def checked_on_error(given: OnError, path: str) -> OnError:
+    """What to do with an environment that breaks, or an error that names what there is."""
+    if given not in {"raise", "restart"}:
+        raise ArgumentError(f'on_error of {path} is {given!r}; write "raise" or "restart"')
+    return given
+
+
+def _as_it_is(slot: Any) -> Any:
+    return slot
+
+
+def _with_axis(slot: Any) -> Any:
+    return slot[None]

@@ -1,0 +1,286 @@
+"""How does an environment with many agents become a reactor?
+
+A channel of every port for every agent that there may be; it is absent while the agent is. So the policy of an agent
+that is gone does not run, and nothing has to be masked.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import reactors as rx
+from reactors.model.bank import Ports
+from reactors.errors import ArgumentError, ParameterError, WiringError
+from reactors.rl.envs.env import checked_on_error
+from reactors.rl.errors import SimulationError
+from reactors.rl.envs.named_parallel import named_parallel
+from reactors.rl.envs.owned import own
+from reactors.rl.envs.parallel_simulation import ParallelSimulation
+from reactors.rl.public import public, refuse_passed_on
+from reactors.rl.envs.simulation import seed_of
+from reactors.rl.envs.spaces import Space, WrongValueError, memory, reader, writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reactors.model.ports import Input, Output
+    from reactors.rl.episode import Episode
+    from reactors.rl.envs.simulation import OnError
+
+_SHAPED = ("action", "observation", "next_observation")  # ports whose values are as the spaces of the agent say
+_SCALAR = {"reward": np.float64, "terminated": np.bool_, "truncated": np.bool_}
+
+
+class AgentPorts(NamedTuple):
+    """The ports of one agent."""
+
+    action: Input[Any]
+    observation: Output[Any]
+    next_observation: Output[Any]
+    reward: Output[Any]
+    terminated: Output[Any]
+    truncated: Output[Any]
+
+
+class Agents(dict[Any, AgentPorts]):
+    """Ports by agent; what is missing is told with what there is."""
+
+    def __init__(self, path: str, ports: dict[Any, AgentPorts]) -> None:
+        super().__init__(ports)
+        self.path = path
+
+    def __missing__(self, name: Any) -> AgentPorts:
+        raise WiringError(f"{self.path} has no agent {name!r}; there are {', '.join(map(repr, self))}")
+
+
+@public("rl.MultiAgentEnv")
+class MultiAgentEnv(rx.Reactor):
+    """A PettingZoo parallel environment, made on its worker at the start.
+
+    `env` is a function that makes one, or a name: an id, for `pettingzoo.make`; a module that has `parallel_env`, as in
+    `mpe2/simple_spread_v3` or `mpe2.simple_spread_v3`; `module:Name` or `FILE:Name`. `kwargs` go to either.
+
+    Ports have a channel for each possible agent; `agents` has its index by name, and `agent[name]` its ports.
+
+    ==================== ============================================================ ===========================
+    `action[i]`          in: what agent i does; not needed of those that are gone      as its action space has
+    `observation[i]`     what it is to act on next; absent when it is gone             as its observation space has
+    `reward[i]`          absent, as the next three, when it did not act                float64, ()
+    `terminated[i]`      it is gone, by the rules of the environment                   bool, ()
+    `truncated[i]`       it was broken off                                             bool, ()
+    `next_observation[i]` what its action led to: the terminal observation at its end  as its observation space has
+    `episode`            tuple with one `rl.Episode`, when no agent is left            objects
+    `info`               beside `observation`: {name: dict}, of those not empty        objects
+    ==================== ============================================================ ===========================
+
+    When all agents have the same spaces, all ports are multiports, and `.array` of an input connected to one is a block
+    with a row for each. Otherwise `action`, `observation` and `next_observation` are rows of single ports of different
+    types, which are wired in the same way, by index or by name.
+
+    At the start, only `observation` (and `info`) are set. All agents that are there have to act at the same tag. When
+    no agent is left, `observation` is the first of the next episode. `seed`, derived from the reactor's own if it is
+    left out, goes to the first reset. `on_error="restart"` makes an environment again that fails, and truncates all
+    agents.
+
+    >>> import reactors.rl as rl
+    >>> env = rl.MultiAgentEnv("classic/rps_v2", max_cycles=3)
+    >>> env.agents, env.observation[1].shape
+    ({'player_0': 0, 'player_1': 1}, ())
+    >>> env.agent["player_1"].reward is env.reward[1]
+    True
+    """
+
+    action: Input[Any]
+    observation: Output[Any]
+    reward: Output[Any]
+    terminated: Output[Any]
+    truncated: Output[Any]
+    next_observation: Output[Any]
+    episode: Output[tuple[Episode, ...]] = rx.Output(tuple)
+    info: Output[dict[str, Any]] = rx.Output(dict)
+
+    def __init__(
+        self, env: str | Callable[..., Any], *, seed: int | None = None, on_error: OnError = "raise", **kwargs: Any
+    ) -> None:
+        self.on_error: OnError = checked_on_error(on_error, self.path)
+        if isinstance(env, str):
+            env = named_parallel(env, self.path)
+        if not callable(env):
+            raise ArgumentError(
+                f"{self.path} is given {env!r}, of type {type(env).__name__}; give a name, or a function that makes one"
+            )
+        _check_seed(seed, self.path)
+        self.make = partial(env, **kwargs) if kwargs else env
+        self.given_seed, self.restarts = seed, 0
+        self.agents, self.observation_spaces, self.action_spaces = self._probed(kwargs)
+        self.equal = all(
+            space == spaces[0] for spaces in (self.observation_spaces, self.action_spaces) for space in spaces
+        )
+        self.simulation: ParallelSimulation | None = None
+        self._declare_ports()
+        written = (self.observation, self.next_observation, self.reward, self.terminated, self.truncated)
+        effects = (*(port for ports in written for port in ports), self.episode, self.info)
+        for port in effects:
+            port._declared._offered = True
+        self.add_reaction(rx.startup, self.begin, effects=(*self.observation, self.info))
+        self.add_reaction(tuple(self.action), self.step, effects=effects)
+        self.add_reaction(rx.shutdown, self.close)
+
+    def _probed(self, kwargs: dict[str, Any]) -> tuple[dict[Any, int], list[Space], list[Space]]:
+        """Agents and their spaces, of one that is made and closed."""
+        try:
+            env = own(self.make)()  # which may carry one that is used later
+        except Exception as error:
+            refuse_passed_on(self.path, MultiAgentEnv, kwargs, error)
+            raise ParameterError(
+                f"{self.path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error})"
+            ) from error
+        try:
+            if hasattr(env, "agent_iter"):
+                raise ParameterError(
+                    f"{self.path}: what its function makes is {env}, whose agents take turns (AEC), and have to act "
+                    "at the same time; where the game allows it, pettingzoo.utils.aec_to_parallel makes that of it"
+                )
+            agents = list(env.possible_agents)
+            return (
+                {agent: i for i, agent in enumerate(agents)},
+                [env.observation_space(agent) for agent in agents],
+                [env.action_space(agent) for agent in agents],
+            )
+        except (AttributeError, TypeError) as error:
+            raise ParameterError(
+                f"{self.path}: what its function makes is a {type(env).__name__}, which is no PettingZoo parallel "
+                f"environment ({error}); a turn-based one becomes one with pettingzoo.utils.aec_to_parallel"
+            ) from error
+        finally:
+            if hasattr(env, "close"):
+                env.close()
+
+    def _declare_ports(self) -> None:
+        for name in _SHAPED:
+            kind = rx.Input if name == "action" else rx.Output
+            spaces = self.action_spaces if name == "action" else self.observation_spaces
+            if self.equal:
+                setattr(self, name, kind(**_port(spaces[0]), width=len(spaces)))
+                continue
+            single = [kind(**_port(space)) for space in spaces]
+            for i, port in enumerate(single):
+                setattr(self, f"{name}_{i}", port)
+            setattr(self, name, Ports(single))
+        for name, dtype in _SCALAR.items():
+            setattr(self, name, rx.Output(shape=(), dtype=dtype, width=len(self.agents)))
+
+    @property
+    def agent(self) -> dict[Any, AgentPorts]:
+        """The ports of each possible agent, by its name."""
+        return Agents(self.path, {name: self._ports(i) for name, i in self.agents.items()})
+
+    def _ports(self, i: int) -> AgentPorts:
+        shaped = {name: getattr(self, name)[i] if self.equal else getattr(self, f"{name}_{i}") for name in _SHAPED}
+        return AgentPorts(**shaped, **{name: getattr(self, name)[i] for name in _SCALAR})
+
+    # ---- in the run ----
+
+    def begin(self) -> None:
+        """Make the environment and reset it."""
+        self.simulation = ParallelSimulation(
+            self.make,
+            seed=seed_of(self.seed, 0) if self.given_seed is None else self.given_seed,
+            restarting=self.on_error == "restart",
+            path=self.path,
+        )
+        self._by_agent = self.agent
+        self._read = {name: _taken(self.action_spaces[i]) for name, i in self.agents.items()}
+        self._write = {
+            name: None if memory(self.observation_spaces[i]).dtype is None else writer(self.observation_spaces[i])
+            for name, i in self.agents.items()
+        }
+        self._tells_next = {name: ports.next_observation._is_read for name, ports in self._by_agent.items()}
+        self.simulation.reset()
+        self._show(self.simulation)
+
+    def step(self) -> None:
+        """Take the actions of all agents that are there."""
+        sim, ports = self.simulation, self._by_agent
+        assert sim is not None
+        actions = {}
+        for name in sim.observations:
+            action = ports[name].action
+            if not action.is_present:
+                raise SimulationError(
+                    f"{action.where()} is absent at {self.tag}, though {name!r} is there and others act; let all "
+                    "agents that have an observation act at the same tag"
+                )
+            actions[name] = self._read[name](action.value)
+        for outcome in sim.step(actions):
+            mine = ports[outcome.agent]
+            mine.reward.set(outcome.reward)
+            mine.terminated.set(outcome.terminated)
+            mine.truncated.set(outcome.truncated)
+            if self._tells_next[outcome.agent]:
+                self._set(mine.next_observation, outcome.agent, outcome.observation)
+        if sim.episode is not None:
+            self.episode.set((sim.episode,))
+            self.restarts = sim.restarts
+        self._show(sim)
+
+    def _show(self, sim: ParallelSimulation) -> None:
+        for name, observation in sim.observations.items():
+            self._set(self._by_agent[name].observation, name, observation)
+        if sim.infos:
+            self.info.set(sim.infos)
+
+    def _set(self, port: Any, name: Any, observation: Any) -> None:
+        write = self._write[name]
+        if write is None:
+            port.set(copy.deepcopy(observation))  # environments may go on writing into what they gave
+            return
+        slot = port.loan()
+        try:
+            write(slot[None], 0, observation)
+        except WrongValueError as error:
+            assert self.simulation is not None
+            raise SimulationError(
+                f"{self.path} (seed {self.simulation.seed}): the observation of agent {name!r} is {error}",
+                0,
+                self.simulation.seed,
+            ) from error
+        port.set(slot)
+
+    def close(self) -> None:
+        """Close the environment."""
+        simulation, self.simulation = self.simulation, None
+        self._by_agent, self._read, self._write = {}, {}, {}
+        if simulation is not None:
+            self.restarts = simulation.restarts
+            simulation.close()
+
+
+def _check_seed(seed: Any, path: str) -> None:
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise ArgumentError(f"seed of {path} is {seed!r}; give a whole number, 0 or more")
+
+
+def _port(space: Space) -> dict[str, Any]:
+    where = memory(space)
+    return {} if where.dtype is None else {"shape": where.shape, "dtype": where.dtype}
+
+
+def _taken(space: Space) -> Callable[[Any], Any]:
+    """A function that makes what the environment gets of what is on a port."""
+    if memory(space).dtype is None:
+        return _as_it_is
+    read = reader(space)
+    return _copied if read is None else lambda value: read(value[()])
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _copied(value: Any) -> Any:
+    return value[()] if value.ndim == 0 else value.copy()  # an environment may keep its action

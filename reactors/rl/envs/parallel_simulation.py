@@ -1,0 +1,178 @@
+"""How does one step a PettingZoo parallel environment, whose agents come and go?
+
+As `Simulation` for one environment with many agents: it knows nothing of reactors, resets when no agent is left, and
+tells what breaks with the seed of the environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reactors.rl.episode import Episode
+from reactors.rl.errors import SimulationError
+from reactors.rl.envs.owned import Claim, claim
+from reactors.rl.envs.simulation import seed_of, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+class Outcome(NamedTuple):
+    """What an action led to, for one agent that acted."""
+
+    agent: Any
+    observation: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+
+
+class ParallelSimulation:
+    """A parallel environment made by `make`; `seed` goes to its first reset.
+
+    >>> import pettingzoo
+    >>> sim = ParallelSimulation(lambda: pettingzoo.make("parallel", "classic/rps_v2", max_cycles=2), seed=1)
+    >>> sim.reset()
+    >>> [outcome.reward for outcome in sim.step({"player_0": 0, "player_1": 1})]
+    [-1.0, 1.0]
+    >>> _ = sim.step({"player_0": 0, "player_1": 1})
+    >>> sim.episode.returns, sorted(sim.observations)
+    ((-2.0, 2.0), ['player_0', 'player_1'])
+    >>> sim.close()
+
+    Attributes:
+        observations: what to act on next, by agent: of those that are there.
+        infos: what the environment said beside them, by agent; only what is not empty.
+        episode: the one that ended in the last step, if one did.
+        restarts: how often the environment was made again.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        *,
+        seed: int | None = None,
+        restarting: bool = False,
+        path: str = "the simulation",
+    ) -> None:
+        self.make, self.seed, self.restarting, self.path = make, seed, restarting, path
+        self.observations: dict[Any, Any] = {}
+        self.infos: dict[Any, Any] = {}
+        self.episode: Episode | None = None
+        self.restarts = self.steps = self._began = self._number = 0
+        self._fresh = seed
+        self._claim: Claim | None = None
+        self.env: Any = self._opened()
+        self.possible: list[Any] = list(self.env.possible_agents)
+        self._returns = dict.fromkeys(self.possible, 0.0)
+
+    def reset(self) -> None:
+        """Begin an episode."""
+        self._began, self._returns = self.steps, dict.fromkeys(self.possible, 0.0)
+        seed, self._fresh = self._fresh, None
+        try:
+            observations, infos = self.env.reset(seed=seed)
+            self.observations = {agent: observations[agent] for agent in self.env.agents}
+            self._tell(infos)
+            if not self.observations:
+                raise ValueError("no agent is there after reset")  # noqa: TRY301 - to be told as what goes wrong within
+        except Exception as error:
+            raise self._error("reset", error) from error
+
+    def step(self, actions: Mapping[Any, Any]) -> list[Outcome]:
+        """Step all agents; `actions` has one for each that is there. When no agent is left, the next episode begins."""
+        self.steps += 1
+        self.episode = None
+        there = list(self.observations)
+        for agent in actions:
+            if agent not in self.observations:
+                raise SimulationError(
+                    f"{self.path}: an action for agent {agent!r}, which is not there; those that act now are "
+                    f"{', '.join(map(repr, there))}",
+                    0,
+                    self.seed,
+                )
+        try:
+            observations, rewards, terminated, truncated, infos = self.env.step(actions)
+            outcomes = [
+                Outcome(
+                    agent, observations[agent], float(rewards[agent]), bool(terminated[agent]), bool(truncated[agent])
+                )
+                for agent in there
+            ]
+            left = {agent: observations[agent] for agent in self.env.agents}
+            for outcome in outcomes:
+                if math.isnan(outcome.reward):
+                    raise ValueError(f"the reward of agent {outcome.agent!r} is nan, which is no number")  # noqa: TRY301
+        except Exception as error:
+            if not self.restarting:
+                raise self._error("step", error) from error
+            outcomes = [Outcome(agent, self.observations[agent], 0.0, False, True) for agent in there]
+            self._end(failed=True)
+            self._make_anew()
+            return outcomes
+        for outcome in outcomes:
+            self._returns[outcome.agent] += outcome.reward
+        if left:
+            self.observations = left
+            self._tell(infos)
+        else:
+            self._end(failed=False)
+            self._begin_next()
+        return outcomes
+
+    def close(self) -> None:
+        """Close the environment; a second time nothing happens."""
+        env, self.env, self._claim = self.env, None, None
+        if env is not None:
+            env.close()
+
+    # ---- parts ----
+
+    def _opened(self) -> Any:
+        try:
+            env = self.make()
+        except Exception as error:
+            raise SimulationError(
+                f"{self.path} (seed {self.seed}) cannot be made: {told(error)}", 0, self.seed
+            ) from error
+        try:
+            self._claim = claim(env, f"that of {self.path}")
+        except ValueError as error:
+            raise SimulationError(f"the environment of {self.path} {error}", 0, self.seed) from None
+        return env
+
+    def _begin_next(self) -> None:
+        try:
+            self.reset()
+        except SimulationError:
+            if not self.restarting:
+                raise
+            self._make_anew()
+
+    def _make_anew(self) -> None:
+        with contextlib.suppress(Exception):  # it is broken
+            self.close()
+        self.restarts += 1
+        self.seed = self._fresh = None if self.seed is None else seed_of(self.seed, self._number)
+        self.env = self._opened()
+        self.reset()
+
+    def _end(self, *, failed: bool) -> None:
+        returns = tuple(self._returns[agent] for agent in self.possible)
+        length = self.steps - self._began
+        self.episode = Episode(0, self._number, sum(returns), length, self.seed, failed, returns)
+        self._number += 1
+
+    def _tell(self, infos: Any) -> None:
+        self.infos = {agent: dict(info) for agent, info in infos.items() if info and agent in self.observations}
+
+    def _error(self, what: str, error: Exception) -> SimulationError:
+        at = f"(seed {self.seed}, episode {self._number}, step {self.steps - self._began})"
+        if isinstance(error, KeyError) and self.env is not None and error.args[:1] and error.args[0] in self.possible:
+            fact = f"gave no answer for agent {error.args[0]!r} in {what}, or was given no action of it"
+        else:
+            fact = f"failed in {what}: {told(error)}"
+        return SimulationError(f'{self.path} {at} {fact}; fix it, or restart it with on_error="restart"', 0, self.seed)

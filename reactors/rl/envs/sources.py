@@ -1,0 +1,112 @@
+"""What may be given where environments are wanted, and what do they say of themselves before the run?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.envs.atari_games import atari
+from reactors.rl.envs.named import named
+from reactors.rl.envs.owned import own
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from reactors.rl.envs.spaces import Space
+
+Maker: TypeAlias = Callable[[], Any]
+Source: TypeAlias = str | EnvSpec | Callable[..., Any]
+ATARI = "atari:"
+
+
+def is_row(env: Source | Sequence[Source]) -> TypeIs[Sequence[Source]]:
+    """Whether several environments are given in a list."""
+    return isinstance(env, list | tuple)
+
+
+def makers(env: Source | Sequence[Source], num_envs: int | None, kwargs: Mapping[str, Any], path: str) -> list[Maker]:
+    """A function without arguments for each environment; names are looked up here."""
+    if is_row(env):
+        if num_envs not in {None, len(env)}:
+            raise ArgumentError(f"{path} is given {len(env)} environments and num_envs={num_envs}; leave num_envs out")
+        made = [maker(each, kwargs, path) for each in env]
+    else:
+        count: Any = 1 if num_envs is None else num_envs
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise ArgumentError(f"num_envs of {path} is {num_envs!r}; write a whole number, 1 or more")
+        made = [maker(env, kwargs, path)] * count
+    if not made:
+        raise ArgumentError(f"{path} is given no environments; give at least one")
+    return made
+
+
+def maker(env: Source, kwargs: Mapping[str, Any], path: str) -> Maker:
+    """A function without arguments that makes the environment."""
+    env = found(env, path)
+    if isinstance(env, EnvSpec):
+        settings = {"disable_env_checker": True, **kwargs}  # its answers are checked where it is stepped
+        return partial(gym.make, env, **settings)
+    if isinstance(env, atari):
+        return env.changed(kwargs) if kwargs else env
+    return partial(env, **kwargs) if kwargs else env
+
+
+def found(env: Source, path: str, of: str = "an environment") -> EnvSpec | Callable[..., Any]:
+    """A spec, a class or a function: what a name means, and anything else as it is."""
+    if isinstance(env, str):
+        # Here, for a worker may not have the module imported that registers an id.
+        return atari(env[len(ATARI) :]) if env.startswith(ATARI) else named(env, path)
+    if isinstance(env, EnvSpec) or callable(env):
+        return env
+    raise ArgumentError(
+        f"{path} is given {env!r}, of type {type(env).__name__}, for {of}; give a name, a spec, or a function that "
+        "makes one"
+    )
+
+
+def for_evaluation(make: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes environments in which a policy shows what it can: of Atari's games, whole ones."""
+    whole: Callable[..., Any] = getattr(make, "evaluation", make)
+    return whole
+
+
+def checked_seeds(seed: Any, k: int, path: str) -> list[int | None]:
+    """A seed for each of k environments: s + i for a number s, or the entries of a list, in which None is none."""
+    try:
+        seeds = [None] * k if seed is None else [int(seed) + i for i in range(k)] if _is_number(seed) else list(seed)
+    except TypeError:
+        seeds = []
+    if len(seeds) != k or not all(each is None or (_is_number(each) and each >= 0) for each in seeds):
+        raise ArgumentError(f"seed of {path} is {seed!r}; give a whole number, 0 or more, or {k} of them in a list")
+    return [None if each is None else int(each) for each in seeds]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | np.integer)
+
+
+def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
+    """Observation and action space, read from one that is made and closed."""
+    try:
+        env = own(getattr(make, "unrecorded", make))()  # of one that records, a look must leave nothing behind
+    except Exception as error:
+        raise ParameterError(
+            f"{path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error}); fix "
+            "it, or give observation_space and action_space if it can be made on its worker alone"
+        ) from error
+    try:
+        return env.observation_space, env.action_space
+    except AttributeError as error:
+        raise ParameterError(
+            f"{path}: what its function makes is a {type(env).__name__}, which has no spaces ({error}); let it return "
+            "a gymnasium.Env"
+        ) from error
+    finally:
+        if hasattr(env, "close"):
+            env.close()

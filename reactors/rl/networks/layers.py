@@ -1,0 +1,454 @@
+"""What do policies and critics compute, in torch where they learn and in NumPy where they act?
+
+For one observation, or a few, NumPy evaluates a small network several times faster than torch does, whose calls cost
+more than the arithmetic. So a network that is a chain of linear layers acts in NumPy, from a flat vector of weights
+that travels over a port; any other acts in torch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+import torch
+from torch import nn
+from torch.optim.adam import adam
+
+from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.networks.seeded import Seeded
+from reactors.rl.networks.transfer import Download
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[Any]"
+IN_NUMPY: dict[type[nn.Module], Callable[[Array], Array]] = {
+    nn.ReLU: lambda x: np.maximum(x, 0, out=x),
+    nn.Tanh: lambda x: np.tanh(x, out=x),
+}
+
+
+class Chain(nn.Sequential):
+    """Layers one after the other, where linear ones and ReLU do not cost the calls of their modules."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """What the last layer gives."""
+        x = input
+        for layer in self:
+            if type(layer) is nn.Linear:
+                x = nn.functional.linear(x, layer.weight, layer.bias)
+            elif type(layer) is nn.ReLU:
+                x = torch.relu_(x)  # of what a linear layer has just made
+            else:
+                x = layer(x)
+        return x
+
+
+def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: float | None = None) -> Chain:
+    """Linear layers of these sizes with an activation between them.
+
+    With `gain`, weights are orthogonal with gain sqrt(2), the last layer's with `gain`, and biases zero, as is usual
+    for policy gradients (Engstrom et al., "Implementation Matters in Deep RL", 2020).
+
+    >>> mlp([4, 8, 2])
+    Chain(
+      (0): Linear(in_features=4, out_features=8, bias=True)
+      (1): Tanh()
+      (2): Linear(in_features=8, out_features=2, bias=True)
+    )
+    """
+    layers: list[nn.Module] = []
+    for i, (before, after) in enumerate(pairwise(sizes)):
+        linear = nn.Linear(before, after)
+        if gain is not None:
+            _orthogonal(linear, 2**0.5 if i < len(sizes) - 2 else gain)
+        layers += [linear] if i == len(sizes) - 2 else [linear, activation()]
+    return Chain(*layers)
+
+
+def _orthogonal(layer: nn.Linear | nn.Conv2d, gain: float) -> None:
+    bias: Any = layer.bias
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(bias)
+
+
+class _Convolutions(nn.Sequential):
+    """Convolutions of (filters, size, stride), and a linear layer of so many features; bytes become 0 to 1.
+
+    `side` is that of square frames, or their height and width; with `last` their channels come last.
+    """
+
+    def __init__(
+        self,
+        frames: int,
+        side: int | tuple[int, int],
+        convolutions: Sequence[tuple[int, int, int]],
+        features: int,
+        last: bool = False,
+    ) -> None:
+        layers: list[nn.Module] = []
+        height, width = (side, side) if isinstance(side, int) else side
+        for filters, size, stride in convolutions:
+            layers += [nn.Conv2d(frames, filters, size, stride), nn.ReLU()]
+            frames, height, width = filters, (height - size) // stride + 1, (width - size) // stride + 1
+        super().__init__(*layers, nn.Flatten(), nn.Linear(frames * height * width, features), nn.ReLU())
+        self.features, self.last = features, last
+
+    def orthogonal(self) -> None:
+        """Begin with weights like those of `mlp` with a gain."""
+        for layer in self:
+            if isinstance(layer, nn.Linear | nn.Conv2d):
+                _orthogonal(layer, 2**0.5)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Frames (n, frames, height, width), or (n, height, width, frames), to features."""
+        # oneDNN finds the gradients of kernels much sooner where channels are next to each other
+        training = torch.is_grad_enabled() and input.device.type == "cpu"
+        layout = torch.channels_last if training else torch.contiguous_format
+        frames = input.movedim(-1, 1) if self.last else input
+        x: Any = frames.to(torch.float32, memory_format=layout)
+        if input.dtype == torch.uint8:
+            x = x.div_(255)
+        for layer in self:
+            x = layer(x)
+        result: torch.Tensor = x
+        return result
+
+
+class NipsTorso(_Convolutions):
+    """Convolutions of Mnih et al., 2013, as in PAAC (1705.04862, section 4): 84x84 frames to 256 features."""
+
+    def __init__(self, frames: int = 4, side: int | tuple[int, int] = 84, last: bool = False) -> None:
+        super().__init__(frames, side, [(16, 8, 4), (32, 4, 2)], 256, last)
+
+
+class NatureTorso(_Convolutions):
+    """Convolutions of Mnih et al., Nature 2015: 84x84 frames to 512 features."""
+
+    def __init__(self, frames: int = 4, side: int | tuple[int, int] = 84, last: bool = False) -> None:
+        super().__init__(frames, side, [(32, 8, 4), (64, 4, 2), (64, 3, 1)], 512, last)
+
+
+class MinAtarTorso(_Convolutions):
+    """The convolution of MinAtar (Young and Tian, 2019, arXiv 1903.03176): small frames to 128 features."""
+
+    def __init__(self, frames: int = 4, side: int | tuple[int, int] = 10, last: bool = False) -> None:
+        super().__init__(frames, side, [(16, 3, 1)], 128, last)
+
+
+STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
+RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
+TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "minatar": MinAtarTorso}
+Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by `reactors train`, too
+
+
+def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
+    """The part of a network that turns observations into features, which its `features` counts.
+
+    `kind` is the name of one in `TORSOS` for frames (channels, height, width) or pictures (height, width, colours), or
+    a function of the observation space that makes any module; None is the Nature torso for these, else none.
+
+    Raises `ParameterError` for a module that does not take these observations or does not give its `features`, and for
+    one whose outputs depend on more than its parameters and each observation alone: dropout, batch normalisation.
+
+    >>> import gymnasium as gym
+    >>> torso("nips", gym.spaces.Box(0, 255, (4, 84, 84), np.uint8)).features
+    256
+    """
+    shape = list(observation_space.shape or ())
+    if isinstance(kind, nn.Module):
+        raise ParameterError(
+            f"the torso is a module, {type(kind).__name__}, and every actor needs one of its own; give a function of "
+            "the observation space that makes it"
+        )
+    if callable(kind):
+        return _tried(kind(observation_space), observation_space)
+    if kind is None and len(shape) != 3:
+        return None
+    name = kind or "nature"
+    if name not in TORSOS:
+        raise ParameterError(f"there is no torso {name!r}; there are {', '.join(TORSOS)}, or a function that makes one")
+    least = {"nips": 20, "nature": 36, "minatar": 3}[name]
+    last = len(shape) == 3 and shape[2] in {1, 3, 4} and shape[0] > 4  # a picture, as most libraries have it
+    frames, *sides = (shape[2], *shape[:2]) if last else shape or [0]
+    if len(sides) != 2 or min(sides) < least:
+        raise ParameterError(
+            f"the torso {name!r} takes frames (channels, height, width), or pictures (height, width, colours), with "
+            f"sides of {least} or more, and the observations are of shape {tuple(shape)}; choose another torso, or "
+            "resize them with gymnasium.wrappers"
+        )
+    return TORSOS[name](frames, (sides[0], sides[1]), last)
+
+
+def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
+    """A module of a user's, after a trial with two observations of zeros that leaves no trace."""
+    name = type(made).__name__
+    if not isinstance(made, nn.Module):
+        raise ParameterError(f"the function for the torso makes a {name}; let it make a torch.nn.Module")
+    features = getattr(made, "features", None)
+    if not isinstance(features, int):
+        raise ParameterError(f"the torso {name} does not say how many features it gives; let it have an int `features`")
+    for path, layer in made.named_modules():
+        if isinstance(layer, STATISTICAL):
+            raise ParameterError(
+                f"the torso {name} has a {_told(layer, path)}, whose outputs depend on the other observations of a "
+                "batch, or on statistics that do not travel to actors; take GroupNorm or LayerNorm, or leave it out"
+            )
+    sample = torch.from_numpy(np.zeros((2, *(observation_space.shape or ())), observation_space.dtype))
+    buffers = {path: buffer.clone() for path, buffer in made.named_buffers()}
+    with torch.no_grad(), Seeded(0) as seeded:
+        try:
+            given: Any = made(sample)
+        except Exception as error:
+            raise ParameterError(
+                f"the torso {name} does not take observations of shape {tuple(sample.shape[1:])} and {sample.dtype}, "
+                f"in batches of shape (n, {', '.join(map(str, sample.shape[1:]))}): {error}"
+            ) from error
+    if seeded.drawn is not None:
+        layer, path = next(((each, at) for at, each in made.named_modules() if isinstance(each, RANDOM)), (made, ""))
+        raise ParameterError(
+            f"the torso {name} has a {_told(layer, path)}, which draws from the generator that all of torch shares, so "
+            "that weights would depend on who works when; leave it out"
+        )
+    for path, buffer in made.named_buffers():
+        if path in buffers and not torch.equal(buffers[path], buffer):
+            at = path.rpartition(".")[0]
+            raise ParameterError(
+                f"the torso {name} has a {_told(made.get_submodule(at), at)}, which changes its "
+                f"{path.rpartition('.')[2]!r} as it goes, and only parameters travel to actors; take GroupNorm or "
+                "LayerNorm for it, or leave it out"
+            )
+    if not isinstance(given, torch.Tensor) or given.shape != (2, features):
+        shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
+        raise ParameterError(
+            f"the torso {name} makes {shape} of two observations of shape {tuple(sample.shape[1:])}, and its "
+            f"`features` says (2, {features}); let `features` count what it gives for one"
+        )
+    return made
+
+
+def _told(layer: nn.Module, path: str) -> str:
+    return f"{type(layer).__name__} ({path})" if path else f"layer of its own, {type(layer).__name__}"
+
+
+def inputs_of(observation_space: gym.Space[Any]) -> int:
+    """How many numbers an observation has."""
+    return math.prod(observation_space.shape or ())
+
+
+class Flat:
+    """The parameters of networks as one vector, of which they are views; likewise their gradients.
+
+    So a step of an optimizer, a norm, a copy, is one operation however many layers there are.
+
+    >>> net = mlp([4, 8, 2])
+    >>> every = Flat(net.parameters())
+    >>> net(torch.ones(1, 4)).sum().backward()
+    >>> bool((every.weights.grad[-2:] == 1).all())  # the biases of the last layer
+    True
+    >>> every.clear()
+    >>> bool((net[2].bias.grad == 0).all())
+    True
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        all_ = list(parameters)
+        self.weights = nn.Parameter(torch.cat([p.detach().flatten() for p in all_]))
+        self.weights.grad = torch.zeros_like(self.weights)
+        at = 0
+        for p in all_:
+            part = slice(at, at + p.numel())
+            p.data = self.weights.data[part].view_as(p)
+            p.grad = self.weights.grad[part].view_as(p)
+            at += p.numel()
+        self.download: Download | None = None
+
+    def clear(self) -> None:
+        """All gradients are 0."""
+        assert self.weights.grad is not None
+        self.weights.grad.zero_()
+
+    def fetch(self, n: int | None = None) -> NDArray[np.float32]:
+        """The weights, or the first n, as an array of its own."""
+        weights = self.weights.detach()[:n]
+        if weights.is_cuda:
+            self.download = self.download or Download(weights.device)
+            return self.download(weights)
+        found: NDArray[np.float32] = weights.numpy().copy()
+        return found
+
+    def clip(self, most: float) -> None:
+        """Scale the gradients to a norm of at most that."""
+        grad = self.weights.grad
+        assert grad is not None
+        grad.mul_((most / (torch.linalg.vector_norm(grad) + 1e-6)).clamp_(max=1.0))
+
+
+class Adam:
+    """Adam (Kingma and Ba, 2015) on one vector: `torch.optim.Adam` without what it does around its arithmetic."""
+
+    def __init__(self, flat: Flat, learning_rate: float, eps: float = 1e-8) -> None:
+        self.weights, self.learning_rate, self.eps = flat.weights, learning_rate, eps
+        self.first, self.second = torch.zeros_like(self.weights.data), torch.zeros_like(self.weights.data)
+        self.steps = torch.zeros((), device=self.weights.device)
+
+    def step(self) -> None:
+        """Descend along the gradient."""
+        assert self.weights.grad is not None
+        adam(
+            [self.weights.data], [self.weights.grad], [self.first], [self.second], [], [self.steps],
+            lr=self.learning_rate, beta1=0.9, beta2=0.999, eps=self.eps, weight_decay=0.0, amsgrad=False,
+            maximize=False, fused=True,
+        )  # fmt: skip
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """Both moments, and how many steps there were."""
+        return {"first": self.first, "second": self.second, "steps": self.steps}
+
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Continue from there."""
+        for name, mine in self.state_dict().items():
+            mine.copy_(state[name])
+
+
+class RMSProp:
+    """RMSProp (Tieleman and Hinton, 2012) on one vector, by default as `torch.optim.RMSprop` computes it.
+
+    TensorFlow 1's has `eps_in_sqrt` and an `initial_scale` of 1.
+    """
+
+    def __init__(
+        self,
+        flat: Flat,
+        learning_rate: float,
+        smoothing: float,
+        eps: float,
+        *,
+        eps_in_sqrt: bool = False,
+        initial_scale: float = 0.0,
+    ) -> None:
+        self.weights, self.learning_rate, self.smoothing, self.eps = flat.weights, learning_rate, smoothing, eps
+        self.eps_in_sqrt = eps_in_sqrt
+        self.squares = torch.full_like(self.weights.data, initial_scale)
+
+    def step(self) -> None:
+        """Descend along the gradient."""
+        grad = self.weights.grad
+        assert grad is not None
+        self.squares.mul_(self.smoothing).addcmul_(grad, grad, value=1 - self.smoothing)
+        root = self.squares.add(self.eps).sqrt_() if self.eps_in_sqrt else self.squares.sqrt().add_(self.eps)
+        self.weights.data.addcdiv_(grad, root, value=-self.learning_rate)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """The mean of squares."""
+        return {"squares": self.squares}
+
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Continue from there."""
+        self.squares.copy_(state["squares"])
+
+
+Descent: TypeAlias = Generator[Flat, None, dict[str, Any]]
+"""An update, or several: it yields parameters whose gradients are ready, before each step, and returns figures."""
+
+
+def descend(
+    loss: torch.Tensor, flat: Flat, optimizer: Adam | RMSProp, max_grad_norm: float | None = None
+) -> Iterator[Flat]:
+    """One step of an optimizer; its caller may change the gradients that it yields before it goes on.
+
+    >>> net = mlp([1, 1])
+    >>> every = Flat(net.parameters())
+    >>> [bool(each is every) for each in descend(net(torch.ones(1, 1)).sum(), every, Adam(every, 0.1))]
+    [True]
+    """
+    if not getattr(loss, "requires_grad", False):
+        raise ArgumentError(
+            "networks.descend is given a loss without a gradient; compute it from the parameters of a Flat, outside of "
+            "torch.no_grad() and without detach() or item()"
+        )
+    flat.clear()
+    loss.backward()  # type: ignore[no-untyped-call]
+    yield flat
+    if max_grad_norm is not None:
+        flat.clip(max_grad_norm)
+    optimizer.step()
+
+
+def alone(descent: Descent) -> dict[str, Any]:
+    """All of it by the gradients that it has itself; the figures."""
+    while True:
+        try:
+            next(descent)
+        except StopIteration as end:
+            figures: dict[str, Any] = end.value
+            return figures
+
+
+def flat(net: nn.Module) -> NDArray[np.float32]:
+    """All parameters of a network as one vector."""
+    with torch.no_grad():
+        vector: NDArray[np.float32] = nn.utils.parameters_to_vector(net.parameters()).cpu().numpy()
+    return vector
+
+
+class Inference:
+    """A network where it acts: weights come as the vector that `flat` makes, inputs and outputs are NumPy arrays.
+
+    The network is in eval mode from then on.
+
+    >>> net = mlp([4, 8, 2])
+    >>> fast = Inference(net)
+    >>> fast.load(flat(net))
+    >>> x = np.ones((3, 4), np.float32)
+    >>> bool(np.allclose(fast(x), net(torch.from_numpy(x)).detach().numpy(), atol=1e-6))
+    True
+    """
+
+    def __init__(self, net: nn.Module) -> None:
+        self.net = net.eval()
+        self.size = sum(p.numel() for p in net.parameters())
+        chain = [*net] if isinstance(net, nn.Sequential) else []
+        self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, *IN_NUMPY} for layer in chain)
+        self._steps: list[Any] = []
+
+    def load(self, weights: NDArray[np.float32]) -> None:
+        """Take on these weights, of which a copy is made."""
+        if not self.in_numpy:
+            with torch.no_grad():
+                nn.utils.vector_to_parameters(torch.tensor(weights), self.net.parameters())
+            return
+        at, self._steps = 0, []
+        chain: Any = self.net
+        for layer in chain:
+            if isinstance(layer, nn.Linear):
+                n, m = layer.out_features, layer.in_features
+                kernel = weights[at : at + n * m].reshape(n, m).T.copy()
+                at += n * m
+                given: Any = layer.bias
+                bias = np.float32(0) if given is None else weights[at : at + n].copy()
+                at += 0 if given is None else n
+                self._steps.append((kernel, bias))
+            else:
+                self._steps.append(IN_NUMPY[type(layer)])
+
+    def __call__(self, x: Array) -> Array:
+        """The outputs for a batch of inputs."""
+        if not self.in_numpy:
+            with torch.inference_mode():
+                result: Array = self.net(torch.from_numpy(np.ascontiguousarray(x))).numpy()
+            return result
+        x = x.reshape(len(x), -1).astype(np.float32, copy=False)
+        for step in self._steps:
+            if isinstance(step, tuple):
+                x = x @ step[0]
+                x += step[1]
+            else:
+                x = step(x)
+        return x

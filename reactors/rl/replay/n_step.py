@@ -1,0 +1,100 @@
+"""How do steps become rows that look n steps ahead?
+
+A row waits until n steps are there or its episode ends. What waits belongs to the process that adds, as streams have
+one writer each; it is not in the buffer yet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.errors import ArgumentError
+from reactors.rl.replay.incoming import Incoming
+from reactors.rl.replay.storage import Field
+from reactors_runtime._core import ffi, lib
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from reactors.rl.replay.config import Config
+
+LAST = ("next_obs", "terminated", "truncated")  # taken from the last step; all else is as it was at the first
+
+
+class NStep:
+    """The queues of all streams, and the rows that come out of them."""
+
+    @staticmethod
+    def fields(given: tuple[Field, ...]) -> tuple[Field, ...]:
+        """The fields of rows of several steps: those of one, and `discount`."""
+        found = {f.name: (f.dtype, f.shape) for f in given}
+        wanted = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
+        for name, dtype in wanted.items():
+            if found.get(name) != (np.dtype(dtype), ()):
+                raise ArgumentError(f"n_step > 1 takes a field {name!r} of {np.dtype(dtype)} without further axes")
+        if "discount" in found:
+            raise ArgumentError("n_step > 1 makes the field 'discount' itself: leave it out")
+        return (*given, Field("discount", np.dtype(np.float32), ()))
+
+    @staticmethod
+    def forms(config: Config) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """Dtypes and shapes of what waits, as `state` gives it; nothing waits where rows are of one step."""
+        if config.n_step == 1:
+            return {}
+        waiting, row = config.num_envs * config.n_step, sum(field.stored for field in config.fields)
+        return {
+            "pending.rows": (np.dtype(np.uint8), (waiting * row,)),
+            "pending.returns": (np.dtype(np.float64), (waiting,)),
+            "pending.counts": (np.dtype(np.uint32), (config.num_envs,)),
+        }
+
+    def __init__(self, config: Config) -> None:
+        fields = config.fields
+        names = [f.name for f in fields]
+        self._dtype = np.dtype([(f.name, f"V{f.stored}") for f in fields])
+        offsets = [self._dtype.fields[name][1] for name in names]  # type: ignore[index]  # it has fields
+        self._pending, self._returns, self._counts = (
+            np.zeros(shape, dtype) for dtype, shape in self.forms(config).values()
+        )
+        self._pending = self._pending.view(self._dtype)
+        self._fold = ffi.new("rx_replay_fold *")
+        self._fold.n_fields, self._fold.n, self._fold.streams = len(fields), config.n_step, config.num_envs
+        for name in ("reward", "terminated", "truncated", "discount"):
+            setattr(self._fold, name, names.index(name))
+        self._fold.row_bytes, self._fold.gamma = self._dtype.itemsize, config.gamma
+        self._table = (
+            ffi.new("uint64_t[]", offsets),
+            ffi.new("uint64_t[]", [f.stored for f in fields]),
+            ffi.new("uint8_t[]", [name in LAST for name in names]),
+        )
+        self._offsets = offsets
+        self.rows = Incoming(fields)
+
+    def fold(self, rows: Incoming, n: int, streams: Any) -> tuple[int, NDArray[np.int32]]:
+        """Take `n` rows of one step; `self.rows` then leads to what is complete: how many, and of which streams."""
+        out = np.empty(n + len(self._pending), self._dtype)
+        of = np.empty(len(out), np.int32)
+        state = self._pending.ctypes.data, self._returns.ctypes.data, self._counts.ctypes.data
+        kinds = "uint8_t *", "double *", "uint32_t *"
+        base = out.ctypes.data
+        made = lib.rx_replay_fold_rows(
+            self._fold, *self._table, n, rows.pointers, rows.strides, streams,
+            *(ffi.cast(kind, at) for kind, at in zip(kinds, state, strict=True)),
+            ffi.cast("uint8_t *", base), ffi.from_buffer("int32_t[]", of),
+        )  # fmt: skip
+        for i, offset in enumerate(self._offsets):
+            self.rows.replace(i, ffi.cast("void *", base + offset), self._dtype.itemsize)
+        self.rows.keep(out)
+        return made, of
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What waits, as plain arrays that are not copied."""
+        pending = self._pending.view(np.uint8)
+        return {"pending.rows": pending, "pending.returns": self._returns, "pending.counts": self._counts}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Go on with what waited elsewhere."""
+        for name, array in self.state().items():
+            array[:] = state[name]

@@ -1,0 +1,218 @@
+"""How does a replay buffer stand between actors and a learner in a program that is the same on any number of workers?
+
+`Replay` is a reactor around a `ReplayBuffer`: transitions come in from many actors without copies but the one into
+their slots, batches go out, priorities come back. When a batch is drawn follows from the rows that came, never from
+time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.errors import ArgumentError, ReactorError
+from reactors.rl.replay.batch import of_one_step, tensor_of
+from reactors.rl.public import public
+from reactors.rl.replay.buffer import ReplayBuffer
+from reactors.rl.replay.config import whole
+from reactors.rl.replay.storage import Field, checked_fields
+from reactors_runtime._core import ffi
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import gymnasium as gym
+    from numpy.typing import NDArray
+
+
+UNANSWERED = 10_000  # batches whose priorities may be outstanding
+
+
+@public("rl.batch_dtype")
+def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
+    """The record of a whole batch: a field for each column, of `n` rows, contiguous in itself; those of `rl.Batch`."""
+    columns: list[Any] = [(field.name, field.dtype, (n, *field.shape)) for field in fields]
+    if of_one_step(fields):
+        columns.append(("discount", np.float32, (n,)))
+    return np.dtype([*columns, ("indices", np.int64, (n,)), ("weights", np.float32, (n,))], align=True)
+
+
+@public("rl.batch_tensors")
+def batch_tensors(batch: NDArray[Any]) -> dict[str, Any]:
+    """Torch views of the columns of a batch that came from `Replay.batch`, without copies.
+
+    They must not be written, and are valid as long as the value is: during the reaction.
+    """
+    memory = ffi.buffer(
+        ffi.cast("char *", batch.ctypes.data), batch.nbytes
+    )  # torch warns of memory that it may not write
+    columns = np.ndarray((), batch.dtype, memory)
+    return {name: tensor_of(columns[name], name) for name in batch.dtype.names or ()}
+
+
+@public("rl.Replay")
+class Replay(rx.Reactor):
+    """Keeps what `actors` send, and draws a batch of `batch_size` for every `train_every` rows that came.
+
+    `fields` are those of `rl.ReplayBuffer` (or use `Replay.of` with spaces), and so are `options`. Ports:
+
+    - `transitions`: input of width `actors`, each channel an array of `rows` records (one record without axis, if
+      `rows` is None) whose dtype has the fields: what `rl.Env.transition` sends. The rows of a channel are successive
+      steps of one environment; with `row_streams`, steps of as many environments at once.
+    - `batch`: output, one record whose fields are whole columns: `batch.value["obs"]` is a contiguous array of
+      shape (batch_size, ...), `batch_tensors` makes torch views. With `indices`, `weights` and `discount`, as in
+      `rl.Batch`.
+    - `priorities`: input, if `prioritized`: float32 (batch_size,), absolute TD errors, answering the batches in the
+      order in which they were sent. Connect it with a delay (`after=0` is enough), unless the learner is in no cycle
+      with the actors.
+
+    No batch is drawn before `learning_starts` rows came. If several are due at one tag, they follow one another in
+    microsteps, so that priorities that come back with `after=0` count for the next. Draws come from a generator seeded
+    with the reactor's `seed`: the same seed gives the same batches, whatever the workers. The memory is reserved when
+    the reactor is made. `state_dict` and `load_state_dict` make it continue elsewhere.
+
+    >>> class Source(rx.Reactor):
+    ...     tick = rx.Timer(0, "1 ms")
+    ...     def __init__(self):
+    ...         self.row = rx.Output(shape=(2,), dtype=[("obs", "f4")])
+    ...         self.add_reaction(self.tick, self.send, effects=self.row)
+    ...     def send(self):
+    ...         self.row.set(np.full(2, self.tag.time // 10**6, [("obs", "f4")]))
+    >>> class Main(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.source, self.seen = Source(), []
+    ...         self.replay = Replay(10, {"obs": "f4"}, batch_size=3, rows=2, train_every=2, learning_starts=4)
+    ...         rx.connect([self.source.row], self.replay.transitions)
+    ...         self.add_reaction(self.replay.batch, self.see)
+    ...     def see(self):
+    ...         self.seen.append(self.replay.batch.value["obs"].shape)
+    >>> main = Main()
+    >>> _ = rx.run(main, fast=True, timeout="3 ms", seed=0)
+    >>> main.seen
+    [(3,), (3,), (3,)]
+    """
+
+    more = rx.LogicalAction()
+
+    def __init__(
+        self,
+        capacity: int,
+        fields: Mapping[str, Any] | np.dtype[Any],
+        *,
+        batch_size: int,
+        actors: int = 1,
+        rows: int | None = None,
+        row_streams: bool | None = None,
+        train_every: float = 1.0,
+        learning_starts: int = 1,
+        **options: Any,
+    ) -> None:
+        given = checked_fields(fields)
+        self.actors, self.batch_size = whole(actors, "actors"), whole(batch_size, "batch_size")
+        if row_streams is None:
+            plain = {"n_step": 1, "frame_stack": None}
+            along = [name for name in plain if options.get(name, plain[name]) != plain[name]]
+            if along and rows is not None and rows > 1:
+                raise ArgumentError(
+                    f"{along[0]} looks along episodes, and {rows} rows come at a time; say row_streams=True if they "
+                    f"are steps of {rows} environments, as from rl.Env with num_envs={rows}, or row_streams=False if "
+                    "they follow one another in a single one"
+                )
+            row_streams = False
+        self.row_streams = row_streams
+        every: Any = train_every
+        if not isinstance(every, int | float | np.number) or not 0 < every < np.inf:
+            raise ArgumentError(f"train_every is {train_every!r}; write how many rows there are to a batch, above 0")
+        starts: Any = learning_starts
+        if not isinstance(starts, int | np.integer) or starts < 0:
+            raise ArgumentError(f"learning_starts is {learning_starts!r}; write a whole number of rows, 0 or more")
+        self.train_every, self.learning_starts = train_every, learning_starts
+        if "num_envs" in options:
+            raise ArgumentError(
+                f"num_envs={options['num_envs']!r} is given to rl.Replay, which has its streams from its ports: write "
+                "actors=, one for each channel of transitions, and rows= with row_streams=True if each sends the steps "
+                "of so many environments"
+            )
+        per_actor = whole(rows, "rows") if row_streams and rows is not None else 1
+        self.buffer = ReplayBuffer(capacity, fields, num_envs=self.actors * per_actor, **options)
+        dtype = fields if isinstance(fields, np.dtype) else _record(given)
+        self.transitions = rx.Input(shape=() if rows is None else (rows,), dtype=dtype, width=self.actors)
+        self.batch = rx.Output(shape=(), dtype=batch_dtype(self.buffer.config.fields, self.batch_size))
+        if self.buffer.config.prioritized:
+            self.priorities = rx.Input(shape=(self.batch_size,), dtype=np.float32)
+        count = rows or 1
+        envs = np.arange(self.actors * count if row_streams else self.actors, dtype=np.int32)
+        self._envs = envs.reshape(self.actors, -1)
+        self._added = 0
+        self._credit = 0.0
+        self._sent: deque[NDArray[np.int64]] = deque()
+        self.add_reaction(rx.startup, self.begin)
+        if self.buffer.config.prioritized:
+            self.add_reaction(self.priorities, self.answer)
+        self.add_reaction((self.transitions, self.more), self.add_and_draw, effects=(self.batch, self.more))
+
+    @classmethod
+    def of(
+        cls, observation_space: gym.Space[Any], action_space: gym.Space[Any], capacity: int, **options: Any
+    ) -> Replay:
+        """A `Replay` of the transitions of an environment with these spaces."""
+        from reactors.rl.replay.transition import transition_dtype
+
+        return cls(capacity, transition_dtype(observation_space, action_space), **options)
+
+    def begin(self) -> None:
+        """Draw from now on as the seed of the run says, unless a state was loaded."""
+        if not self._added:
+            self.buffer.rng = np.random.default_rng(self.seed)
+
+    def answer(self) -> None:
+        """Give the rows of the batch that waits longest their new priorities."""
+        if not self._sent:
+            raise ReactorError(f"{self.path}: priorities came, but every batch that was sent has its answer")
+        self.buffer.update_priorities(self._sent.popleft(), self.priorities.value)
+
+    def add_and_draw(self) -> None:
+        """Add what came, actor by actor, and draw a batch if one is due."""
+        for i in self.transitions.present:
+            rows = self.transitions[i].value
+            n = self._added
+            self.buffer.add(rows.reshape(-1), envs=self._envs[i] if self.row_streams else self._envs[i, 0])
+            self._added = n + rows.size
+            self._credit += rows.size / self.train_every
+        if self._added < self.learning_starts or not len(self.buffer):
+            self._credit = 0.0
+        elif self._credit >= 1:
+            self._credit -= 1
+            self._draw()
+            if self._credit >= 1:
+                self.more.schedule()
+
+    def _draw(self) -> None:
+        record = self.batch.loan()
+        drawn = self.buffer.sample_into(record, self.batch_size)
+        if self.buffer.config.prioritized:
+            if len(self._sent) == UNANSWERED:
+                raise ReactorError(
+                    f"{self.path}: {UNANSWERED} batches were sent and no priorities came; connect the learner's errors "
+                    f"to {self.path}.priorities, or sample uniformly"
+                )
+            self._sent.append(drawn["indices"].copy())
+        self.batch.set(record)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The buffer's state, what is due, and which batches wait for their answers."""
+        mine = {"added": self._added, "credit": self._credit, "sent": [indices.copy() for indices in self._sent]}
+        return {"buffer": self.buffer.state_dict(), **mine}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state; before `rx.run`, or in a reaction of this reactor."""
+        self.buffer.load_state_dict(state["buffer"])
+        self._added, self._credit = state["added"], state["credit"]
+        self._sent = deque(indices.copy() for indices in state["sent"])
+
+
+def _record(fields: tuple[Field, ...]) -> np.dtype[Any]:
+    return np.dtype([(field.name, field.dtype, field.shape) for field in fields], align=True)

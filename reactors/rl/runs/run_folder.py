@@ -1,0 +1,398 @@
+"""What is left of a run, and how does one come back to it?
+
+A folder: `config.json` (all that was said), `journal.csv` (row by row while it runs), `graph.svg`, `checkpoints/`, and
+at the end `weights.safetensors`, `curve.png` and `result.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property, partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from reactors.errors import ArgumentError, DrawingError, ParameterError
+from reactors.rl.runs.json_text import finite
+from reactors.rl.algorithms.algorithm import Algorithm
+from reactors.rl.envs.atari_games import atari
+from reactors.rl.errors import RunFolderError
+from reactors.rl.envs.named import known, spelled
+from reactors.rl.replay.sealed import MARK, is_sealed, sealed
+from reactors.rl.envs.sources import ATARI, Source, found, maker, spaces_of
+from reactors.rl.checkpoints import tensors
+from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
+from reactors.rl.runs.journal_file import Row, read, verified
+from reactors.rl.runs.settings import algorithm_without_import, with_settings
+from reactors.rl.checkpoints.state import StateError, check_form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    import reactors as rx
+    from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.checkpoints.files import Saved
+
+
+CONFIG = {
+    "algorithm": "", "hyperparameters": {}, "env": "", "env_kwargs": {}, "mode": "", "workers": 1, "total_steps": 1
+}  # fmt: skip
+
+
+class Asking(NamedTuple):
+    """How the user of a folder gives what cannot be read from it."""
+
+    env: str
+    algorithm: str
+
+
+IN_PYTHON = Asking("rl.load(folder, env=...)", "rl.load(folder, algorithm=...)")
+ON_THE_COMMAND_LINE = Asking("--env FILE:CLASS", "--algorithm FILE:CLASS")
+
+
+class RunFolder:
+    """The folder of a run. `RunFolderError` if it is none.
+
+    What it reads there is data: nothing is imported that only the folder names. So an algorithm of the user's own has
+    to be given again: as it was given to `rl.train`, or its class. So has an environment that `named.known` does not
+    find.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        algorithm: Algorithm | type[Algorithm] | None = None,
+        env: Source | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
+        asking: Asking = IN_PYTHON,
+    ) -> None:
+        self.path, self.asking = Path(path), asking
+        self._algorithm, self._env, self._env_kwargs = algorithm, env, env_kwargs
+
+    def begin(self, config: Mapping[str, Any], saved: Saved | None = None) -> None:
+        """Make it, or go on in it from a checkpoint."""
+        path = self.path
+        if self.config_file.exists() and saved is None:
+            raise RunFolderError(f"{path} is the folder of a run already; go on with resume, or give another folder")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self.stop.unlink(missing_ok=True)
+            write_json(self.config_file, config)
+            set_aside(saved, self.checkpoints)
+        except OSError as error:
+            raise RunFolderError(f"{path} cannot be the folder of a run: {error.strerror}") from error
+
+    @property
+    def config_file(self) -> Path:
+        """What was said."""
+        return self.path / "config.json"
+
+    @property
+    def journal_file(self) -> Path:
+        """What happened."""
+        return self.path / "journal.csv"
+
+    @property
+    def result_file(self) -> Path:
+        """What came of it."""
+        return self.path / "result.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where to go on from."""
+        return self.path / FOLDER
+
+    @property
+    def decisions_file(self) -> Path:
+        """What was adapted, a line of JSON each."""
+        return self.path / "decisions.jsonl"
+
+    @property
+    def views(self) -> Path:
+        """Episodes that were played on the way."""
+        return self.path / "views"
+
+    @property
+    def stop(self) -> Path:
+        """The file that asks a run to end."""
+        return self.path / ".stop"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """All that was said."""
+        found = self._json("config.json")
+        if found is None:
+            fact = "there is no config.json in it" if self.path.is_dir() else "it does not exist"
+            raise RunFolderError(f"{self.path} is no folder of a run: {fact}")
+        try:
+            check_form(CONFIG, found, "config")
+        except StateError as error:
+            raise RunFolderError(f"{self.config_file} is not what a run writes: {error}") from error
+        return found
+
+    @cached_property
+    def result(self) -> dict[str, Any]:
+        """What came of it; nothing, if it has not ended."""
+        return self._json(self.result_file.name) or {}
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The journal: that of the result, if the run has ended, and else as it is."""
+        of_result = self.result.get("journal")
+        return read(self.journal_file) if of_result is None else list(verified(self.journal_file, **of_result))
+
+    def _json(self, name: str) -> dict[str, Any] | None:
+        try:
+            text = (self.path / name).read_bytes()
+            found: dict[str, Any] = json.loads(text)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            raise RunFolderError(f"{self.path / name} cannot be read: {error}") from error
+        if not is_sealed(text):
+            raise RunFolderError(
+                f"{self.path / name} was changed since a run wrote it: its checksum is another; say what is to be "
+                "different where the folder is used, as in rl.load(folder, env=...)"
+            )
+        del found["crc32"]
+        return found
+
+    @cached_property
+    def algorithm(self) -> Algorithm:
+        """The algorithm, with its hyperparameters."""
+        given, config = self._algorithm, self.config
+        if isinstance(given, Algorithm):
+            return given
+        try:
+            kind = given or algorithm_without_import(config["algorithm"], config.get("algorithm_file"))
+            made = with_settings(kind, config["hyperparameters"], "config.json")
+        except ArgumentError as error:
+            raise RunFolderError(
+                f"{self.path}: its algorithm cannot be made: {error}; give it: {self.asking.algorithm}"
+            ) from error
+        return made.scheduled(config["total_steps"])
+
+    @cached_property
+    def env(self) -> Source:
+        """What its environments are made of."""
+        if self._env is not None:
+            return self._env
+        name, file = self.config["env"], self.config.get("env_file")
+        if name.startswith(ATARI):
+            return name  # type: ignore[no-any-return]
+        found: Source | None = None
+        if not name.endswith("()"):
+            found = known(name, file, f"{self.path}: its environment {name} cannot be made")
+        if found is None:
+            raise RunFolderError(f"{self.path}: {_unknown(name)}; give it: {self._asked(name, file)}")
+        if isinstance(found, EnvSpec):  # with its module, which workers import
+            return name if file is None else f"{file}:{name.rpartition(':')[2]}"
+        return found
+
+    def _asked(self, name: str, file: str | None) -> str:
+        asked = self.asking.env
+        if ":" not in name:
+            return asked.replace("FILE:CLASS", "module:Id")
+        if file is not None and Path(file).is_file():
+            asked = asked.replace("FILE:CLASS", f"{_nearer(file)}:{name.rpartition(':')[2].removesuffix('()')}")
+        return asked
+
+    @property
+    def env_kwargs(self) -> Mapping[str, Any]:
+        """What else it is made with: what is given with it, or what the run says, if it is the same one."""
+        same = self._env is None or (isinstance(self._env, str) and self._says(self._env))
+        own = self.config["env_kwargs"] if same else {}
+        return own if self._env_kwargs is None else self._env_kwargs
+
+    def _says(self, env: str) -> bool:
+        return bool(described(env, {}, str(self.path))["env"] == self.config["env"])
+
+    def maker(self) -> Callable[[], Any]:
+        """What makes its environment."""
+        return maker(self.env, self.env_kwargs, str(self.path))
+
+    @cached_property
+    def spaces(self) -> tuple[Any, Any]:
+        """Of observations and actions."""
+        return spaces_of(self.maker(), str(self.path))
+
+    @cached_property
+    def weights(self) -> NDArray[np.float32]:
+        """Those of the end, or of the last checkpoint."""
+        file = self.path / "weights.safetensors"
+        if file.exists():
+            try:
+                found: NDArray[np.float32] = tensors.read(file)[0]["weights"]
+                check_form(np.zeros(len(found), np.float32), found, "weights")
+                whole = is_sealed(file.read_bytes())
+            except (OSError, ValueError, KeyError, TypeError, StateError) as error:
+                raise RunFolderError(f"{file} is damaged: {error}") from error
+            if not whole:
+                raise RunFolderError(f"{file} is damaged: its checksum is another")
+        elif latest(self.checkpoints) is not None:
+            found = load(self.path).weights()
+        else:
+            raise RunFolderError(f"{self.path} has no weights yet: the run has not ended, and has no checkpoint")
+        return found
+
+    def policy(self) -> Policy:
+        """The policy with these weights."""
+        algorithm, spaces = self.algorithm, self.spaces
+        try:
+            algorithm.check(*spaces)
+            policy = algorithm.policy(*spaces)
+        except ParameterError as error:
+            self._refuse_other_spaces()
+            raise RunFolderError(f"{self.path}: its policy cannot be made: {error}; {self._with_its_own()}") from error
+        if self.weights.shape != (policy.size,):
+            self._refuse_other_spaces()
+            raise RunFolderError(
+                f"{self.path} has {self.weights.size} weights, and the policy of config.json {policy.size}"
+            )
+        policy.load(self.weights)
+        return policy
+
+    def _refuse_other_spaces(self) -> None:
+        """Refuse an environment that has other spaces than the one in which the run was trained."""
+        was, now = self.config.get("spaces"), [str(space) for space in self.spaces]
+        if was is None or was == now:
+            return
+        given = described(self.env, self.env_kwargs, str(self.path))["env"]
+        others = ", ".join(
+            f"{what} {_brief(there, here)} instead of {_brief(here, there)}"
+            for what, here, there in zip(("observations", "actions"), was, now, strict=True)
+            if here != there
+        )
+        raise RunFolderError(
+            f"{self.path} was trained in {self.config['env']}, and {given} has other spaces: {others}; give an "
+            "environment with the same spaces"
+        )
+
+    def _with_its_own(self) -> str:
+        """How to give an algorithm one of whose hyperparameters is a function, of which a folder has the name."""
+        config = self.config
+        functions = {
+            key: value.rpartition(":")[2]
+            for key, value in config["hyperparameters"].items()
+            if isinstance(value, str) and ":" in value
+        }
+        if not functions:
+            return f"give the algorithm: {self.asking.algorithm}"
+        told = ", ".join(f"{key}={value}" for key, value in functions.items())
+        if self.asking is IN_PYTHON:
+            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({told}, ...))"
+        return f"give a class of yours that has {told}: {self.asking.algorithm}"
+
+    def keep(self, weights: NDArray[Any]) -> None:
+        """Write the weights."""
+        metadata = {"crc32": MARK[-9:-1], "algorithm": self.config["algorithm"], "env": self.config["env"]}
+        beside = self.path / ".weights.safetensors.new"
+        tensors.write(beside, {"weights": weights}, metadata)
+        beside.write_bytes(sealed(beside.read_bytes()))
+        beside.replace(self.path / "weights.safetensors")
+
+    def draw(self, graph: rx.Graph, workers: int, placement: Any) -> None:
+        """The program, as a picture if there is `dot`, else as Mermaid text."""
+        try:
+            graph.draw(self.path / "graph.svg", workers=workers, placement=placement)
+        except DrawingError:
+            graph.draw(self.path / "graph.mmd", workers=workers, placement=placement)
+
+    def finish(self, result: Mapping[str, Any], weights: NDArray[Any] | None) -> None:
+        """What came of it: the curve, the weights, the result."""
+        from reactors.rl.runs.curves import curve
+
+        if weights is not None:
+            self.keep(weights)
+        write_json(self.result_file, finite(result))
+        curve({self.path.name: read(self.journal_file)}, self.path / "curve.png")
+        self.stop.unlink(missing_ok=True)
+
+
+def folder_of(path: Path) -> Path:
+    """The folder of the run to which a checkpoint belongs."""
+    return path.parent.parent if path.parent.name == FOLDER else path.parent
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Replace a file by a new one, at once, with its checksum in it."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_bytes(sealed(json.dumps({"crc32": MARK[-9:-1], **value}, indent=2).encode() + b"\n"))
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def numbered(parent: Path, name: str) -> Path:
+    """A folder that is not there yet: the name with a number."""
+    parent.mkdir(parents=True, exist_ok=True)
+    number = 1
+    while True:
+        path = parent / f"{name}-{number}"
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def fingerprint(weights: NDArray[Any]) -> str:
+    """A name for these bits and no others."""
+    return blake2b(weights.tobytes(), digest_size=16).hexdigest()
+
+
+def described(env: Source, kwargs: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """An environment in words that JSON has; `file_of_env` has the file, if it is in one of the user's own."""
+    from reactors.rl.runs.settings import plain
+
+    while isinstance(env, partial):
+        kwargs, env = {**env.keywords, **kwargs}, env.func
+    what = found(env, path)
+    if isinstance(what, atari):
+        what = what.changed(kwargs)
+        return {"env": f"{ATARI}{what.game}", "env_kwargs": plain(what.options)}
+    if isinstance(what, EnvSpec) and not isinstance(env, str):
+        return {"env": what.id, "env_kwargs": plain(dict(kwargs))}
+    name, _ = spelled(env if isinstance(what, EnvSpec) else what)
+    return {"env": name, "env_kwargs": plain(dict(kwargs))}
+
+
+def file_of_env(env: Source, path: str) -> str | None:
+    """The file of the user's own that an environment is in."""
+    what = found(env, path)
+    if isinstance(what, EnvSpec):
+        return spelled(env)[1] if isinstance(env, str) else None
+    return None if isinstance(what, atari) else spelled(what)[1]
+
+
+def _unknown(name: str) -> str:
+    """Why a name from a folder is not enough."""
+    if name.endswith("()"):
+        return f"its environment was made by the function {name.removesuffix('()')}, and reading a folder calls none"
+    if ":" not in name:
+        return f"its environment {name} is none of those that are registered here"
+    return f"its environment {name} is not imported, and Python finds no environment of this name"
+
+
+def _brief(space: str, beside: str) -> str:
+    """A space in words, without the bounds of a Box, unless these are what it differs in from another one."""
+    short, other = (
+        re.sub(r"^Box\(.*, (\([\d, ]*\), \w+\))$", r"Box(..., \1", each, flags=re.DOTALL) for each in (space, beside)
+    )
+    return space if short == other else short
+
+
+def _nearer(file: str) -> str:
+    """A path as one would write it here."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -1,0 +1,421 @@
+"""Train, from one call."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import reactors as rx
+from reactors.errors import ArgumentError
+from reactors.execution.recording import description
+from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.errors import RunFolderError
+from reactors.rl.public import public
+from reactors.rl.envs.sources import Source, maker, spaces_of
+from reactors.rl.dataflow.adaptation import Bounds, adapting
+from reactors.rl.checkpoints.checkpoint import Saving
+from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
+from reactors.rl.runs.checks import (
+    check_algorithm_given,
+    check_inference,
+    check_memory,
+    check_numbers,
+    check_out,
+    check_server,
+    check_values,
+    checked_journal,
+    checked_lag,
+)
+from reactors.rl.runs.digest import digest_of
+from reactors.rl.runs.interruption import Interruption
+from reactors.rl.runs.journal_file import take_over, verified
+from reactors.rl.dataflow.learners import learners_of
+from reactors.rl.runs.live import Watch, scalars, summary_writer
+from reactors.rl.dataflow.program import Mode, Training, Where, placement
+from reactors.rl.dataflow.rounds import ROUND, STOP
+from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
+from reactors.rl.runs.settings import file_of, hyperparameters
+from reactors.rl.checkpoints.state import count
+from reactors.rl.runs.trained_policy import TrainedPolicy
+from reactors.rl.dataflow.viewer import check_view
+from reactors.rl.runs.watching import check_video, film
+from reactors.elaboration.workers import Workers, where_to_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.serving.server import Server
+    from reactors.rl.envs.simulation import OnError
+    from reactors.rl.runs.journal_file import Row
+    from reactors.elaboration.workers import Backend
+
+
+@dataclass(frozen=True)
+class Trained(TrainedPolicy):
+    """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own `result`.
+
+    `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or went on.
+    `out` is the run's folder, and `notes` are what is to be known of a run that went on from a checkpoint.
+    `decisions` are those of `adapt`.
+    """
+
+    result: rx.Result
+    digest: str
+    """Of what was learned: equal for equal journals, times and evaluations left out, and equal weights.
+
+    A run that went on from a checkpoint has that of the one that never stopped. `result.digest` is of the program's
+    reactions, as of any run.
+    """
+    steps: int
+    """Environment steps that were made: `total_steps` in whole rounds, or less if it stopped early."""
+    told: Callable[[], Iterable[Row]] = field(repr=False)
+    """Gives the journal."""
+    best: TrainedPolicy | None = None
+    out: Path | None = None
+    notes: list[str] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        done = f"{self.algorithm.name} in {self.config['env']}, {self.steps:,} steps, digest {self.digest}"
+        return f"<trained: {done}{'' if self.out is None else f', in {self.out}'}>"
+
+    @cached_property
+    def journal(self) -> list[Row]:
+        """What happened in each round; read from the run's folder, if it has one, when it is asked for.
+
+        `RunFolderError` if it is another one by then.
+        """
+        return [*self.told()]
+
+
+@public("rl.train")
+def train(
+    algorithm: Algorithm,
+    env: Source,
+    *,
+    total_steps: int = 100_000,
+    workers: Workers = 1,
+    backend: Backend = "auto",
+    actors: int = 2,
+    mode: Mode = "sync",
+    lag: int | None = None,
+    inference: Where = "actors",
+    double_buffer: bool = False,
+    loaders: int = 0,
+    seed: int = 0,
+    device: str = "cpu",
+    learners: int = 1,
+    actor_device: str | None = None,
+    critic_device: str | None = None,
+    exchange_every: int | None = None,
+    adapt: bool | Bounds = False,
+    eval_every: int | None = None,
+    eval_episodes: int = 10,
+    stop_at: float | None = None,
+    journal: str | Path | None = None,
+    tell: Callable[[dict[str, float]], None] | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    on_error: OnError = "raise",
+    out: str | Path | None = None,
+    checkpoint_every: int | None = None,
+    resume: str | Path | None = None,
+    tensorboard: Any = None,
+    video: bool = False,
+    view_every: int | None = None,
+    serve: Server | None = None,
+    watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
+) -> Trained:
+    """Train `algorithm` for `total_steps` steps in `env`: a name, as in `rl.Env`, a spec, a class or a function.
+
+    Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
+    many steps that were is `steps` of the result.
+
+    `workers` is a number, or "auto" for one for each core that this process may use. `mode` is how actors and learner
+    go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is said), or "free". In the first
+    two, the final weights are the same bit for bit for a seed, whatever the workers and backend. `actors` share the
+    algorithm's environments, and each has a policy of its own. With `inference="central"` they only simulate, and one
+    policy acts for all environments at once (PAAC); then the weights are also the same for any number of them. With
+    `double_buffer` it acts for every other environment, while the others are simulated.
+    `loaders` are reactors that make batches of experience while the learner is busy; 0 leaves it to the learner.
+    `on_error="restart"` makes an environment again that raises or answers wrongly: its episode is truncated there.
+    `stop_at` ends the run when the mean return of the last twenty
+    episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
+
+    `learners` share each batch, on `device`, and go by the mean of their gradients (PAL, arXiv 2110.01101). With
+    `actor_device` and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time, each by the
+    weights that the other had at the last exchange, `exchange_every` updates ago or less (by default those of a round;
+    Spreeze, arXiv 2312.06126). With `adapt`, in free mode, an off-policy run finds its batch size, its updates a round
+    and how many actors play by measuring while it runs, within `rl.Bounds`; `decisions` of the result say why.
+
+    `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
+    and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
+    checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
+    interruption; algorithm, environment, actors, inference, mode, lag and seed have to be the same, `total_steps` may
+    be larger. `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy;
+    `view_every` has another worker play an episode every so many rounds, as a GIF in the folder's `views`. `watch` has
+    functions that get new rows of the journal here, not on a worker. `serve` is an `rl.serve` of the algorithm, which
+    answers requests by the latest weights on one more worker: what is learned stays the same.
+
+    Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
+    is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
+
+    >>> from reactors import rl
+    >>> done = rl.train(rl.PPO(num_envs=4, horizon=16, epochs=2), "CartPole-v1", total_steps=256)
+    >>> done.journal[-1]["global_step"], done.weights.shape
+    (256, (4610,))
+    """
+    check_algorithm_given(algorithm, "rl.train")
+    workers, lag = where_to_run(workers, backend, "rl.train"), checked_lag(mode, lag)
+    check_inference(inference, double_buffer, loaders)
+    check_numbers(
+        total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
+        checkpoint_every=checkpoint_every, view_every=view_every, learners=learners, exchange_every=exchange_every,
+    )  # fmt: skip
+    check_values(seed, stop_at, on_error)
+    journal = checked_journal(journal)
+    make = maker(env, env_kwargs or {}, "rl.train")
+    spaces = spaces_of(make, "rl.train")
+    algorithm.check(*spaces)
+    who = learners_of(algorithm, learners, device, actor_device, critic_device, exchange_every)
+    if isinstance(algorithm, OffPolicy):
+        check_memory(algorithm, total_steps)
+    check_server(serve, algorithm, spaces)
+    actors = min(actors, algorithm.num_envs)
+    if adapt is not False:
+        file = None if out is None else RunFolder(Path(out)).decisions_file
+        options = {"mode": mode, "workers": workers, "inference": inference, "loaders": loaders, "learners": len(who)}
+        who = replace(who, adaptation=adapting(algorithm, adapt, actors, options, file))
+    for wanted, check in ((video, check_video), (view_every is not None, check_view)):
+        if wanted:
+            check(make)
+    algorithm = algorithm.scheduled(total_steps)
+    rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
+    program = {
+        "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
+        **described(env, env_kwargs or {}, "rl.train"), "spaces": [str(space) for space in spaces],
+        "actors": actors, "mode": mode,
+        "lag": lag, "inference": inference, "double_buffer": double_buffer, "loaders": loaders, "seed": seed,
+        "learners": learners, "exchange_every": who.exchange_every, "adapt": adapt is not False,
+    }  # fmt: skip
+    saved = None if resume is None else _saved(Path(resume), program, rounds, algorithm)
+    if saved is not None and out is None:
+        out = folder_of(saved.path)
+    check_out(out, checkpoint_every, video or None, view_every)
+    config = {
+        **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train"),
+        "total_steps": total_steps, "workers": workers,
+        "backend": backend, "device": device,
+        "actor_device": actor_device, "critic_device": critic_device,
+        "on_error": on_error, "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
+        "checkpoint_every": checkpoint_every, "view_every": view_every, "versions": versions(),
+    }  # fmt: skip
+    with ExitStack() as stack:
+        listeners = [*watch, *_writers(tensorboard, out, stack)]
+        folder = None if out is None else RunFolder(Path(out))
+        saving = None
+        if folder is not None:
+            journal, saving = folder.journal_file, Saving(folder.checkpoints, folder.stop, checkpoint_every, rounds)
+        elif listeners and journal is None:
+            journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
+        training = Training(
+            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, learners=who,
+            inference=inference, double_buffer=double_buffer, loaders=loaders, view_every=view_every,
+            views=None if folder is None else folder.views, eval_every=eval_every, eval_episodes=eval_episodes,
+            stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved, serve=serve,
+            on_error=on_error,
+        )  # fmt: skip
+        graph = rx.Graph(training)
+        if saving is not None:
+            saving.meta = {"program": {**program, "graph": _hash(graph)}}
+            if saved is not None:
+                compare(saved, saving.meta["program"])
+        if folder is not None:
+            folder.begin(config, saved)
+        seen, begun = _begin_journal(journal, saved)
+        if folder is not None:
+            folder.result_file.unlink(missing_ok=True)  # of the run that goes on now: its journal will be another
+        watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
+        report: dict[str, Any] = {
+            "state": "failed",
+            "seed": seed,
+            "versions": versions(),
+            "notes": [*_notes(mode, saved), *begun],
+        }
+        weights, result, told = _run(
+            training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=backend,
+            fast=True, seed=seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
+            placement=partial(_worker, placement(training, workers, mode)),
+        )  # fmt: skip
+    policy, best = _policy(algorithm, spaces, weights), None
+    if eval_every is not None and training.evaluator.best is not None:
+        chosen = training.evaluator.best
+        best = TrainedPolicy(algorithm, _policy(algorithm, spaces, chosen), chosen, make, spaces, config)
+    if video and folder is not None:
+        film(policy, make, folder.path / "videos", 1, seed)
+    place = None if folder is None else folder.path
+    return Trained(
+        algorithm, policy, weights, make, spaces, config, result=result, digest=report["digest"], steps=report["steps"],
+        told=told, best=best, out=place, notes=report["notes"],
+        decisions=training.decisions,
+    )  # fmt: skip
+
+
+def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.float32]) -> Policy:
+    policy = algorithm.policy(*spaces)
+    policy.load(weights)
+    return policy
+
+
+def _run(
+    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: Watch | None, report: dict[str, Any],
+    **options: Any,
+) -> tuple[NDArray[np.float32], rx.Result, Callable[[], Iterable[Row]]]:  # fmt: skip
+    """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`.
+
+    The weights, the program's own result, and what gives the journal: without a folder, that may lie in a file that
+    goes with the run.
+    """
+    weights, failed = None, None
+    began = time.perf_counter()
+    if folder is not None:
+        folder.draw(graph, options["workers"], options["placement"])
+    try:
+        with Interruption(None if folder is None else folder.stop) as interruption:
+            result = rx.run(graph, progress=watcher, **options)
+        weights = final = training.learners[0].learning.weights()
+        last = training.journal.latest
+        report |= {
+            "state": "interrupted" if interruption.asked else "finished",
+            "digest": digest_of(training.journal.told(), weights), "weights": fingerprint(weights),
+            "journal": {"count": training.journal.noted, "checked": training.journal.checked},
+            "steps": last.get("global_step", 0), "seconds": last.get("seconds", 0.0),
+            "wall_time": time.perf_counter() - began, "episodes": training.journal.count,
+            "final_tag": [*result.final_tag], "return": last.get("charts/episodic_return"),
+            "evaluation": last.get("eval/mean_return"),
+        }  # fmt: skip
+    except BaseException as error:
+        failed = error
+        report["error"] = f"{type(error).__name__}: {error}"
+        there = None if folder is None else latest(folder.checkpoints)
+        if there is not None:
+            error.add_note(f"the last checkpoint is {there}: resume goes on from there")
+        elif isinstance(error, KeyboardInterrupt):
+            error.add_note(
+                "nothing is saved, for rl.train was given no folder: with out= it saves when it is interrupted"
+                if folder is None
+                else "nothing is saved: it was stopped before the first round was"
+            )
+        raise
+    finally:
+        if (experience := getattr(training, "experience", None)) is not None:
+            experience.buffer.close()  # whose memory would wait for the garbage collector
+        if watcher is not None:
+            watcher.close()
+        if folder is not None:
+            _finish(folder, report, weights, failed)
+    if interruption.asked and folder is not None:
+        raise KeyboardInterrupt(f"saved; go on with rl.train(..., resume={str(folder.path)!r})")
+    if folder is not None:
+        journal = training.journal
+        return final, result, partial(verified, folder.journal_file, journal.noted, journal.checked)
+    return final, result, partial(list, [*training.journal.told()])
+
+
+def _finish(
+    folder: RunFolder, report: dict[str, Any], weights: NDArray[np.float32] | None, failed: BaseException | None
+) -> None:
+    """Write down what came of it; if that fails, too, the first failure counts."""
+    try:
+        folder.finish(report, weights)
+    except OSError as error:
+        what = f"what came of the run cannot be written into {folder.path} ({error.strerror})"
+        if failed is None:
+            raise RunFolderError(f"{what}; its checkpoints are as they were") from error
+        failed.add_note(what)
+
+
+def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algorithm) -> Saved:
+    """The checkpoint to go on from."""
+    saved = load(path)
+    compare(saved, {**program, "graph": saved.meta["program"].get("graph")})  # that comes when there is one
+    if saved.next_round >= rounds:
+        steps = algorithm.horizon * algorithm.num_envs
+        raise ArgumentError(
+            f"{saved.path} is at step {saved.meta['global_step']:,} of {rounds * steps:,}, so nothing is left to do; "
+            f"to go on, give a total_steps (--total-steps) of {(saved.next_round + 1) * steps} or more"
+        )
+    return saved
+
+
+def _writers(
+    tensorboard: Any, out: str | Path | None, stack: ExitStack
+) -> list[Callable[[Sequence[dict[str, float]]], None]]:
+    if tensorboard is None or tensorboard is False:
+        return []
+    if tensorboard is not True:
+        return [scalars(tensorboard)]
+    if out is None:
+        raise ArgumentError("tensorboard=True of rl.train takes a folder; say out=")
+    writer = summary_writer(Path(out) / "tensorboard")
+    stack.callback(writer.close)
+    return [scalars(writer)]
+
+
+def _begin_journal(journal: Path | None, saved: Saved | None) -> tuple[int, list[str]]:
+    """Leave in the file what was there at the checkpoint; how many rows that are, and what is to be known of them."""
+    if journal is None or saved is None:
+        if journal is not None:
+            journal.unlink(missing_ok=True)
+        return 0, []
+    state, source = saved.states["journal"], RunFolder(folder_of(saved.path)).journal_file
+    with going_on(saved.path, "the state of journal"):
+        rows, checked = count(state["rows"]), count(state["checked"])
+    if rows and not source.exists():
+        state |= {"rows": 0, "checked": 0}
+        journal.unlink(missing_ok=True)
+        return 0, [f"the journal {source} of the first {rows} rounds is gone: it begins where the run goes on"]
+    take_over(source, journal, rows, checked)
+    return rows, []
+
+
+def _notes(mode: Mode, saved: Saved | None) -> list[str]:
+    """What is to be known of a run that is free, or goes on."""
+    free = ["in free mode no two runs are alike, whatever the seed"] if mode == "free" else []
+    if saved is None:
+        return free
+    then, now = saved.meta["versions"], versions()
+    changed = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
+    notes = [f"{'; '.join(changed)}: the last bits may differ from the uninterrupted run's"] if changed else []
+    hidden = [
+        f"environments of {note.partition(':')[0]} do not tell their state ({note.partition(': ')[2]}): they began new "
+        "episodes where the run goes on, and what else they know they know no more"
+        for note in saved.meta["notes"]
+    ]
+    return [*free, *notes, *hidden]
+
+
+def _hash(graph: rx.Graph) -> str:
+    """What the program is made of, beside what may change from run to run: when it begins, evaluation, the journal."""
+    lines = [
+        line
+        for line in description(graph)
+        if not line.startswith("timer")
+        and not any(
+            f"main.{name}" in line for name in ("evaluator", "journal", "checkpoint", "decimator", "viewer", "serving")
+        )
+    ]
+    return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+def _worker(where: Mapping[str, int], path: str) -> int:
+    return where.get(path, 0)

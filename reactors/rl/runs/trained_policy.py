@@ -1,0 +1,95 @@
+"""How is a trained policy used, and kept?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.errors import ArgumentError
+from reactors.rl.envs.observed import Observed
+from reactors.rl.public import public
+from reactors.rl.dataflow.evaluator import play
+from reactors.rl.runs.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.envs.sources import Source
+
+
+@dataclass(frozen=True)
+class TrainedPolicy:
+    """A `policy` and its `weights`, with the algorithm that made it, its environment and the spaces of that.
+
+    Called with one observation, an array or what NumPy makes one of, it gives the greedy action; `policy.greedy` takes
+    a batch. Raises `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert, and
+    `NotFiniteError` for one with a number that is none.
+    """
+
+    algorithm: Algorithm
+    policy: Policy
+    weights: NDArray[np.float32]
+    make: Callable[[], Any]
+    spaces: tuple[Any, Any]
+    config: dict[str, Any]
+
+    def __repr__(self) -> str:
+        name, env, seed = self.algorithm.name, self.config["env"], self.config.get("seed")
+        return f"<trained policy: {name} in {env}, seed {seed}, {len(self.weights):,} weights>"
+
+    def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
+        """The mean return of greedy episodes. Raises `ArgumentError` for less than one."""
+        given: tuple[tuple[str, object, int], ...] = ("episodes", episodes, 1), ("seed", seed, 0)
+        for name, value, least in given:
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ArgumentError(f"{name} of evaluate is {value!r}; write a whole number, {least} or more")
+        return float(np.mean(play(self.policy, self.make, *self.spaces, episodes, seed)))
+
+    def __call__(self, observation: Any) -> Any:
+        """The greedy action for one observation."""
+        who = f"the policy of {self.algorithm.name}"
+        taken = Observed(self.spaces[0]).checked(observation, who, "of a batch, policy.greedy gives all actions")
+        return self.policy.greedy(taken[None])[0]
+
+    def save(self, folder: str | Path) -> Path:
+        """Keep it in a new folder, as a run with `out=` does: `load`, `reactors eval` and `reactors play` read it.
+
+        Raises `RunFolderError` where there is a run already.
+        """
+        run = RunFolder(folder)
+        run.begin(self.config)
+        run.keep(self.weights)
+        return run.path
+
+
+@public("rl.load")
+def load(
+    folder: str | Path,
+    *,
+    algorithm: Algorithm | type[Algorithm] | None = None,
+    env: Source | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> TrainedPolicy:
+    """The policy of a run's folder, or of `Trained.save`; of a run that has not ended, that of its last checkpoint.
+
+    No code runs that only the folder leads to. An algorithm of your own has to be given, as it was given to `rl.train`
+    or its class, unless its file is imported already. An environment is found by its name if it is registered, or of a
+    class or a package that Python can import; one that a function made has to be given. Raises `RunFolderError` where
+    it is not, and for a folder that is none, or damaged.
+
+    >>> import tempfile
+    >>> from reactors import rl
+    >>> done = rl.train(rl.PPO(num_envs=4, horizon=16, epochs=1), "CartPole-v1", total_steps=64)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = rl.load(done.save(folder))
+    >>> again.evaluate(3) == done.evaluate(3)
+    True
+    """
+    run = RunFolder(folder, algorithm=algorithm, env=env, env_kwargs=env_kwargs)
+    return TrainedPolicy(run.algorithm, run.policy(), run.weights, run.maker(), run.spaces, run.config)

@@ -1,0 +1,285 @@
+"""How is the machine best used for an algorithm in an environment?
+
+PAL's exploration of the design space (arXiv 2110.01101): actors are measured alone, learners alone, and the most
+promising ways to put them together, with as many updates for each environment step as are wanted.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import reactors as rx
+from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.public import public
+from reactors.rl.envs.sources import Source, maker, spaces_of
+from reactors.rl.runs.checks import (
+    check_algorithm_given,
+    check_inference,
+    check_memory,
+    checked_lag,
+)
+from reactors.rl.tuning.candidates import TIE, Candidate, best, candidates, shortlist
+from reactors.rl.dataflow.learners import Learners, several
+from reactors.rl.dataflow.loader import check_loaders
+from reactors.rl.dataflow.program import Mode, Training, Where, placement
+from reactors.rl.tuning.timed import ActorsAlone, LearnersAlone, Together, begun, played
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.elaboration.workers import Backend
+
+MOST = 64  # workers of a program
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What was measured, and what follows from it.
+
+    `acting` has the environment steps a second of so many actors alone, `learning` the updates a second of so many
+    learners alone; of an on-policy algorithm that are environment steps learned from, and its `ratio` of updates to
+    steps is 1. `together` has candidates and their measured steps a second, of which `choice` is the best.
+    """
+
+    algorithm: Algorithm
+    env: Source
+    ratio: float
+    cores: int
+    lag: int | None
+    acting: Mapping[int, float]
+    learning: Mapping[int, float]
+    together: Sequence[tuple[Candidate, float]]
+    predicted: int
+    """Candidates in all; those that promised less were not measured."""
+    choice: Candidate
+    rate: float
+    """Environment steps a second of the choice."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What to give to `rl.train`."""
+        found = {name: getattr(self.choice, name) for name in ("workers", "actors", "learners", "mode")}
+        return found if self.lag is None else {**found, "lag": 1 if self.choice.mode == "sync" else self.lag}
+
+    def plain(self) -> dict[str, Any]:
+        """All of it in words that JSON has."""
+        return {
+            "options": self.options, "rate": self.rate, "ratio": self.ratio, "cores": self.cores,
+            "acting": self.acting, "learning": self.learning, "predicted": self.predicted,
+            "together": [{**asdict(each), "measured": rate} for each, rate in self.together],
+        }  # fmt: skip
+
+    def tables(self) -> str:
+        """Actors alone, learners alone, both together."""
+        replays = isinstance(self.algorithm, OffPolicy)
+        learning = ("learners alone", "updates/s", "enough for steps/s") if replays else ("learners alone", "steps/s")
+        return "\n\n".join(
+            [
+                _table(("actors alone", "steps/s"), [(str(n), _whole(rate)) for n, rate in self.acting.items()]),
+                _table(
+                    learning,
+                    [
+                        (str(m), _whole(rate), _whole(rate / self.ratio))[: len(learning)]
+                        for m, rate in self.learning.items()
+                    ],
+                ),
+                _table(
+                    ("together", "workers", "actors", "learners", "predicted steps/s", "measured steps/s"),
+                    [
+                        (each.mode, str(each.workers), str(each.actors), str(each.learners), _whole(each.predicted),
+                         _whole(rate))
+                        for each, rate in self.together
+                    ],
+                ),
+            ]
+        )  # fmt: skip
+
+    def sentence(self) -> str:
+        """The decision, and why."""
+        choice = self.choice
+        acting, enough = self.acting[choice.actors], self.learning[choice.learners] / self.ratio
+        slower = "learning" if enough < acting else "acting"
+        updates = f" and {self.rate * self.ratio:,.0f} updates" if isinstance(self.algorithm, OffPolicy) else ""
+        fastest = self.rate == max(rate for _, rate in self.together)
+        picked = "the fastest" if fastest else f"the simplest that is within {TIE:.0%} of the fastest"
+        return (
+            f"{choice.mode} on {_count(choice.workers, 'worker')} with {_count(choice.actors, 'actor')} and "
+            f"{_count(choice.learners, 'learner')}: {self.rate:,.0f} steps{updates} a second, {picked} of "
+            f"{len(self.together)} measured and {self.predicted} predicted; {slower} takes most of the time"
+        )
+
+
+@public("rl.tune")
+def tune(
+    algorithm: Algorithm,
+    env: Source,
+    *,
+    mode: Mode | None = None,
+    lag: int | None = None,
+    ratio: float | None = None,
+    cores: int | None = None,
+    seconds: float = 1.0,
+    few: int = 4,
+    inference: Where = "actors",
+    double_buffer: bool = False,
+    loaders: int = 0,
+    seed: int = 0,
+    device: str = "cpu",
+    backend: Backend = "auto",
+    env_kwargs: Mapping[str, Any] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Tuned:
+    """Measure `algorithm` in `env`, and pick the numbers of actors, learners and workers, and the mode.
+
+    First come actors alone, as many as share the environments evenly, then learners alone, as many as share a batch
+    evenly, both up to `cores`, by default all that this process may use. From their rates it is predicted how fast
+    they are together, and the `few` fastest are measured. Each of these measurements takes `seconds`, or some rounds if
+    they are longer, and the start of its workers. Without a `mode` it is sync or pipelined, which give the same result
+    for a seed each time; free running has to be asked for. `ratio` is that of updates to environment steps, in place of
+    `updates_per_step` of an off-policy algorithm. `tell` is called with a line before each measurement. All else is as
+    in `rl.train`.
+
+    It looks for the most steps a second, and not for the best use of them: the number of learners changes the rounding
+    of results, and a pipeline plays with older weights.
+
+    Raises `ArgumentError` and `ParameterError` for what cannot be, before anything is measured.
+
+    >>> from reactors import rl
+    >>> tuned = rl.tune(rl.PPO(num_envs=4, horizon=16, epochs=1), "CartPole-v1", cores=1, seconds=0.02)
+    >>> tuned.options
+    {'workers': 1, 'actors': 1, 'learners': 1, 'mode': 'sync'}
+    """
+    check_algorithm_given(algorithm, "rl.tune")
+    checked_lag(mode or "pipelined", lag, "rl.tune")
+    check_inference(inference, double_buffer, loaders, "rl.tune")
+    cores = _checked_cores(cores, few, seconds)
+    algorithm = _with_ratio(algorithm, ratio)
+    check_loaders(algorithm, loaders)
+    make = maker(env, env_kwargs or {}, "rl.tune")
+    spaces = spaces_of(make, "rl.tune")
+    algorithm.check(*spaces)
+    a_round = algorithm.horizon * algorithm.num_envs
+    wanted = 1.0
+    if isinstance(algorithm, OffPolicy):
+        check_memory(algorithm, max(algorithm.learning_starts, a_round) + a_round)
+        wanted = algorithm.updates_per_step
+    parts = 2 if double_buffer else 1
+    if algorithm.num_envs % parts:
+        raise ArgumentError(f"num_envs of {algorithm.name} is {algorithm.num_envs}, which has no halves")
+    banks = [n for n in range(1, cores + 1) if algorithm.num_envs % (parts * n) == 0]
+    teams = {len(team): team for team in _teams(algorithm, spaces, seed, device, cores)}
+    say = tell or (lambda _: None)
+
+    def measured(
+        kind: type[Together], which: Algorithm, workers: int, mode: Mode, where: Mode, **options: Any
+    ) -> float:
+        late = checked_lag(mode, None if mode == "sync" else lag, "rl.tune")
+        program = kind(which, make, *spaces, mode=mode, lag=late, seed=seed, seconds=seconds, **options)
+        _run(program, workers, placement(program, workers, where), seed, backend)
+        return a_round * program.stopwatch.rate
+
+    central: Any = {"inference": inference, "double_buffer": double_buffer}
+    recorded = played(begun(algorithm, alone=True), make, spaces, seed)
+    acting, learning, together = {}, {}, []
+    for n in banks:
+        say(f"{_count(n, 'actor')} alone")
+        acting[n] = measured(
+            ActorsAlone, begun(algorithm, alone=True), n, mode or "pipelined", "sync", actors=n, **central
+        )
+    for m, team in teams.items():
+        say(f"{_count(m, 'learner')} alone")
+        learning[m] = wanted * measured(
+            LearnersAlone,
+            begun(algorithm),
+            m,
+            "pipelined",
+            "pipelined",
+            actors=1,
+            learners=team,
+            loaders=loaders,
+            recorded=recorded,
+        )
+    found = candidates(acting, learning, wanted, cores, mode)
+    for each in shortlist(found, few):
+        say(f"together, {each.mode}: {_count(each.actors, 'actor')} and {_count(each.learners, 'learner')}")
+        rate = measured(
+            Together, begun(algorithm), each.workers, each.mode, each.mode, actors=each.actors,
+            learners=teams[each.learners], loaders=loaders, **central,
+        )  # fmt: skip
+        together.append((each, rate))
+    choice, rate = best(together)
+    return Tuned(algorithm, env, wanted, cores, lag, acting, learning, together, len(found), choice, rate)
+
+
+def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, backend: Backend) -> None:
+    try:
+        rx.run(
+            program, workers=workers, backend=backend, fast=True, seed=seed, keepalive=False,
+            placement=partial(_worker, where),
+        )  # fmt: skip
+    finally:
+        if hasattr(program, "experience"):
+            program.experience.buffer.close()  # whose memory would wait for the garbage collector
+
+
+def _worker(where: Mapping[str, int], path: str) -> int:
+    return where.get(path, 0)
+
+
+def _teams(algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int) -> Iterator[Learners]:
+    """Learners, as many as the algorithm can take."""
+    yield several(algorithm, 1, device)
+    if cores == 1 or not algorithm.learning(*spaces, seed, device).flats:
+        return
+    for m in range(2, cores + 1):
+        try:
+            yield several(algorithm, m, device)
+        except ParameterError:
+            continue
+
+
+def _checked_cores(cores: int | None, few: int, seconds: Any) -> int:
+    found = len(os.sched_getaffinity(0)) if cores is None else cores
+    given: dict[str, Any] = {"cores": found, "few": few}
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ArgumentError(f"{name} of rl.tune is {value!r}; write a whole number, 1 or more")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        raise ArgumentError(f"seconds of rl.tune is {seconds!r}; write how long each measurement takes, as in 1.0")
+    return min(found, MOST)
+
+
+def _with_ratio(algorithm: Algorithm, ratio: float | None) -> Algorithm:
+    if ratio is None:
+        return algorithm
+    if not isinstance(algorithm, OffPolicy):
+        raise ArgumentError(
+            f"ratio of rl.tune is {ratio!r}, but {algorithm.name} learns once from every round; leave it out"
+        )
+    return replace(algorithm, updates_per_step=ratio)
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
+def _whole(rate: float) -> str:
+    return f"{rate:,.0f}"
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """As Markdown has it, with aligned columns: words to the left, numbers to the right."""
+    widths = [max(len(line[i]) for line in (head, *rows)) for i in range(len(head))]
+    words = [not rows[0][i].replace(",", "").isdigit() for i in range(len(head))]
+    rule = [("-" * (w + 1) + "-") if word else ("-" * (w + 1) + ":") for w, word in zip(widths, words, strict=True)]
+    lines = [
+        f"| {' | '.join(x.ljust(w) if word else x.rjust(w) for x, w, word in zip(line, widths, words, strict=True))} |"
+        for line in (head, *rows)
+    ]
+    return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])

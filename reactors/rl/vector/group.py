@@ -1,0 +1,216 @@
+"""Some environments of a vector environment, in one place: stepped, reset and asked as Gymnasium has it.
+
+What `gymnasium.vector` says of its sub-environments holds here: the three modes of automatic resets, what goes into
+infos, what may be called by name. A `Group` knows nothing of reactors; `lockstep.Rows` is one around it.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces.utils import is_space_dtype_shape_equiv
+from gymnasium.vector import AutoresetMode
+
+from reactors.rl.errors import SimulationError
+from reactors.rl.envs.owned import own
+from reactors.rl.envs.simulation import ResetError, Simulation
+from reactors.rl.envs.spaces import memory, reader, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reactors.rl.envs.simulation import OnError
+    from reactors.rl.envs.spaces import Space
+    from reactors.rl.vector.whereabouts import Whereabouts
+
+RESERVED = ("reset", "step", "close")  # not to be called behind the vector environment's back
+Infos = list[tuple[int, Any]]  # which environment, what it said
+
+
+class Group:
+    """Environments `first` and up, made by `makers`; `room` is how many rows blocks for them have."""
+
+    def __init__(
+        self,
+        makers: Sequence[Callable[[], Any]],
+        first: int,
+        room: int,
+        spaces: tuple[Space, Space],
+        mode: AutoresetMode,
+        where: Whereabouts,
+        *,
+        on_error: OnError,
+    ) -> None:
+        self.makers, self.first, self.room, self.mode = list(makers), first, room, mode
+        self.observation_space, self.action_space = spaces
+        self.on_error: OnError = on_error
+        self.own = slice(first, first + len(self.makers))
+        self.number, self.where = first // room, where
+        self.simulation: Any = None
+        self.restarts = 0
+
+    def make(self) -> None:
+        """Make the environments."""
+        n = len(self.makers)
+        self.simulation = sim = Simulation(
+            [own(make) for make in self.makers],
+            self.observation_space,
+            self.action_space,
+            [None] * n,
+            on_error=self.on_error,
+            path="rl.VectorEnv",
+            nan_rewards=True,  # as Gymnasium's vector environments hand it on
+            first=self.first,
+            at=self.where.at[self.number : self.number + 1],
+        )
+        where = memory(self.observation_space)
+        # The observations as they are now: a masked reset leaves most of them.
+        sim.observations = rows(where, self.room if where.dtype is not None else n)
+        self.read = reader(self.observation_space)
+        self.alone: tuple[Any, Any, Any] = np.zeros(n), np.zeros(n, bool), np.zeros(n, bool)
+
+    def step(self, actions: Any, observations: Any, rewards: Any, ended: Any) -> Infos:
+        """Step them all into rows; `ended` is (2, rows): terminated, truncated. What infos there are."""
+        sim = self.simulation
+        self.block = observations
+        sim.step(actions, observations, rewards, ended[0], ended[1])
+        sim.observations = observations
+        return self.told(observations) if sim.ended or sim.infos else []
+
+    def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
+        """Step one of them: its index, its observation as the only row, reward, terminated, truncated, infos."""
+        sim = self.simulation
+        self.block = sim.observations = sim.observations.copy()  # it was lent for one step of all
+        sim.step_one(i, action, self.block, *self.alone)
+        infos = self.told(self.block)
+        reward, terminated, truncated = (each[i].item() for each in self.alone)
+        return self.first + i, self.block[i : i + 1], reward, terminated, truncated, infos
+
+    def told(self, observations: Any) -> Infos:
+        """End the episodes that are over, each as the mode has it; what infos there are, in order."""
+        sim = self.simulation
+        infos = sim.infos
+        for i in sim.ended:
+            info = infos.get(i, {})
+            if i in sim.broken:
+                info = infos[i] = {"restarted": sim.broken[i]}
+                sim.last[i] = self.seen(observations, i)
+                sim.rebuild(i)
+            if self.mode is AutoresetMode.SAME_STEP:
+                last = sim.last[i]
+                last = last.copy() if isinstance(last, np.ndarray) else deepcopy(last)  # the reset may write over it
+                sim.infos = {}
+                sim.reset(i, into=observations)
+                infos[i] = {"final_info": info, "final_obs": last, **sim.infos.get(i, {})}
+                if "restarted" in info:
+                    infos[i]["restarted"] = info["restarted"]
+            else:
+                sim.calls[i] = partial(self.begin if self.mode is AutoresetMode.NEXT_STEP else self.refuse, i)
+        sim.at[0] = 0
+        return [(self.first + i, infos[i]) for i in sorted(infos)]
+
+    def seen(self, observations: Any, i: int) -> Any:
+        """An observation out of its row, as the environment gave it; the row may be used again."""
+        if isinstance(observations, list):
+            return observations[i]
+        row = observations[i].copy()
+        return row if self.read is None else self.read(row)
+
+    def begin(self, i: int, _action: Any) -> tuple[Any, float, bool, bool, Any]:
+        """In place of a step: the next episode."""
+        sim = self.simulation
+        before, sim.infos = sim.infos, {}
+        try:
+            sim.reset(i, into=self.block)
+        except SimulationError as error:
+            raise ResetError(error) from error
+        sim.calls[i] = sim.envs[i].step
+        info, sim.infos = sim.infos.get(i, {}), before
+        return self.seen(self.block, i), 0.0, False, False, info
+
+    def refuse(self, _i: int, _action: Any) -> NoReturn:
+        """In place of a step that must not be."""
+        raise ResetNeeded(
+            'its episode is over; reset it before, with options={"reset_mask": terminated | truncated}, or choose '
+            "another autoreset_mode"
+        )
+
+    # ---- orders ----
+
+    def reset(self, seeds: list[int | None], options: Any, mask: list[bool] | None) -> tuple[Any, Infos]:
+        """Reset all, or those of the mask; observations and infos."""
+        sim = self.simulation
+        sim.observations, sim.infos = sim.observations.copy(), {}
+        for i, seed in enumerate(seeds[self.own]):
+            if mask is None or mask[self.first + i]:
+                sim.reset(i, seed=seed, options=options)
+                sim.calls[i] = sim.envs[i].step
+        sim.at[0] = 0
+        return sim.observations, [(self.first + i, info) for i, info in sim.infos.items()]
+
+    def finish(self) -> None:
+        """All episodes are over, though they have just begun: the caller has yet to see that the last ones are."""
+        for i in range(len(self.makers)):
+            self.simulation.calls[i] = partial(
+                self.begin if self.mode is AutoresetMode.NEXT_STEP else self.refuse, i
+            )  # fmt: skip
+
+    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """A method's results, or an attribute's values."""
+        if name in RESERVED:
+            raise ValueError(f"`{name}` of the sub-environments cannot be called by name; use {name}() itself")
+        found = [env.get_wrapper_attr(name) for env in self.simulation.envs]
+        return [each(*args, **kwargs) if callable(each) else each for each in found]
+
+    def assign(self, name: str, values: list[Any]) -> None:
+        """Set an attribute of each."""
+        for i, env in enumerate(self.simulation.envs):
+            env.set_wrapper_attr(name, values[self.first + i])
+
+    def each(self, which: list[int], function: Callable[..., Any], args: tuple[Any, ...]) -> list[tuple[int, Any]]:
+        """What a function says of some of the environments, wherever those are."""
+        return [
+            (i, function(self.simulation.envs[i - self.first], *args))
+            for i in which
+            if i in range(self.own.start, self.own.stop)
+        ]
+
+    def compare(self, alike: bool) -> list[tuple[bool, bool]]:
+        """Whether their spaces are those of the whole, or at least of the same form."""
+        observation_space, action_space = self.observation_space, self.action_space
+        return [
+            (
+                env.observation_space == observation_space
+                if alike
+                else is_space_dtype_shape_equiv(env.observation_space, observation_space),
+                env.action_space == action_space,
+            )
+            for env in self.simulation.envs
+        ]
+
+    def restarted(self) -> int:
+        """How many environments were made again."""
+        return int(self.simulation.restarts)
+
+    def obey(self, order: tuple[Any, ...]) -> Any:
+        """Call the method that an order names; what it gives, or the exception that it raises."""
+        verb, *arguments = order
+        try:
+            return getattr(self, verb)(*arguments)
+        except SimulationError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the environments go on
+            error.__traceback__ = None
+            return error
+
+    def close(self) -> None:
+        """Close them all."""
+        sim, self.simulation, self.block = self.simulation, None, None
+        if sim is not None:  # they could be made
+            self.restarts = sim.restarts
+            sim.at.release()
+            sim.close()

@@ -1,0 +1,53 @@
+"""Which environment is being stepped, in processes that can no longer say so?
+
+A process that hangs or has died does not report where. So each group of environments notes, in memory that all share,
+which one it is at; who waits for it, or survives it, reads that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from reactors.rl.replay.storage import Address, Block
+from reactors_runtime.memory import Memory
+
+
+class Whereabouts:
+    """A number for each of `groups`: the place of the environment it is at, from 1; 0 for none.
+
+    >>> where = Whereabouts(2)
+    >>> where.at[1] = 5
+    >>> where.of(1), where.of(0)
+    (4, None)
+    >>> where.close()
+    """
+
+    def __init__(self, groups: int) -> None:
+        self._open(Block(Memory.reserve(4 * groups)), groups)
+
+    def _open(self, block: Block, groups: int) -> None:
+        self._block, self._groups = block, groups
+        self.at = memoryview(block.map)[: 4 * groups].cast("B").cast("I")
+
+    def of(self, group: int) -> int | None:
+        """The environment of a group that is being stepped or reset, by its place in the group."""
+        return self.at[group] - 1 if self.at[group] else None
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.at.release()
+        self._block.memory.close()
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _attached, (type(self), self._block.address(), self._groups)
+
+    @classmethod
+    def attached(cls, address: Address, groups: int) -> Self:
+        """The same memory in another process."""
+        made = cls.__new__(cls)
+        made._open(Block.at(address), groups)
+        return made
+
+
+def _attached(kind: type[Whereabouts], address: Address, groups: int) -> Whereabouts:
+    return kind.attached(address, groups)
