@@ -22,10 +22,6 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from reactors import names
-from reactors.model.actions import LogicalAction, PhysicalAction, Timer
-from reactors.model.bank import bank
-from reactors.execution.clock import VirtualClock
-from reactors.model.connect import connect, interleaved
 from reactors.errors import (
     ActionValueError,
     ArgumentError,
@@ -58,17 +54,21 @@ from reactors.errors import (
     WorkerError,
     WorkerStartError,
 )
-from reactors.graph import Graph
+from reactors.execution.clock import VirtualClock
 from reactors.execution.log_context import LogContext
+from reactors.execution.result import Result
+from reactors.graph import Graph
+from reactors.model.actions import LogicalAction, PhysicalAction, Timer
+from reactors.model.bank import bank
+from reactors.model.connect import connect, interleaved
 from reactors.model.modes import Mode, State
 from reactors.model.native import native
 from reactors.model.ports import Input, Output
 from reactors.model.reaction import reaction
 from reactors.model.reactor import Reactor
-from reactors.execution.result import Result
+from reactors.model.triggers import reset, shutdown, startup, stop
 from reactors.run import run
 from reactors.time import Tag
-from reactors.model.triggers import reset, shutdown, startup, stop
 
 if TYPE_CHECKING:
     from reactors.model.bank import BankOf as Bank

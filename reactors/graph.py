@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from reactors.elaboration.advice import warn_of_the_unlikely
-from reactors.elaboration.reactions import body_of, enlist, late_of, written_by
-from reactors.model.keywords import spelled_out
-from reactors.model.layout import refuse_too_many
-from reactors.elaboration.precedence import NONE, Precedence, assign_levels, cycle_error
 from reactors.drawing.records import ReactorNode, picture
+from reactors.elaboration.advice import warn_of_the_unlikely
+from reactors.elaboration.precedence import NONE, Precedence, assign_levels, cycle_error
+from reactors.elaboration.reactions import body_of, enlist, late_of, written_by
 from reactors.elaboration.tree import Handle, grow
 from reactors.elaboration.wiring import resolve, wire
+from reactors.model.keywords import spelled_out
+from reactors.model.layout import refuse_too_many
 from reactors_runtime.program import Program
 from reactors_runtime.program import Reactor as Row
 
@@ -182,30 +182,30 @@ class Graph:
         `apg=True` draws the precedence graph, `expand=True` every member of a bank or list, `depth=1` nothing inside of
         what `main` contains, and with `workers` or `placement`, as `rx.run` takes them, colours show where each runs.
         """
-        from reactors import draw
+        from reactors.drawing import draw
 
         return draw.draw(self, file, **options)
 
     @property
     def dot(self) -> str:
         """The drawing as DOT text."""
-        from reactors import draw
+        from reactors.drawing import draw
 
         return draw.dot(self)
 
     def mermaid(self, **options: Unpack[Options]) -> str:
         """The drawing as Mermaid text."""
-        from reactors import draw
+        from reactors.drawing import draw
 
         return draw.mermaid(self, **options)
 
     def _repr_svg_(self) -> str | None:
-        from reactors import draw
+        from reactors.drawing import draw
 
         return draw.svg(self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
-        from reactors import draw
+        from reactors.drawing import draw
 
         return draw.mimebundle(self)
 

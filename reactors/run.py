@@ -18,13 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from reactors.execution import recording as logs
-from reactors.execution import timeline
-from reactors.model.bank import Bank
-from reactors.execution.bare_numbers import warn_of_bare_numbers
-from reactors.execution.binding import Binding, Context, settle
 from reactors.elaboration.claim import claimed
-from reactors.execution.clock import VirtualClock
+from reactors.elaboration.tree import check_main
+from reactors.elaboration.workers import Backend, Workers, where_to_run
 from reactors.errors import (
     ArgumentError,
     ContainmentError,
@@ -39,17 +35,21 @@ from reactors.errors import (
     TooManyOpenFiles,
     WorkerStartError,
 )
-from reactors.model.thread_state import Running, executing, not_in_a_reaction
-from reactors.graph import Graph
-from reactors.model.keywords import spelled_out
-from reactors.model.modes import note_states
+from reactors.execution import recording as logs
+from reactors.execution import timeline
+from reactors.execution.bare_numbers import warn_of_bare_numbers
+from reactors.execution.binding import Binding, Context, settle
+from reactors.execution.clock import VirtualClock
 from reactors.execution.progress import Progress
-from reactors.model.reactor import Reactor
 from reactors.execution.result import Result, collect
 from reactors.execution.spreading import advice
+from reactors.graph import Graph
+from reactors.model.bank import Bank
+from reactors.model.keywords import spelled_out
+from reactors.model.modes import note_states
+from reactors.model.reactor import Reactor
+from reactors.model.thread_state import Running, executing, not_in_a_reaction
 from reactors.time import LONGEST, Duration, Tag, duration
-from reactors.elaboration.tree import check_main
-from reactors.elaboration.workers import Backend, Workers, where_to_run
 from reactors_runtime import callers, numeric_threads, terminal
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements

@@ -16,9 +16,9 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import RunWhileImported
-from reactors.model.thread_state import executing
 from reactors.model.reaction import Reaction
 from reactors.model.reactor import Reactor
+from reactors.model.thread_state import executing
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:

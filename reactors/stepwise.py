@@ -14,14 +14,14 @@ import time
 import weakref
 from typing import TYPE_CHECKING, NoReturn
 
-from reactors.execution.binding import Binding, Context, settle
 from reactors.elaboration.claim import claimed
-from reactors.model.thread_state import Running, executing
+from reactors.elaboration.workers import Workers, counted
+from reactors.execution.binding import Binding, Context, settle
+from reactors.execution.result import Result, collect
 from reactors.graph import Graph
 from reactors.model.modes import note_states
-from reactors.execution.result import Result, collect
+from reactors.model.thread_state import Running, executing
 from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, placed, reserved, start, whole
-from reactors.elaboration.workers import Workers, counted
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed

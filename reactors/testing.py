@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from reactors.execution.clock import VirtualClock
 from reactors.errors import ArgumentError
+from reactors.execution.clock import VirtualClock
 from reactors.graph import Graph
 from reactors.model.native import Native
 from reactors.model.ports import Port
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
+    from reactors.elaboration.workers import Backend
     from reactors.model.actions import Action, PhysicalAction
     from reactors.model.reactor import Reactor
     from reactors.rl.envs.checker import check_env  # noqa: F401 - found by __getattr__
     from reactors.run import Placement
     from reactors.time import Duration, Tag
-    from reactors.elaboration.workers import Backend
 
     nothing_left_behind: Any
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.rl.envs.sources import maker, spaces_of
 from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.envs.sources import maker, spaces_of
 from reactors.rl.runs.settings import algorithms
 
 if TYPE_CHECKING:

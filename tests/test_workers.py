@@ -7,8 +7,8 @@ import pytest
 import reactors as rx
 from reactors.command.cli import main
 from reactors.drawing.draw import dot
-from reactors.rl import VectorEnv
 from reactors.elaboration.workers import counted
+from reactors.rl import VectorEnv
 from tests.told import Source
 
 

@@ -15,24 +15,24 @@ import click
 
 from reactors import __version__
 from reactors.command import doctor as diagnosis
+from reactors.command.options import arguments, options_of
+from reactors.command.tracebacks import reported
 from reactors.command.training import COMMANDS
 from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.drawing.draw import RENDERED, WRITTEN, Options, dot, draw
+from reactors.elaboration.workers import BACKENDS, Workers
 from reactors.errors import DurationError
 from reactors.graph import Graph
 from reactors.rl.runs.json_text import json_line
-from reactors.command.options import arguments, options_of
 from reactors.run import run
 from reactors.script import WrongTarget, reactor_class, split
 from reactors.time import duration
-from reactors.command.tracebacks import reported
-from reactors.elaboration.workers import BACKENDS, Workers
 
 if TYPE_CHECKING:
-    from reactors.model.reactor import Reactor
     from reactors.execution.result import Result
+    from reactors.model.reactor import Reactor
 
-_CLASS, _OPTIONS = "reactors.class", "reactors.command.options"  # of the context: the class, and an option for each parameter
+_CLASS, _OPTIONS = "reactors.class", "reactors.options"  # of the context: the class, and an option for each parameter
 
 
 class ClassCommand(click.Command):

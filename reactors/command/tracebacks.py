@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+import reactors
 import reactors_runtime
 from reactors.errors import ReactionError, ReactorError
 from reactors.script import WrongTarget
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-_OURS = tuple(str(Path(file).parent) for file in (__file__, reactors_runtime.__file__, click.__file__) if file)
+_OURS = tuple(str(Path(file).parent) for file in (reactors.__file__, reactors_runtime.__file__, click.__file__) if file)
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reactors.command.tracebacks import reported
 from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.runs.json_text import json_line
-from reactors.command.tracebacks import reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -476,9 +476,9 @@ def tune_command(
     It prints what it measured, and the command that trains in that way.
     """
     with misuse():
+        from reactors.command.toml import document
         from reactors.rl.runs.settings import plain
         from reactors.rl.tuning.tuning import tune
-        from reactors.command.toml import document
 
         file, settings = config
         named = {"algorithm": algorithm, "env": env}

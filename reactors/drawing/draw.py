@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 from reactors.drawing import folding
 from reactors.drawing.diagram import Diagram
 from reactors.drawing.dot import dot_text
-from reactors.drawing.mermaid import mermaid_text
-from reactors.errors import ArgumentError, DrawingError, PlacementError
 from reactors.drawing.folding import Detail
-from reactors.model.keywords import spelled_out
+from reactors.drawing.mermaid import mermaid_text
 from reactors.elaboration.workers import Workers, counted
+from reactors.errors import ArgumentError, DrawingError, PlacementError
+from reactors.model.keywords import spelled_out
 
 if TYPE_CHECKING:
     import os

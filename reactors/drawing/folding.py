@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from reactors.drawing.diagram import WireKind
-    from reactors.graph import Graph
     from reactors.drawing.records import ActionNode, ReactionNode, ReactorNode, TimerNode
+    from reactors.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)

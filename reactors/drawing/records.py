@@ -14,11 +14,11 @@ from reactors.model.native import Native
 from reactors.model.triggers import BuiltinTrigger
 
 if TYPE_CHECKING:
+    from reactors.elaboration.tree import Place, Tree
+    from reactors.elaboration.wiring import Wiring
     from reactors.location import Location
     from reactors.model.ports import Port
     from reactors.model.reaction import Reaction
-    from reactors.elaboration.tree import Place, Tree
-    from reactors.elaboration.wiring import Wiring
     from reactors_runtime.program import Program
     from reactors_runtime.program import Reaction as Row
 

@@ -18,10 +18,10 @@ from reactors_runtime.program import Kind, Reaction
 
 if TYPE_CHECKING:
     from reactors.elaboration.precedence import Precedence
-    from reactors.location import Location
-    from reactors.model.reaction import Reaction as Declaration
     from reactors.elaboration.tree import Tree
     from reactors.elaboration.wiring import Wiring
+    from reactors.location import Location
+    from reactors.model.reaction import Reaction as Declaration
 
 ALIVE = (Kind.TIMER, Kind.PHYSICAL_ACTION, Kind.STARTUP, Kind.SHUTDOWN, Kind.RESET)
 

@@ -18,9 +18,9 @@ from reactors.errors import CausalityError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.model.reaction import Reaction as Declaration
     from reactors.elaboration.tree import Tree
     from reactors.elaboration.wiring import Wiring
+    from reactors.model.reaction import Reaction as Declaration
     from reactors_runtime.program import Element, Mode, Reaction
 
 NONE = (1 << 63) - 1  # no deadline at all

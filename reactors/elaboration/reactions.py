@@ -10,19 +10,19 @@ from __future__ import annotations
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from reactors.model.actions import Action, Timed, resolved_duration
-from reactors.model.bank import Bank
-from reactors.model.declaration import Declared
 from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
 from reactors.location import Location
+from reactors.model.actions import Action, Timed, resolved_duration
+from reactors.model.bank import Bank
+from reactors.model.bytecode import ASSIGNED, deep_assignments
+from reactors.model.code_check import check_code
+from reactors.model.declaration import Declared
 from reactors.model.modes import bound
 from reactors.model.native import Native
 from reactors.model.ports import Input, Port
 from reactors.model.reaction import Reaction, own_code
 from reactors.model.reactor import Reactor
-from reactors.model.bytecode import ASSIGNED, deep_assignments
 from reactors.model.triggers import BuiltinTrigger, Stop
-from reactors.model.code_check import check_code
 from reactors_runtime.program import NativeFunction
 from reactors_runtime.program import Reaction as Row
 

@@ -12,19 +12,19 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import warn_explicit
 
-from reactors.model.actions import Action, PhysicalAction, Timed, Timer
-from reactors.model.port_types import annotated, meant
-from reactors.model.bank import Bank
 from reactors.elaboration.claim import contain
-from reactors.model.declaration import Declared, article, spelled
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
+from reactors.model.actions import Action, PhysicalAction, Timed, Timer
+from reactors.model.bank import Bank
+from reactors.model.code_check import assignment
+from reactors.model.declaration import Declared, article, spelled
 from reactors.model.layout import refuse_too_many
 from reactors.model.modes import EACH_ITS_OWN, Mode, State, bound, refuse_inside
+from reactors.model.port_types import annotated, meant
 from reactors.model.ports import Port
 from reactors.model.reaction import Reaction
 from reactors.model.reactor import Bare, Reactor
 from reactors.model.triggers import Reset, Shutdown, Startup, reset, shutdown, startup
-from reactors.model.code_check import assignment
 from reactors_runtime.program import Element, Kind
 from reactors_runtime.program import Mode as ModeRow
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reactors.elaboration.relay import relay
+from reactors.elaboration.tree import Tree, add_relay, is_around
+from reactors.errors import CausalityError, ContainmentError, WidthError, WiringError
 from reactors.model.actions import resolved_duration
 from reactors.model.connect import Connection, alternating
 from reactors.model.declaration import spelled
-from reactors.errors import CausalityError, ContainmentError, WidthError, WiringError
 from reactors.model.layout import Layout, check_flow
 from reactors.model.modes import Mode, bound
 from reactors.model.ports import Input, Output, Port
-from reactors.elaboration.relay import relay
 from reactors.time import LONGEST
-from reactors.elaboration.tree import Tree, add_relay, is_around
 
 if TYPE_CHECKING:
     from reactors.model.reactor import Reactor

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.execution import live_ports
-from reactors.model.actions import LogicalAction, PhysicalAction
-from reactors.execution.debug_ports import DEBUG, DebugMultiport
 from reactors.errors import ArgumentError, UndeclaredAccessError
+from reactors.execution import live_ports
+from reactors.execution.debug_ports import DEBUG, DebugMultiport
+from reactors.execution.watch import Watch
+from reactors.model.actions import LogicalAction, PhysicalAction
 from reactors.model.ports import Port
 from reactors.model.triggers import Startup
-from reactors.execution.watch import Watch
 from reactors_runtime import tables
 from reactors_runtime._doors import KEEPS
 from reactors_runtime.program import Kind

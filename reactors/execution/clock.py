@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.errors import ArgumentError, StructureError
 from reactors.execution.live_ports import recordable
 from reactors.model.actions import PhysicalAction
-from reactors.errors import ArgumentError, StructureError
 from reactors.model.keywords import spelled_out
 from reactors.time import Duration, duration
 from reactors_runtime.values import dumps

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from reactors.errors import ValueMismatchError
 from reactors.execution.live_ports import (
     ArrayPort,
     DistantPhysicalAction,
@@ -22,9 +23,8 @@ from reactors.execution.live_ports import (
     PicklePort,
     known_as,
 )
-from reactors.errors import ValueMismatchError
-from reactors.location import Location
 from reactors.execution.watch import READ, SET, Watch, warn
+from reactors.location import Location
 
 
 def check_type(value: Any, wanted: Any, of: Live) -> None:

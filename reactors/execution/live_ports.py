@@ -22,9 +22,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from reactors.model.actions import Action
-from reactors.execution.bare_numbers import is_bare, spelled_twice
-from reactors.model.declaration import spelled
 from reactors.errors import (
     ActionValueError,
     OutsideReactionError,
@@ -33,10 +30,13 @@ from reactors.errors import (
     UndeclaredAccessError,
     ValueMismatchError,
 )
+from reactors.execution.bare_numbers import is_bare, spelled_twice
+from reactors.model.actions import Action
+from reactors.model.code_check import FROM_OUTSIDE
+from reactors.model.declaration import spelled
 from reactors.model.lossless import lossy
 from reactors.model.ports import Input, Output
 from reactors.time import duration
-from reactors.model.code_check import FROM_OUTSIDE
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
 from reactors_runtime.plain import decode, encode

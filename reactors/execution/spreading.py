@@ -15,8 +15,8 @@ from reactors_runtime.program import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.graph import Graph
     from reactors.drawing.records import ReactorNode
+    from reactors.graph import Graph
 
 _ONCE = (Kind.STARTUP, Kind.SHUTDOWN, Kind.RESET)
 _ACTIONS = (Kind.ACTION, Kind.PHYSICAL_ACTION)

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reactors.errors import ReactorWarning, SharedValueError
 from reactors.execution import random_draws
 from reactors.execution.difference import difference
-from reactors.errors import ReactorWarning, SharedValueError
 from reactors.time import Tag
 
 if TYPE_CHECKING:

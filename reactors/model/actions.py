@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 
-from reactors.model.declaration import Declared, Placed, parameter
 from reactors.errors import ArgumentError, DurationError, ParameterError
-from reactors.model.layout import T, checked_type
 from reactors.location import Call, Location
+from reactors.model.declaration import Declared, Placed, parameter
+from reactors.model.layout import T, checked_type
 from reactors.model.modes import Mode, current
 from reactors.time import Duration, duration, names_attribute
 from reactors_runtime._doors import Door

@@ -13,10 +13,10 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
-from reactors.model.declaration import spelled
 from reactors.errors import ArgumentError, ContainmentError, OutsideReactionError, WidthError
-from reactors.model.layout import MOST_MEMBERS, checked_length, refuse_too_large
 from reactors.location import Call, Location
+from reactors.model.declaration import spelled
+from reactors.model.layout import MOST_MEMBERS, checked_length, refuse_too_large
 from reactors.model.modes import of_reactor
 from reactors.model.ports import Port
 

@@ -11,12 +11,12 @@ from inspect import unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from reactors.model.actions import Action, LogicalAction, Timed
-from reactors.model.declaration import Declared
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
-from reactors.model.ports import Input, Output, Port
+from reactors.model.actions import Action, LogicalAction, Timed
 from reactors.model.bytecode import ASSIGNED, Use, uses_of_self
+from reactors.model.declaration import Declared
+from reactors.model.ports import Input, Output, Port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,16 +10,16 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from reactors.errors import ArgumentError, StructureError, WiringError
+from reactors.location import Call, Location
 from reactors.model.actions import checked_duration
 from reactors.model.bank import Bank, Ports
 from reactors.model.declaration import spelled
-from reactors.errors import ArgumentError, StructureError, WiringError
-from reactors.model.thread_state import executing
 from reactors.model.keywords import spelled_out
-from reactors.location import Call, Location
 from reactors.model.modes import Mode, current
 from reactors.model.ports import Port
 from reactors.model.reactor import Reactor
+from reactors.model.thread_state import executing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,8 +11,8 @@ from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple
 
 from reactors.location import Location
-from reactors.model.reaction import own_code
 from reactors.model.bytecode import uses_of_self
+from reactors.model.reaction import own_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

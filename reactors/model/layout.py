@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reactors.model.declaration import parameter
 from reactors.errors import ArgumentError, MemoryTooSmall, MismatchError, ParameterError, WidthError
+from reactors.model.declaration import parameter
 from reactors.time import LONGEST
 from reactors_runtime.image import MOST_CELLS
 from reactors_runtime.memory import available
@@ -24,8 +24,8 @@ from reactors_runtime.memory import available
 if TYPE_CHECKING:
     import builtins
 
-    from reactors.model.declaration import Declared
     from reactors.location import Call
+    from reactors.model.declaration import Declared
     from reactors.model.reactor import Reactor
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from inspect import CO_OPTIMIZED, CO_VARKEYWORDS, signature, unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from reactors.model.declaration import Declared, spelled
 from reactors.errors import ArgumentError, DeclarationError, StructureError
-from reactors.model.thread_state import executing
-from reactors.model.keywords import check_keywords
 from reactors.location import Call, Location
+from reactors.model.declaration import Declared, spelled
+from reactors.model.keywords import check_keywords
+from reactors.model.thread_state import executing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, cast, o
 
 import numpy as np
 
-from reactors.model.declaration import Declared, parameter
 from reactors.errors import ArgumentError, WidthError
+from reactors.location import Call, Location
+from reactors.model.declaration import Declared, parameter
 from reactors.model.layout import (
     MOST_CHANNELS,
     Layout,
@@ -29,7 +30,6 @@ from reactors.model.layout import (
     resolved_shape,
     space_layout,
 )
-from reactors.location import Call, Location
 from reactors.model.modes import note_mode
 from reactors_runtime._doors import Door
 

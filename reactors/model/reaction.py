@@ -14,11 +14,11 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, NoReturn, TypeAlias, TypeVar, overload
 
+from reactors.errors import ArgumentError, DeclarationError
+from reactors.location import Call, Location
 from reactors.model.actions import Action, Timed, Timer, checked_duration
 from reactors.model.bank import Bank, Ports
 from reactors.model.declaration import Declared, Decorating
-from reactors.errors import ArgumentError, DeclarationError
-from reactors.location import Call, Location
 from reactors.model.modes import Mode, Transition, current
 from reactors.model.native import Native
 from reactors.model.ports import Port

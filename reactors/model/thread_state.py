@@ -6,8 +6,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from reactors.model import lacking
 from reactors.errors import StructureError
+from reactors.model import lacking
 from reactors_runtime import whereabouts
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from reactors.model.actions import checked_duration
-from reactors.model.declaration import Declared
 from reactors.errors import ArgumentError
 from reactors.location import Call, Location
+from reactors.model.actions import checked_duration
+from reactors.model.declaration import Declared
 
 if TYPE_CHECKING:
     from reactors.model.reactor import Reactor

@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 from reactors import names
 from reactors.rl import record
 from reactors.rl.envs.atari_games import atari
-from reactors.rl.replay.batch import Batch
 from reactors.rl.envs.batched import BatchedEnv
 from reactors.rl.envs.env import Env
+from reactors.rl.envs.multi_agent_env import MultiAgentEnv
 from reactors.rl.episode import Episode
 from reactors.rl.errors import NotServingError, SimulationError
-from reactors.rl.envs.multi_agent_env import MultiAgentEnv
-from reactors.rl.replay.replay import Replay, batch_dtype, batch_tensors
+from reactors.rl.replay.batch import Batch
 from reactors.rl.replay.buffer import BufferStatistics, ReplayBuffer
+from reactors.rl.replay.replay import Replay, batch_dtype, batch_tensors
 from reactors.rl.replay.sum_tree import SumTree, SumTreeError
 from reactors.rl.replay.transition import space_dtype, transition_dtype
 from reactors.rl.vector.vector_env import VectorEnv
 
 if TYPE_CHECKING:
     from reactors.rl import sb3 as sb3
-    from reactors.rl.runs.algorithm_checker import CheckedAlgorithm, check_algorithm
     from reactors.rl.algorithms.a2c import A2C
     from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
     from reactors.rl.algorithms.appo import APPO
@@ -35,13 +34,14 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.q_learning import QLearning
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
+    from reactors.rl.dataflow.adaptation import Bounds
     from reactors.rl.envs.checker import check_env
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
-    from reactors.rl.serving.server import Server, serve
-    from reactors.rl.dataflow.adaptation import Bounds
+    from reactors.rl.runs.algorithm_checker import CheckedAlgorithm, check_algorithm
     from reactors.rl.runs.train import Trained, train
     from reactors.rl.runs.trained_policy import TrainedPolicy, load
+    from reactors.rl.serving.server import Server, serve
     from reactors.rl.tuning.tuning import Tuned, tune
 
 __all__ = [
@@ -93,7 +93,7 @@ __all__ = [
 ]
 
 _WITH_TORCH = {
-    "algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
+    "runs.algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
     "algorithms.a2c": ("A2C",),
     "algorithms.algorithm": ("Algorithm", "Learning", "Policy"),
     "algorithms.appo": ("APPO",),
@@ -104,14 +104,14 @@ _WITH_TORCH = {
     "algorithms.q_learning": ("QLearning",),
     "algorithms.sac": ("SAC",),
     "algorithms.td3": ("TD3",),
-    "checker": ("check_env",),
-    "policies": ("Policies",),
-    "seeded": ("Seeded",),
+    "envs.checker": ("check_env",),
+    "networks.policies": ("Policies",),
+    "networks.seeded": ("Seeded",),
     "serving.server": ("Server", "serve"),
-    "training.adaptation": ("Bounds",),
-    "training.train": ("Trained", "train"),
-    "training.trained_policy": ("TrainedPolicy", "load"),
-    "training.tuning": ("Tuned", "tune"),
+    "dataflow.adaptation": ("Bounds",),
+    "runs.train": ("Trained", "train"),
+    "runs.trained_policy": ("TrainedPolicy", "load"),
+    "tuning.tuning": ("Tuned", "tune"),
 }
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ReactorError
-from reactors.rl.public import public, unknown
 from reactors.rl.envs.sources import maker
+from reactors.rl.public import public, unknown
 from reactors.rl.trajectories import Trajectories
 
 if TYPE_CHECKING:

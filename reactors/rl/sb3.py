@@ -18,8 +18,8 @@ from stable_baselines3.common.vec_env.patch_gym import _patch_env
 
 from reactors.errors import ArgumentError
 from reactors.rl.envs.owned import is_a
-from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.envs.sources import makers
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.vector.vector_env import VectorEnv
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-    from reactors.rl.vector.group import Infos
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.sources import Source
+    from reactors.rl.vector.group import Infos
     from reactors.rl.vector.vector_env import Step
 
 

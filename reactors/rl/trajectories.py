@@ -11,8 +11,8 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ParameterError, ReactorError
-from reactors.rl.public import public
 from reactors.rl.envs.spaces import reader
+from reactors.rl.public import public
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,14 +12,15 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from reactors.model.bank import Bank
-from reactors.execution.binding import Binding, Context, settle
-from reactors.shipping.unpicklable import USES_GLOBAL, culprit
-from reactors.model.declaration import Declared, spelled
 from reactors.errors import ShippingError, WorkerDied, WorkerError, WorkerStartError
-from reactors.model.thread_state import Running, executing
+from reactors.execution.binding import Binding, Context, settle
+from reactors.model.bank import Bank
+from reactors.model.declaration import Declared, spelled
 from reactors.model.modes import note_states
 from reactors.model.native import Native
+from reactors.model.reactor import Reactor
+from reactors.model.thread_state import Running, executing
+from reactors.model.triggers import Startup
 from reactors.shipping.pickling import (
     Homecoming,
     Homeward,
@@ -31,9 +32,8 @@ from reactors.shipping.pickling import (
     kinds_by_value,
     memory_of,
 )
-from reactors.model.reactor import Reactor
 from reactors.shipping.standins import Elsewhere, Missing
-from reactors.model.triggers import Startup
+from reactors.shipping.unpicklable import USES_GLOBAL, culprit
 from reactors_runtime import faults
 from reactors_runtime._core import lib
 

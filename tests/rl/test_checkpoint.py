@@ -20,14 +20,14 @@ import safetensors.numpy
 import reactors as rx
 from reactors import rl
 from reactors.errors import ReactionError
-from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError, SimulationError
-from reactors.rl.replay.sealed import sealed
 from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import going_on, latest, load
+from reactors.rl.checkpoints.state import encode
+from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError, SimulationError
+from reactors.rl.replay.sealed import sealed
 from reactors.rl.runs.digest import CLOCK
 from reactors.rl.runs.journal_file import JournalFile, read
 from reactors.rl.runs.run_folder import RunFolder
-from reactors.rl.checkpoints.state import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

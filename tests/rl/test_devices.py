@@ -11,8 +11,8 @@ import torch
 
 from reactors import rl
 from reactors.errors import ArgumentError
-from reactors.rl.networks.layers import Flat, mlp
 from reactors.rl.dataflow.learners import checked
+from reactors.rl.networks.layers import Flat, mlp
 from reactors.rl.networks.transfer import Upload
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from reactors.rl.envs.env_state import HiddenStateError, restore, state_of
 from reactors.rl.checkpoints.state import StateError, decode, encode
+from reactors.rl.envs.env_state import HiddenStateError, restore, state_of
 
 TELLING = ["CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "FrozenLake-v1",
            "Taxi-v4", "CliffWalking-v1", "Blackjack-v1"]  # fmt: skip

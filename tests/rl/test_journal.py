@@ -13,11 +13,11 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.errors import CheckpointError, RunFolderError
 from reactors.rl.checkpoints import files
+from reactors.rl.dataflow.journal import Journal
+from reactors.rl.errors import CheckpointError, RunFolderError
 from reactors.rl.runs.curves import table
 from reactors.rl.runs.digest import CLOCK
-from reactors.rl.dataflow.journal import Journal
 from reactors.rl.runs.journal_file import JournalFile, read
 from reactors.rl.runs.run_folder import RunFolder
 

@@ -16,9 +16,9 @@ import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError, ReactionError, ValueMismatchError
 from reactors.rl.errors import NotFiniteError, RunFolderError
+from reactors.rl.runs.curves import curve
 from reactors.rl.serving import requests as serving
 from reactors.rl.serving.requests import Requests
-from reactors.rl.runs.curves import curve
 
 SPACE = gym.spaces.Box(-np.inf, np.inf, (3,), np.float32)
 WAYS: list[dict[str, Any]] = [

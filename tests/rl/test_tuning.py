@@ -19,11 +19,11 @@ from click.testing import CliRunner, Result
 
 from reactors import rl
 from reactors.command.cli import main
-from reactors.errors import ArgumentError
-from reactors.rl.tuning.candidates import Candidate, best, candidates, shortlist
-from reactors.rl.runs.run_folder import RunFolder
-from reactors.testing import nothing_left
 from reactors.command.toml import document
+from reactors.errors import ArgumentError
+from reactors.rl.runs.run_folder import RunFolder
+from reactors.rl.tuning.candidates import Candidate, best, candidates, shortlist
+from reactors.testing import nothing_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

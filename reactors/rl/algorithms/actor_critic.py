@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.algorithm import Policy
-from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
 from reactors.rl.envs.spaces import within
+from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

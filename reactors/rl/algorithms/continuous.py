@@ -17,8 +17,8 @@ from reactors.errors import ParameterError
 from reactors.rl.algorithms.algorithm import Policy
 from reactors.rl.algorithms.hyperparameters import Layers, Positive, Rate
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
 from reactors.rl.envs.spaces import within
+from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

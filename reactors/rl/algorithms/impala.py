@@ -21,8 +21,8 @@ from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, 
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course
 from reactors.rl.algorithms.vtrace import vtrace
-from reactors.rl.networks.layers import Flat
 from reactors.rl.dataflow.rollout import experience_dtype
+from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

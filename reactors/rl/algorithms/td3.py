@@ -12,8 +12,8 @@ from torch import nn
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import Bounds, Continuous, DeterministicPolicy
 from reactors.rl.algorithms.hyperparameters import Count, NotNegative
-from reactors.rl.networks.layers import Flat
 from reactors.rl.checkpoints.state import count
+from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.dataflow.rounds import ROUND, round_of
 from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.dataflow.rounds import ROUND, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.envs.simulation import Simulation, seed_of
-from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.dataflow.chosen import Chosen
 from reactors.rl.dataflow.rounds import round_of
+from reactors.rl.envs.simulation import Simulation, seed_of
+from reactors.rl.envs.sources import for_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,15 +13,15 @@ import torch
 
 import reactors as rx
 from reactors.errors import ParameterError, ReactorError
+from reactors.rl.algorithms.contract import descent, errors, numbers
+from reactors.rl.checkpoints.state import check_form, count
+from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.dataflow.acting import EVERYBODY
+from reactors.rl.dataflow.rollout import experience_dtype
+from reactors.rl.dataflow.rounds import ROUND, round_of
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks.layers import alone
 from reactors.rl.networks.seeded import Seeded
-from reactors.rl.dataflow.acting import EVERYBODY
-from reactors.rl.algorithms.contract import descent, errors, numbers
-from reactors.rl.dataflow.rollout import experience_dtype
-from reactors.rl.dataflow.rounds import ROUND, round_of
-from reactors.rl.checkpoints.state import check_form, count
-from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.networks.transfer import Upload
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.errors import NotFiniteError
-from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.checkpoints.simulated import restore_simulation, simulation_form, simulation_state
+from reactors.rl.envs.simulation import Simulation, seed_of
+from reactors.rl.errors import NotFiniteError
 from reactors.rl.replay.transition import transition_dtype
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Algorithm
-    from reactors.rl.episode import Episode
     from reactors.rl.envs.simulation import OnError
+    from reactors.rl.episode import Episode
 
 
 def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.envs.spaces import memory
-from reactors.rl.dataflow.rounds import round_of
 from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.dataflow.rounds import round_of
+from reactors.rl.envs.spaces import memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reactors.rl.networks.layers import alone
 from reactors.rl.dataflow.learner import Exchange, ReplayLearner, put
+from reactors.rl.networks.layers import alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

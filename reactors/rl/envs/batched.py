@@ -15,16 +15,16 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
 import reactors as rx
-from reactors.execution.debug_ports import DebugPort
 from reactors.errors import ArgumentError, ParameterError
+from reactors.execution.debug_ports import DebugPort
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.env import Env, checked_on_error
 from reactors.rl.envs.owned import own
-from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import found, maker
 from reactors.rl.envs.spaces import memory, rows
 from reactors.rl.envs.vector_simulation import VectorSimulation
+from reactors.rl.public import public, refuse_passed_on
 from reactors_runtime.suggestions import closest
 
 if TYPE_CHECKING:

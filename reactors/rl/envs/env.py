@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.execution.debug_ports import DebugPort
 from reactors.errors import ArgumentError, ParameterError
-from reactors.rl.public import public, refuse_passed_on
+from reactors.execution.debug_ports import DebugPort
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import checked_seeds, is_row, makers, spaces_of
 from reactors.rl.envs.spaces import OBJECT, Memory, memory, rows
+from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.replay.transition import transition_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reactors.model.ports import Input, Output
-    from reactors.rl.episode import Episode
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.sources import Source
     from reactors.rl.envs.spaces import Space
+    from reactors.rl.episode import Episode
 
 
 @public("rl.Env")

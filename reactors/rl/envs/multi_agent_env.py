@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import reactors as rx
-from reactors.model.bank import Ports
 from reactors.errors import ArgumentError, ParameterError, WiringError
+from reactors.model.bank import Ports
 from reactors.rl.envs.env import checked_on_error
-from reactors.rl.errors import SimulationError
 from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.parallel_simulation import ParallelSimulation
-from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import Space, WrongValueError, memory, reader, writer
+from reactors.rl.errors import SimulationError
+from reactors.rl.public import public, refuse_passed_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors.model.ports import Input, Output
-    from reactors.rl.episode import Episode
     from reactors.rl.envs.simulation import OnError
+    from reactors.rl.episode import Episode
 
 _SHAPED = ("action", "observation", "next_observation")  # ports whose values are as the spaces of the agent say
 _SCALAR = {"reward": np.float64, "terminated": np.bool_, "truncated": np.bool_}

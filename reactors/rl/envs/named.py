@@ -25,8 +25,8 @@ import gymnasium as gym
 
 from reactors import script
 from reactors.errors import ParameterError
-from reactors.model.thread_state import executing
 from reactors.location import Location
+from reactors.model.thread_state import executing
 from reactors_runtime.imports import installed
 from reactors_runtime.suggestions import did_you_mean
 

@@ -10,10 +10,10 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reactors.rl.episode import Episode
-from reactors.rl.errors import SimulationError
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.simulation import seed_of, told
+from reactors.rl.episode import Episode
+from reactors.rl.errors import SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,10 +18,10 @@ from gymnasium.error import ResetNeeded
 from numpy import ndarray
 
 from reactors.rl._rows import walk
-from reactors.rl.episode import Episode
-from reactors.rl.errors import SimulationError
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.spaces import Space, WrongValueError, memory, reader, rows, writer
+from reactors.rl.episode import Episode
+from reactors.rl.errors import SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

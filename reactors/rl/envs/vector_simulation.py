@@ -15,11 +15,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from reactors.errors import ParameterError
-from reactors.rl.episode import Episode
-from reactors.rl.errors import SimulationError
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.simulation import seed_of, told
 from reactors.rl.envs.spaces import Space, memory, reader, rows
+from reactors.rl.episode import Episode
+from reactors.rl.errors import SimulationError
 from reactors.rl.replay.transition import write
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import torch
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.networks.layers import flat
-from reactors.rl.public import public
 from reactors.rl.networks.stacked import stacked
+from reactors.rl.public import public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,8 +21,8 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.envs.generators import rng_state, rng_with_state
-from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.config import Config, rate
+from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.sealed import MARK, is_sealed, sealed
 from reactors.rl.replay.storage import Block, Field, Plan
 from reactors_runtime._core import ffi, lib

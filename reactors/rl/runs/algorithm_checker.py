@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactionError, ReactorError
-from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.envs.checker import broken
-from reactors.rl.public import public
-from reactors.rl.networks.seeded import Seeded
-from reactors.rl.envs.sources import Source, maker, spaces_of
-from reactors.rl.runs.checks import check_algorithm_given
 from reactors.rl.algorithms.contract import check_learning, check_policy, descent, errors, numbers
-from reactors.rl.runs.digest import CLOCK
-from reactors.rl.dataflow.experience import memory_of
+from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.state import StateError, encode
-from reactors.rl.tuning.timed import begun, played
-from reactors.rl.runs.train import Trained, train
+from reactors.rl.dataflow.experience import memory_of
+from reactors.rl.envs.checker import broken
+from reactors.rl.envs.sources import Source, maker, spaces_of
+from reactors.rl.networks.seeded import Seeded
 from reactors.rl.networks.transfer import Upload
+from reactors.rl.public import public
+from reactors.rl.runs.checks import check_algorithm_given
+from reactors.rl.runs.digest import CLOCK
+from reactors.rl.runs.train import Trained, train
+from reactors.rl.tuning.timed import begun, played
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

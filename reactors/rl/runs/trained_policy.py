@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.rl.dataflow.evaluator import play
 from reactors.rl.envs.observed import Observed
 from reactors.rl.public import public
-from reactors.rl.dataflow.evaluator import play
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.algorithms.algorithm import Algorithm, Policy
-from reactors.rl.errors import NotFiniteError
 from reactors.rl.envs.observed import Observed
-from reactors.rl.public import public
-from reactors.rl.serving.requests import Requests
 from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.errors import NotFiniteError
+from reactors.rl.public import public
 from reactors.rl.runs.run_folder import RunFolder
 from reactors.rl.runs.trained_policy import TrainedPolicy
+from reactors.rl.serving.requests import Requests
 from reactors.time import duration
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.serving.statistics import ServingStatistics
     from reactors.rl.envs.sources import Source
+    from reactors.rl.serving.statistics import ServingStatistics
     from reactors.time import Duration
 
 

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.public import public
+from reactors.rl.dataflow.learners import Learners, several
+from reactors.rl.dataflow.loader import check_loaders
+from reactors.rl.dataflow.program import Mode, Training, Where, placement
 from reactors.rl.envs.sources import Source, maker, spaces_of
+from reactors.rl.public import public
 from reactors.rl.runs.checks import (
     check_algorithm_given,
     check_inference,
@@ -24,16 +27,13 @@ from reactors.rl.runs.checks import (
     checked_lag,
 )
 from reactors.rl.tuning.candidates import TIE, Candidate, best, candidates, shortlist
-from reactors.rl.dataflow.learners import Learners, several
-from reactors.rl.dataflow.loader import check_loaders
-from reactors.rl.dataflow.program import Mode, Training, Where, placement
 from reactors.rl.tuning.timed import ActorsAlone, LearnersAlone, Together, begun, played
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.elaboration.workers import Backend
+    from reactors.rl.algorithms.algorithm import Algorithm
 
 MOST = 64  # workers of a program
 

@@ -15,10 +15,10 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector import AutoresetMode
 
-from reactors.rl.errors import SimulationError
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import ResetError, Simulation
 from reactors.rl.envs.spaces import memory, reader, rows
+from reactors.rl.errors import SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -24,8 +24,8 @@ from reactors.rl.envs.spaces import memory, rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.rl.vector.group import Group, Infos
     from reactors.rl.envs.spaces import Space
+    from reactors.rl.vector.group import Group, Infos
 
 Form = dict[str, Any]  # of a port: shape and dtype, or nothing, and it carries objects
 

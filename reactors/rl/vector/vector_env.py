@@ -20,14 +20,14 @@ from gymnasium.vector.utils import batch_differing_spaces, batch_space, concaten
 import reactors as rx
 from reactors import stepwise
 from reactors.model.thread_state import apart, executing
-from reactors.rl.errors import SimulationError
-from reactors.rl.vector.group import Group
-from reactors.rl.vector.lockstep import Beat, Form, Rows
 from reactors.rl.envs.owned import copied, own
-from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.envs.simulation import seed_of, told
 from reactors.rl.envs.sources import checked_seeds, makers
 from reactors.rl.envs.spaces import memory
+from reactors.rl.errors import SimulationError
+from reactors.rl.public import public, refuse_passed_on
+from reactors.rl.vector.group import Group
+from reactors.rl.vector.lockstep import Beat, Form, Rows
 from reactors.rl.vector.whereabouts import Whereabouts
 from reactors_runtime import faults, stuck, terminal
 from reactors_runtime.servers import ending
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.vector.group import Infos
+    from reactors.elaboration.workers import Workers
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.sources import Source
     from reactors.rl.envs.vector_simulation import Autoreset
-    from reactors.elaboration.workers import Workers
+    from reactors.rl.vector.group import Infos
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 

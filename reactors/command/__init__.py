@@ -1,0 +1,1 @@
+"""The command line. What it does, Python does too: nothing is decided here."""

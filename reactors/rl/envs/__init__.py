@@ -1,0 +1,1 @@
+"""Environments as reactors, by name or made by the user, and what steps them."""

@@ -1,0 +1,5 @@
+"""Networks, how they are stacked and initialised, and how their weights travel. Own algorithms take them from here."""
+
+from reactors.rl.networks.layers import Adam, Flat, Inference, alone, descend, inputs_of, mlp
+
+__all__ = ["Adam", "Flat", "Inference", "alone", "descend", "inputs_of", "mlp"]

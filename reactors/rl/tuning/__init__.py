@@ -1,0 +1,1 @@
+"""How the machine is best used for an algorithm in an environment."""

@@ -1,0 +1,1 @@
+"""Vector environments, in Gymnasium's interface."""
