@@ -1,21 +1,19 @@
 """Deterministic dataflow in Python: reactors, fixed ports, and a core in C that runs them on all cores.
 
-A map of the rooms, from what users write down to what runs:
+A map of the rooms, the lowest first; none imports from one above it (`lint-imports`, the law is in pyproject.toml):
 
-- errors, time, location, lacking, names        what all others speak of
-- declared, layout                              how class attributes become part of every instance, and what ports carry
-- ports, actions, triggers                      what reactions are triggered by, read and write
-- reaction, native, reading, undeclared, aliases  reactions, in Python and in C, and what code does
-- reactor, classbody, bank                      reactors, and rows of them
-- connect                                       wires between them
-- graph: tree, wiring, ends, levels, check      from `main` to a graph of integers, and every error that needs no run
-- nodes, diagram, draw, cli                     pictures and the command line
-- clock                                         virtual time
-- run: access, binding, debug, standstill, result, summary   ports that are alive, and running
-- watch, draws, difference                      what debug mode finds after a reaction
-- lossless                                      which values survive which dtype
-- shipping                                      to worker processes and back
-- log_context                                   what lines of a log say of where they come from
+- tag, errors, time, location, names  what all others speak of
+- model         what users write: reactors, ports, actions, modes, reactions, and how they are wired
+- elaboration   from `main` to a graph of integers, and every error that needs no run
+- drawing       pictures
+- graph         both, as one object: `rx.Graph`
+- execution     what is alive while a program runs: ports, clocks, debug mode, logs, progress, the result
+- shipping      to worker processes and back
+- run, script   `rx.run`, and programs in files
+- stepwise      a run whose beat is given from outside
+- rl            environments, replay, algorithms, training, serving: a map of its own is in pyproject.toml
+- testing       what tests of programs want
+- command       the command line
 """
 
 from importlib.metadata import version as _version
@@ -68,7 +66,7 @@ from reactors.model.reaction import reaction
 from reactors.model.reactor import Reactor
 from reactors.model.triggers import reset, shutdown, startup, stop
 from reactors.run import run
-from reactors.time import Tag
+from reactors.tag import Tag
 
 if TYPE_CHECKING:
     from reactors.model.bank import BankOf as Bank

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reactors.time import Tag
+    from reactors.tag import Tag
 
 
 class ReactorWarning(UserWarning):

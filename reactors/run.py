@@ -14,11 +14,11 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from reactors.elaboration.claim import claimed
+from reactors.elaboration.placing import placed
 from reactors.elaboration.tree import check_main
 from reactors.elaboration.workers import Backend, Workers, where_to_run
 from reactors.errors import (
@@ -26,7 +26,6 @@ from reactors.errors import (
     ContainmentError,
     MemoryTooSmall,
     MicrostepLimitError,
-    PlacementError,
     ReactionError,
     ReactorError,
     ReactorWarning,
@@ -49,7 +48,8 @@ from reactors.model.keywords import spelled_out
 from reactors.model.modes import note_states
 from reactors.model.reactor import Reactor
 from reactors.model.thread_state import Running, executing, not_in_a_reaction
-from reactors.time import LONGEST, Duration, Tag, duration
+from reactors.tag import Tag
+from reactors.time import LONGEST, Duration, duration
 from reactors_runtime import callers, numeric_threads, terminal
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
@@ -64,7 +64,7 @@ from reactors_runtime.suggestions import suggestion
 from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Placement: TypeAlias = "Literal['auto'] | Mapping[str, int] | Callable[[str], int | None]"
 
@@ -139,7 +139,7 @@ def run(
             with contextlib.suppress(servers.ServerDied, OSError):  # what is wrong with it is said when it is needed
                 servers.warm_up(("reactors.shipping.parcels",))  # it starts while the image is made
         program = graph.program
-        where = placed(graph, workers, placement)
+        where = placed(graph.program, workers, placement)
         if placement == "auto":
             warn_of_idleness(graph, where, workers)
         physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
@@ -476,25 +476,6 @@ def whole(main: object) -> Reactor:
             )
         )
     return main
-
-
-def placed(graph: Graph, workers: int, placement: Any) -> list[int]:
-    """The worker of each reactor."""
-    reactors = graph.program.reactors
-    if placement == "auto":
-        return placements.spread(reactors, workers)
-    if not isinstance(placement, Mapping) and not callable(placement):
-        raise PlacementError(
-            f'placement of rx.run is {placement!r}; write "auto", a dict or a function of path -> worker'
-        )
-    try:
-        return placements.overridden(reactors, workers, placement)
-    except KeyError as error:
-        raise PlacementError(
-            f"placement names {error.args[0]!r}, and there is no such reactor; paths look like {reactors[-1].path!r}"
-        ) from None
-    except ValueError as error:
-        raise PlacementError(f"placement of {error}; workers are whole numbers from 0 to {workers - 1}") from None
 
 
 def failure(graph: Graph, failed: ReactionFailed, way: str) -> ReactionError:

@@ -15,13 +15,14 @@ import weakref
 from typing import TYPE_CHECKING, NoReturn
 
 from reactors.elaboration.claim import claimed
+from reactors.elaboration.placing import placed
 from reactors.elaboration.workers import Workers, counted
 from reactors.execution.binding import Binding, Context, settle
 from reactors.execution.result import Result, collect
 from reactors.graph import Graph
 from reactors.model.modes import note_states
 from reactors.model.thread_state import Running, executing
-from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, placed, reserved, start, whole
+from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, reserved, start, whole
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed
@@ -76,7 +77,7 @@ class Stepwise:
         workers = counted(workers, "Stepwise")
         with claimed(whole(main)):
             graph = self._graph = Graph(main, debug=debug)
-        where = placements.gathered(graph.program, placed(graph, workers, placement))
+        where = placements.gathered(graph.program, placed(graph.program, workers, placement))
         spin = SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0
         options = Options(
             fast=True, keepalive=True, epoch=time.time_ns() - time.monotonic_ns(), spin=spin, processes=workers > 1

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from reactors.model.reactor import Reactor
     from reactors.rl.envs.checker import check_env  # noqa: F401 - found by __getattr__
     from reactors.run import Placement
-    from reactors.time import Duration, Tag
+    from reactors.tag import Tag
+    from reactors.time import Duration
 
     nothing_left_behind: Any
 

@@ -1,6 +1,5 @@
-"""When does something happen, and how long does it take?
+"""How long does something take?
 
-A tag is a time and a microstep, ordered lexicographically; times are nanoseconds since the start of the program.
 A duration is what users write: "10 ms", a `timedelta`, or a whole number of nanoseconds. Floats are refused, for 0.1
 seconds is no number of nanoseconds, and so are bools and negative durations: time never goes back.
 """
@@ -11,10 +10,10 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 from operator import index
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from reactors.errors import DurationError
-from reactors_runtime.spelling import EXACT, spell_tag
+from reactors_runtime.spelling import EXACT
 
 Duration: TypeAlias = str | timedelta | int
 
@@ -35,22 +34,6 @@ _UNITS = {
     for name in names.split()
 }
 _PATTERN = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+))\s*([^\W\d_]+)\s*")
-
-
-class Tag(NamedTuple):
-    """A point in logical time: nanoseconds since the start, and a microstep within them.
-
-    >>> Tag(5, 0) < Tag(5, 1) < Tag(6, 0)
-    True
-    >>> print(Tag(1_500_000_000, 0), "|", Tag(4_000, 2))
-    1.5 s | 4 us + 2 microsteps
-    """
-
-    time: int
-    microstep: int
-
-    def __str__(self) -> str:
-        return spell_tag(self.time, self.microstep)
 
 
 def duration(value: object, what: str = "duration", of: object = None, *, or_else: str = "") -> int:

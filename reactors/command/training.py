@@ -283,7 +283,7 @@ def _check_keys(settings: dict[str, Any], hyperparameters: Any, env_kwargs: Any)
 
 def _no_option(said: str, name: str, known: Iterable[str], words: Iterable[str]) -> str:
     """What is said of an option that there is not; it may be a hyperparameter, of the algorithm that `words` name."""
-    from reactors.rl.algorithms.names import no_argument
+    from reactors.rl.names import no_argument
     from reactors.rl.runs.settings import algorithms
 
     every = algorithms()
@@ -373,7 +373,7 @@ def play_command(
 ) -> None:
     """Watch the policy of the run in DIR play."""
     with misuse():
-        from reactors.rl.runs.watching import check_video, checked_target, film, rendering, watch
+        from reactors.rl.dataflow.watching import check_video, checked_target, film, rendering, watch
 
         target = None
         if video is not None:

@@ -15,6 +15,7 @@ from reactors.drawing.diagram import Diagram
 from reactors.drawing.dot import dot_text
 from reactors.drawing.folding import Detail
 from reactors.drawing.mermaid import mermaid_text
+from reactors.elaboration.placing import placed
 from reactors.elaboration.workers import Workers, counted
 from reactors.errors import ArgumentError, DrawingError, PlacementError
 from reactors.model.keywords import spelled_out
@@ -22,7 +23,8 @@ from reactors.model.keywords import spelled_out
 if TYPE_CHECKING:
     import os
 
-    from reactors.graph import Graph
+    from reactors.drawing.records import Elaborated
+
 
 Placement: TypeAlias = str | Mapping[str, int] | Callable[[str], int | None] | Sequence[int]
 
@@ -50,7 +52,7 @@ class Options(TypedDict, total=False):
     placement: Placement | None
 
 
-def draw(graph: Graph, file: str | os.PathLike[str], **options: Unpack[Options]) -> Path:
+def draw(graph: Elaborated, file: str | os.PathLike[str], **options: Unpack[Options]) -> Path:
     """Draw into a file, in the format that its suffix names."""
     path = Path(file)
     suffix = path.suffix.lower()
@@ -64,17 +66,17 @@ def draw(graph: Graph, file: str | os.PathLike[str], **options: Unpack[Options])
     return path
 
 
-def dot(graph: Graph, **options: Unpack[Options]) -> str:
+def dot(graph: Elaborated, **options: Unpack[Options]) -> str:
     """The picture as DOT text."""
     return dot_text(_diagram(graph, **options))
 
 
-def mermaid(graph: Graph, **options: Unpack[Options]) -> str:
+def mermaid(graph: Elaborated, **options: Unpack[Options]) -> str:
     """The picture as Mermaid text."""
     return mermaid_text(_diagram(graph, **options))
 
 
-def svg(graph: Graph) -> str | None:
+def svg(graph: Elaborated) -> str | None:
     """The picture for a notebook; None if there is no `dot`, or too much to see."""
     diagram = _diagram(graph)
     if _is_too_large(diagram):
@@ -85,7 +87,7 @@ def svg(graph: Graph) -> str | None:
         return None
 
 
-def mimebundle(graph: Graph) -> dict[str, str]:
+def mimebundle(graph: Elaborated) -> dict[str, str]:
     """All that a notebook can choose from: an SVG, or Mermaid where there is no `dot`, and plain text."""
     if _is_too_large(_diagram(graph)):
         return {"text/plain": f"{graph!r}, too large to be drawn here"}
@@ -122,7 +124,7 @@ def _rendered(text: str, form: str) -> bytes:
 
 @spelled_out("the picture of a graph")
 def _diagram(
-    graph: Graph,
+    graph: Elaborated,
     *,
     apg: bool = False,
     expand: bool = False,
@@ -153,25 +155,23 @@ def _check_depth(depth: object, *, apg: bool) -> None:
         raise ArgumentError("depth= closes reactors, and the precedence graph has none; leave out depth= or apg=True")
 
 
-def _placed(graph: Graph, workers: Workers | None, placement: Placement | None) -> list[int]:
+def _placed(graph: Elaborated, workers: Workers | None, placement: Placement | None) -> list[int]:
     """The worker of each reactor."""
-    from reactors.run import placed
-
     if workers is not None:
         workers = counted(workers, "a picture")
     if isinstance(placement, Sequence) and not isinstance(placement, str):
         if len(placement) != len(graph.reactors):
             raise PlacementError(
-                f"placement is a list of {len(placement)} workers, and {graph.main.path} has {len(graph.reactors)} "
+                f"placement is a list of {len(placement)} workers, and {graph.root.path} has {len(graph.reactors)} "
                 f"reactors; write one for each, in the order of graph.reactors"
             )
         placement = dict(zip((row.path for row in graph.program.reactors), placement, strict=True))
     if workers is None:
         workers = _highest(graph, placement) + 1
-    return placed(graph, workers, "auto" if placement is None else placement)
+    return placed(graph.program, workers, "auto" if placement is None else placement)
 
 
-def _highest(graph: Graph, placement: Placement | None) -> int:
+def _highest(graph: Elaborated, placement: Placement | None) -> int:
     """The last worker that a placement names."""
     if isinstance(placement, Mapping):
         placement = placement.get

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from reactors.drawing.diagram import WireKind
-    from reactors.drawing.records import ActionNode, ReactionNode, ReactorNode, TimerNode
-    from reactors.graph import Graph
+    from reactors.drawing.records import ActionNode, Elaborated, ReactionNode, ReactorNode, TimerNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Detail:
 USUAL = Detail()
 
 
-def reactors(graph: Graph, detail: Detail = USUAL, *, placed: Sequence[int] | None = None) -> Diagram:
+def reactors(graph: Elaborated, detail: Detail = USUAL, *, placed: Sequence[int] | None = None) -> Diagram:
     """The reactors of a program, nested as they are; `placed` has the worker of each.
 
     >>> import reactors as rx
@@ -67,7 +66,7 @@ def reactors(graph: Graph, detail: Detail = USUAL, *, placed: Sequence[int] | No
     return Diagram([box], in_order(folding.wires(), box.all_symbols()), folding.workers, detail.note)
 
 
-def precedence(graph: Graph, detail: Detail = USUAL, *, placed: Sequence[int] | None = None) -> Diagram:
+def precedence(graph: Elaborated, detail: Detail = USUAL, *, placed: Sequence[int] | None = None) -> Diagram:
     """The precedence graph: a box for each level, with reactions that cannot affect one another at a tag."""
     folding = _Folding(graph, detail, placed)
     levels: list[Box] = []
@@ -108,7 +107,7 @@ _ANY_INDEX = re.compile(r"\[\d+\]")
 class _Folding:
     """The boxes and symbols that stand for each reactor, port, timer, action and reaction, by path."""
 
-    def __init__(self, graph: Graph, detail: Detail, placed: Sequence[int] | None) -> None:
+    def __init__(self, graph: Elaborated, detail: Detail, placed: Sequence[int] | None) -> None:
         self.box_of: dict[str, Box] = {}
         self.symbol_of: dict[str, Symbol] = {}
         self.workers = 0 if placed is None else max(placed) + 1

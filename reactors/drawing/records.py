@@ -7,13 +7,17 @@ Ends of connections and reactions are paths, so that a picture can be made from 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reactors.model.actions import Action, PhysicalAction, Timer
 from reactors.model.native import Native
 from reactors.model.triggers import BuiltinTrigger
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import networkx as nx
+
     from reactors.elaboration.tree import Place, Tree
     from reactors.elaboration.wiring import Wiring
     from reactors.location import Location
@@ -21,6 +25,30 @@ if TYPE_CHECKING:
     from reactors.model.reaction import Reaction
     from reactors_runtime.program import Program
     from reactors_runtime.program import Reaction as Row
+
+
+class Elaborated(Protocol):
+    """What is drawn of a `Graph`."""
+
+    @property
+    def program(self) -> Program:
+        """What the runtime gets."""
+
+    @property
+    def reactors(self) -> Sequence[Any]:
+        """Parallel to `program.reactors`."""
+
+    @property
+    def root(self) -> ReactorNode:
+        """The tree of records."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The path of every reaction."""
+
+    @property
+    def apg(self) -> nx.DiGraph[str]:
+        """The precedence graph."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from reactors.errors import ReactorWarning
-from reactors.time import Tag
+from reactors.tag import Tag
 from reactors_runtime import callers, terminal
 from reactors_runtime import engine as engines
 from reactors_runtime.stuck import Stall

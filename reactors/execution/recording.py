@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactors.errors import ArgumentError, ReactorWarning, ReplayError
 from reactors.execution.result import final_tag
-from reactors.time import Tag
+from reactors.tag import Tag
 from reactors_runtime import callers, engine, log
 from reactors_runtime.image import Replay
 from reactors_runtime.plain import decode, encode

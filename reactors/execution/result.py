@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from reactors.execution import summary
+from reactors.execution.statistics import ReactionStatistics, WorkerStatistics
 from reactors_runtime import engine as engines
 from reactors_runtime import tables
 from reactors_runtime.engine import start_time
 
 if TYPE_CHECKING:
     from reactors.graph import Graph
-    from reactors.time import Tag
+    from reactors.tag import Tag
     from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
 
@@ -31,31 +32,6 @@ class Noted(Protocol):
     def __note__(self) -> str:
         """Without its path."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class ReactionStatistics:
-    """How often a reaction ran, and its cost; that of light reactions is estimated from about one run in sixteen."""
-
-    path: str
-    worker: int
-    count: int
-    late: int  # how often it missed its deadline, and the other method ran
-    seconds: float  # spent in it altogether
-    class_name: str = ""  # of its reactor
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerStatistics:
-    """What a worker did with its time."""
-
-    worker: int
-    tags: int
-    reactions: int
-    waited: float  # seconds spent waiting: for others, for physical time, for something to do
-    sleeps: int  # how often it went to sleep over that
-    mean_lag: float  # seconds by which tags began later than they should, over all tags; 0 with fast=True
-    max_lag: float  # and the most of any tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +79,7 @@ class Result:
 
 def final_tag(image: Image, memory: Memory) -> Tag:
     """The last tag that any worker executed."""
-    from reactors.time import Tag
+    from reactors.tag import Tag
 
     last = [tables.view(memory, part.offsets["now"], 1, tables.TAG)[0] for part in image.parts]
     return max(Tag(int(now["time"]), int(now["microstep"])) for now in last)

@@ -10,14 +10,15 @@ import re
 import shutil
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from reactors.drawing.diagram import spans, times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reactors.execution.result import ReactionStatistics, Result
+    from reactors.execution.statistics import ReactionStatistics, WorkerStatistics
+    from reactors.tag import Tag
 
 _COLUMNS = ("reaction", "worker", "count", "total", "mean", "share", "slowest", "member", "")
 _NAMES = ("reaction", "member")  # aligned left, and cut where there is no room; all other columns have numbers
@@ -25,6 +26,43 @@ _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 _INDEX = re.compile(r"\[\d+\]")
 _WIDTH = 100  # where there is no terminal
 _SHORTEST = 12  # characters that stay of a name on the narrowest terminal
+
+
+class Ran(Protocol):
+    """The outcome of a run, as far as it is shown."""
+
+    @property
+    def program(self) -> str: ...  # noqa: D102
+
+    @property
+    def digest(self) -> str: ...  # noqa: D102
+
+    @property
+    def tags(self) -> int: ...  # noqa: D102
+
+    @property
+    def reactions(self) -> int: ...  # noqa: D102
+
+    @property
+    def wall_time(self) -> float: ...  # noqa: D102
+
+    @property
+    def final_tag(self) -> Tag: ...  # noqa: D102
+
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+
+    @property
+    def backend(self) -> str: ...  # noqa: D102
+
+    @property
+    def workers(self) -> Sequence[WorkerStatistics]: ...  # noqa: D102
+
+    @property
+    def statistics(self) -> Sequence[ReactionStatistics]: ...  # noqa: D102
+
+    @property
+    def notes(self) -> Sequence[str]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +95,7 @@ class Row:
         return sum(each.seconds for each in self.members)
 
 
-def rows(result: Result) -> list[Row]:
+def rows(result: Ran) -> list[Row]:
     """One for each reaction of reactors that are alike, the most expensive first."""
     alike: dict[tuple[str, str], list[ReactionStatistics]] = {}
     for each in sorted(result.statistics, key=lambda each: (len(each.path), each.path)):
@@ -69,7 +107,7 @@ def rows(result: Result) -> list[Row]:
     return sorted(found, key=lambda row: -row.seconds)
 
 
-def text(result: Result, most: int, width: int | None = None) -> str:
+def text(result: Ran, most: int, width: int | None = None) -> str:
     """What `Result.summary` returns, as wide as `width`, or as the terminal, at the most."""
     width = width or shutil.get_terminal_size((_WIDTH, 24)).columns
     found = rows(result)
@@ -85,7 +123,7 @@ def text(result: Result, most: int, width: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def html(result: Result, most: int) -> str:
+def html(result: Ran, most: int) -> str:
     """What a notebook shows of a result."""
     found = rows(result)
     header, *body = _reactions(found[:most])
@@ -124,7 +162,7 @@ def mean(each: ReactionStatistics) -> float:
     return each.seconds / each.count if each.count else 0.0
 
 
-def _ran(result: Result) -> str:
+def _ran(result: Ran) -> str:
     rate = result.reactions / result.wall_time if result.wall_time else 0.0
     reactions = f"{result.reactions:,} reaction{'s' * (result.reactions != 1)}"
     tags = f"{result.tags:,} tag{'s' * (result.tags != 1)}"
@@ -132,7 +170,7 @@ def _ran(result: Result) -> str:
     return f"{reactions} at {tags} in {result.wall_time:.3f} s ({rate:,.0f}/s), {workers}, seed {result.seed}"
 
 
-def _workers(result: Result) -> list[tuple[str, ...]]:
+def _workers(result: Ran) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = [("worker", "busy", "reactions", "tags", "sleeps", "mean lag", "max lag")]
     for w in result.workers:
         busy = max(0.0, 1 - w.waited / result.wall_time) if result.wall_time else 0.0

@@ -23,7 +23,7 @@ import numpy as np
 from reactors.errors import ReactorWarning, SharedValueError
 from reactors.execution import random_draws
 from reactors.execution.difference import difference
-from reactors.time import Tag
+from reactors.tag import Tag
 
 if TYPE_CHECKING:
     import threading

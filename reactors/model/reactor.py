@@ -27,7 +27,8 @@ from reactors.model.modes import Mode, State, current, of_reactor
 from reactors.model.native import Native
 from reactors.model.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body, own_code
 from reactors.model.thread_state import executing
-from reactors.time import Tag, duration
+from reactors.tag import Tag
+from reactors.time import duration
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:

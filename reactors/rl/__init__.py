@@ -24,6 +24,7 @@ from reactors.rl.vector.vector_env import VectorEnv
 
 if TYPE_CHECKING:
     from reactors.rl import sb3 as sb3
+    from reactors.rl.algorithm_checker import CheckedAlgorithm, check_algorithm
     from reactors.rl.algorithms.a2c import A2C
     from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
     from reactors.rl.algorithms.appo import APPO
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from reactors.rl.envs.checker import check_env
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
-    from reactors.rl.runs.algorithm_checker import CheckedAlgorithm, check_algorithm
+    from reactors.rl.runs.serve import serve
     from reactors.rl.runs.train import Trained, train
     from reactors.rl.runs.trained_policy import TrainedPolicy, load
-    from reactors.rl.serving.server import Server, serve
+    from reactors.rl.serving.server import Server
     from reactors.rl.tuning.tuning import Tuned, tune
 
 __all__ = [
@@ -93,7 +94,7 @@ __all__ = [
 ]
 
 _WITH_TORCH = {
-    "runs.algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
+    "algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
     "algorithms.a2c": ("A2C",),
     "algorithms.algorithm": ("Algorithm", "Learning", "Policy"),
     "algorithms.appo": ("APPO",),
@@ -107,7 +108,8 @@ _WITH_TORCH = {
     "envs.checker": ("check_env",),
     "networks.policies": ("Policies",),
     "networks.seeded": ("Seeded",),
-    "serving.server": ("Server", "serve"),
+    "runs.serve": ("serve",),
+    "serving.server": ("Server",),
     "dataflow.adaptation": ("Bounds",),
     "runs.train": ("Trained", "train"),
     "runs.trained_policy": ("TrainedPolicy", "load"),

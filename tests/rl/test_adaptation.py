@@ -12,8 +12,8 @@ import pytest
 from reactors import rl
 from reactors.errors import ArgumentError
 from reactors.rl.dataflow.adaptation import AHEAD, WAITING, Adaptation
+from reactors.rl.dataflow.hill_climb import Climb
 from reactors.rl.runs.run_folder import RunFolder
-from reactors.rl.tuning.hill_climb import Climb
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,7 @@ from click.testing import CliRunner
 from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.hyperparameters import arguments_of_train
-from reactors.rl.algorithms.names import _INSTEAD, _OTHER_KIND, _SYNONYMS, IN_PYTHON_ALONE
+from reactors.rl.names import _INSTEAD, _OTHER_KIND, _SYNONYMS, ARGUMENTS_OF_TRAIN, IN_PYTHON_ALONE
 from reactors.rl.runs.settings import algorithms
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 4, "hidden": (4,)}
@@ -91,7 +90,7 @@ ARGUMENTS = {
     "verbose": "rl.train has no argument 'verbose': `reactors train` shows how it goes, and `watch` of rl.train has "
     "functions that get rows of the journal",
     "wrokers": "rl.train has no argument 'wrokers'; did you mean 'workers'?",
-    "qqq": f"rl.train has no argument 'qqq'; there are {', '.join(['algorithm', *arguments_of_train()])}",
+    "qqq": f"rl.train has no argument 'qqq'; there are {', '.join(['algorithm', *ARGUMENTS_OF_TRAIN])}",
 }
 
 
@@ -140,14 +139,19 @@ def test_a_list_for_a_tuple() -> None:
     assert said(rl.PPO, hidden=[0]) == ("hidden of PPO is [0]; write a tuple, each of it a whole number, 1 or more")
 
 
+def test_the_arguments_of_train_are_those_that_are_spoken_of() -> None:
+    parameters = inspect.signature(rl.train).parameters.values()
+    assert ["algorithm", *ARGUMENTS_OF_TRAIN] == [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+
+
 def test_names_of_the_table_lead_somewhere() -> None:
     there = {name for kind in algorithms().values() for name in inspect.signature(kind).parameters}
-    there |= {*arguments_of_train()}
+    there |= {*ARGUMENTS_OF_TRAIN}
     assert {meant for every in _SYNONYMS.values() for meant in every} <= there
     assert {name for other, (meant, _) in _OTHER_KIND.items() for name in (other, meant)} <= there
     assert not {*_INSTEAD} & {*_SYNONYMS}
     options = {each.name for each in main.commands["train"].params}
-    assert {*arguments_of_train()} - options == IN_PYTHON_ALONE
+    assert {*ARGUMENTS_OF_TRAIN} - options == IN_PYTHON_ALONE
 
 
 # ---- classes of others ----

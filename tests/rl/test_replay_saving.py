@@ -19,7 +19,7 @@ from safetensors import safe_open
 import reactors as rx
 from reactors import rl
 from reactors.rl.checkpoints.tensors import KINDS
-from reactors.rl.envs.generators import rng_state, rng_with_state
+from reactors.rl.replay.generators import rng_state, rng_with_state
 from reactors.rl.replay.sealed import sealed
 from tests.rl.test_replay_episodes import FIELDS, STACKED, Frames, episodes
 

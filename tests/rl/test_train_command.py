@@ -19,9 +19,9 @@ from click.testing import CliRunner, Result
 import reactors as rx
 from reactors import rl
 from reactors.command.cli import main
+from reactors.rl.dataflow.journal_file import JournalFile, Tail, read
 from reactors.rl.errors import RunFolderError
 from reactors.rl.runs.curves import curve
-from reactors.rl.runs.journal_file import JournalFile, Tail, read
 from reactors.rl.runs.live import Lines, LiveTable
 from reactors.rl.runs.run_folder import RunFolder, write_json
 from reactors.rl.runs.settings import algorithm_named, algorithms

@@ -19,7 +19,7 @@ import torch
 from reactors.errors import ArgumentError, ParameterError
 from reactors.model.lacking import explains
 from reactors.rl.algorithms.hyperparameters import Count, Share, Signature, check, check_call
-from reactors.rl.algorithms.names import no_attribute
+from reactors.rl.names import no_attribute
 from reactors.rl.networks.seeded import Seeded
 
 if TYPE_CHECKING:

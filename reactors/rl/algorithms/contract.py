@@ -17,8 +17,8 @@ import torch
 
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.algorithms.algorithm import Learning, Policy
+from reactors.rl.algorithms.chosen import Chosen
 from reactors.rl.algorithms.signatures import check_signatures
-from reactors.rl.dataflow.chosen import Chosen
 from reactors.rl.envs.spaces import memory, rows, writer
 from reactors.rl.networks.layers import Flat
 from reactors.rl.replay.transition import transition_dtype

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
 
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.names import no_hyperparameter
+from reactors.rl.names import ARGUMENTS_OF_TRAIN, no_hyperparameter, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -91,20 +91,7 @@ def check_call(kind: type[Any], positional: tuple[Any, ...], named: Collection[s
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in named:
             if name not in parameters:
-                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], arguments_of_train()))
-
-
-def spelled(kind: type[Any]) -> str:
-    """A class as its users write it."""
-    return f"rl.{kind.__name__}" if kind.__module__.startswith("reactors.") else kind.__name__
-
-
-def arguments_of_train() -> list[str]:
-    """Those that have names."""
-    from reactors.rl.runs.train import train
-
-    every = inspect.signature(train).parameters.values()
-    return [each.name for each in every if each.name != "algorithm" and each.kind is not each.VAR_KEYWORD]
+                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], ARGUMENTS_OF_TRAIN))
 
 
 class Signature:

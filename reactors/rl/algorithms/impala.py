@@ -20,8 +20,8 @@ from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing, chec
 from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
 from reactors.rl.algorithms.returns import Course
+from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.algorithms.vtrace import vtrace
-from reactors.rl.dataflow.rollout import experience_dtype
 from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reactors.errors import ReactorError
-from reactors.rl.envs.generators import rng_state, rng_with_state
+from reactors.rl.replay.generators import rng_state, rng_with_state
 from reactors.rl.replay.saving import NAMES
 
 if TYPE_CHECKING:

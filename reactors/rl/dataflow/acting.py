@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.rl.algorithms.chosen import Chosen
 from reactors.rl.checkpoints.state import count
-from reactors.rl.dataflow.chosen import Chosen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

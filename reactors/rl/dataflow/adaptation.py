@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.dataflow.hill_climb import Climb
 from reactors.rl.public import public
-from reactors.rl.tuning.hill_climb import Climb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

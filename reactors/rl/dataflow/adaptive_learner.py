@@ -9,10 +9,10 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.algorithms.contract import errors
+from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.state import count
 from reactors.rl.dataflow.experience import memory_of
 from reactors.rl.dataflow.learner import Learner
-from reactors.rl.dataflow.rollout import experience_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

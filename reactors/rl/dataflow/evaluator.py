@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.dataflow.chosen import Chosen
+from reactors.rl.algorithms.chosen import Chosen
 from reactors.rl.dataflow.rounds import round_of
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation

@@ -14,10 +14,10 @@ import torch
 import reactors as rx
 from reactors.errors import ParameterError, ReactorError
 from reactors.rl.algorithms.contract import descent, errors, numbers
+from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.state import check_form, count
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.dataflow.acting import EVERYBODY
-from reactors.rl.dataflow.rollout import experience_dtype
 from reactors.rl.dataflow.rounds import ROUND, round_of
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks.layers import alone

@@ -27,11 +27,11 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.contract import check_learning, check_policy
-from reactors.rl.checkpoints.checkpoint import Checkpoint
 from reactors.rl.checkpoints.files import going_on
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
 from reactors.rl.dataflow.adaptive_learner import AdaptiveLearner
+from reactors.rl.dataflow.checkpoint import Checkpoint
 from reactors.rl.dataflow.evaluator import Evaluator
 from reactors.rl.dataflow.experience import Experience
 from reactors.rl.dataflow.inference_server import InferenceServer, choice_dtype
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reactors.rl.algorithms.algorithm import Algorithm, Learning
-    from reactors.rl.checkpoints.checkpoint import Saving
     from reactors.rl.checkpoints.files import Saved
     from reactors.rl.checkpoints.stateful import Stateful
+    from reactors.rl.dataflow.checkpoint import Saving
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.serving.server import Server
 

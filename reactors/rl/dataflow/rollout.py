@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.simulated import restore_simulation, simulation_form, simulation_state
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.errors import NotFiniteError
-from reactors.rl.replay.transition import transition_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.algorithm import Algorithm
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.episode import Episode
-
-
-def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:
-    """A transition, and what the algorithm's policy remembers of each."""
-    plain = transition_dtype(observation_space, action_space)
-    fields: list[Any] = [(name, plain[name]) for name in plain.names or ()]
-    return np.dtype([*fields, *algorithm.remembered(action_space).items()], align=True)
 
 
 class Rollout:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reactors.time import Tag
+    from reactors.tag import Tag
 
 ROUND = 60_000_000_000  # ns
 LATER = 50  # ns after the beginning of a round: when several learners learn, and again as much: when that is noted

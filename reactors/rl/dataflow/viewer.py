@@ -14,9 +14,9 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ParameterError
 from reactors.rl.dataflow.rounds import round_of
+from reactors.rl.dataflow.watching import rendering
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import reader
-from reactors.rl.runs.watching import rendering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers.utils import RunningMeanStd
 
 from reactors.errors import ReactorError
-from reactors.rl.envs.generators import rng_state, rng_with_state
+from reactors.rl.replay.generators import rng_state, rng_with_state
 from reactors.rl.replay.saving import NAMES
 
 if TYPE_CHECKING:

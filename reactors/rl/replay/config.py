@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.storage import Field, Plan, checked_fields, plan
 
 
@@ -68,7 +67,7 @@ class Config(NamedTuple):
         if frame_stack is not None:
             kept = _stacked(kept, whole(frame_stack, "frame_stack"))
         if n_step > 1:
-            kept = NStep.fields(kept)
+            kept = _of_several_steps(kept)
         share = -(-capacity // num_envs)
         return cls(
             kept, share, num_envs, bool(prioritized), alpha, beta, eps, stratified is not False, n_step, gamma,
@@ -121,3 +120,15 @@ def _stacked(fields: tuple[Field, ...], stack: int) -> tuple[Field, ...]:
                 f"the first axis, but {name!r} is {field or 'missing'}"
             )
     return tuple(f._replace(stacked=stack > 1) if f.name in {"obs", "next_obs"} else f for f in fields)
+
+
+def _of_several_steps(given: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The fields of rows of several steps: those of one, and `discount`."""
+    found = {f.name: (f.dtype, f.shape) for f in given}
+    wanted = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
+    for name, dtype in wanted.items():
+        if found.get(name) != (np.dtype(dtype), ()):
+            raise ArgumentError(f"n_step > 1 takes a field {name!r} of {np.dtype(dtype)} without further axes")
+    if "discount" in found:
+        raise ArgumentError("n_step > 1 makes the field 'discount' itself: leave it out")
+    return (*given, Field("discount", np.dtype(np.float32), ()))

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.errors import ArgumentError
 from reactors.rl.replay.incoming import Incoming
-from reactors.rl.replay.storage import Field
 from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
@@ -25,18 +23,6 @@ LAST = ("next_obs", "terminated", "truncated")  # taken from the last step; all 
 
 class NStep:
     """The queues of all streams, and the rows that come out of them."""
-
-    @staticmethod
-    def fields(given: tuple[Field, ...]) -> tuple[Field, ...]:
-        """The fields of rows of several steps: those of one, and `discount`."""
-        found = {f.name: (f.dtype, f.shape) for f in given}
-        wanted = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
-        for name, dtype in wanted.items():
-            if found.get(name) != (np.dtype(dtype), ()):
-                raise ArgumentError(f"n_step > 1 takes a field {name!r} of {np.dtype(dtype)} without further axes")
-        if "discount" in found:
-            raise ArgumentError("n_step > 1 makes the field 'discount' itself: leave it out")
-        return (*given, Field("discount", np.dtype(np.float32), ()))
 
     @staticmethod
     def forms(config: Config) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:

@@ -15,13 +15,13 @@ import os
 import threading
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.rl.envs.generators import rng_state, rng_with_state
 from reactors.rl.replay.config import Config, rate
+from reactors.rl.replay.generators import rng_state, rng_with_state
 from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.sealed import MARK, is_sealed, sealed
 from reactors.rl.replay.storage import Block, Field, Plan
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.replay.buffer import ReplayBuffer
 
 FORMAT = "reactors.rl.ReplayBuffer 2"
 PIECE = 1 << 24  # bytes that are copied at a time
@@ -43,7 +42,7 @@ NAMES = {
 LAST_FRAME = "core.last_frame."
 CHECKED = ("core.greatest", "core.streams", "core.words", "core.priorities", "core.last_frame")  # as the core counts
 
-B = TypeVar("B", bound="ReplayBuffer")
+B = TypeVar("B", bound="Saved")
 
 
 # ---- what it consists of ----
@@ -59,6 +58,21 @@ class Form(NamedTuple):
     def nbytes(self) -> int:
         """Of the whole array."""
         return self.dtype.itemsize * math.prod(self.shape)
+
+
+class Saved(Protocol):
+    """A replay buffer, as far as it is written down and made again."""
+
+    config: Config
+    rng: np.random.Generator
+    beta: float
+    _block: Block
+    _plan: Plan
+    _n_step: NStep | None
+    _shape: Any
+    _core: Any
+
+    def _set_up(self, config: Config, block: Block, rng: np.random.Generator, *, fresh: bool) -> None: ...
 
 
 class Place(NamedTuple):
@@ -101,7 +115,7 @@ def _kind(dtype: np.dtype[Any]) -> str | None:
     return NAMES.get(dtype.str[1:]) if dtype.isnative else None
 
 
-def arrays(buffer: ReplayBuffer) -> dict[str, NDArray[Any]]:
+def arrays(buffer: Saved) -> dict[str, NDArray[Any]]:
     """Views of all that makes up a buffer but its random numbers."""
     found = {
         name: buffer._block.view(*form, offset, stride)
@@ -110,7 +124,7 @@ def arrays(buffer: ReplayBuffer) -> dict[str, NDArray[Any]]:
     return found if buffer._n_step is None else found | buffer._n_step.state()
 
 
-def restore(buffer: ReplayBuffer, state: Mapping[str, Any]) -> None:
+def restore(buffer: Saved, state: Mapping[str, Any]) -> None:
     """Overwrite all that makes up a buffer; with a state that no buffer of its fields and sizes has, nothing is."""
     into = arrays(buffer)
     for name, array in into.items():
@@ -129,7 +143,7 @@ def restore(buffer: ReplayBuffer, state: Mapping[str, Any]) -> None:
     buffer.rng = rng
 
 
-def _check(buffer: ReplayBuffer, state: Mapping[str, NDArray[Any]], where: str) -> None:
+def _check(buffer: Saved, state: Mapping[str, NDArray[Any]], where: str) -> None:
     """Refuse values that would lead the core, or those who take its rows, to places that there are not."""
     last = [name for name in state if name.startswith(LAST_FRAME)]
     given, kept = ffi.new("rx_replay_state *"), {}
@@ -169,7 +183,7 @@ def _pieces(array: NDArray[Any]) -> Iterator[Any]:
         yield np.ascontiguousarray(array[at : at + rows]).view(np.uint8).reshape(-1).data
 
 
-def _config(buffer: ReplayBuffer) -> dict[str, Any]:
+def _config(buffer: Saved) -> dict[str, Any]:
     fields = [[f.name, np.lib.format.dtype_to_descr(f.dtype), f.shape, f.stacked] for f in buffer.config.fields]
     return {**buffer.config._asdict(), "fields": fields}
 
@@ -187,7 +201,7 @@ def header(arrays: Mapping[str, NDArray[Any] | Form], metadata: Mapping[str, str
     return len(text).to_bytes(8, "little") + text
 
 
-def _header(buffer: ReplayBuffer, found: Mapping[str, NDArray[Any]], sums: dict[str, str]) -> bytes:
+def _header(buffer: Saved, found: Mapping[str, NDArray[Any]], sums: dict[str, str]) -> bytes:
     metadata = {
         "crc32": MARK[-9:-1],
         "format": FORMAT,
@@ -199,7 +213,7 @@ def _header(buffer: ReplayBuffer, found: Mapping[str, NDArray[Any]], sums: dict[
     return sealed(header(found, metadata))
 
 
-def save(buffer: ReplayBuffer, path: str | Path) -> None:
+def save(buffer: Saved, path: str | Path) -> None:
     """Write the file beside its place, then put it there."""
     path, found = Path(path), arrays(buffer)
     if path.is_dir():

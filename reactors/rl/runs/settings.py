@@ -14,8 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 from reactors import script
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.algorithms.hyperparameters import arguments_of_train
-from reactors.rl.algorithms.names import no_hyperparameter
+from reactors.rl.names import ARGUMENTS_OF_TRAIN, no_hyperparameter
 from reactors_runtime.suggestions import did_you_mean
 
 SCHEDULE = "total_steps"
@@ -113,7 +112,7 @@ def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str =
     values = {}
     for name, value in given.items():
         if name not in known:
-            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, arguments_of_train())}")
+            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, ARGUMENTS_OF_TRAIN)}")
         try:
             values[name] = coerced(value, hints[name])
         except (ValueError, TypeError):

@@ -16,14 +16,16 @@ from reactors.elaboration.workers import Workers, where_to_run
 from reactors.errors import ArgumentError
 from reactors.execution.recording import description
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.checkpoints.state import count
 from reactors.rl.dataflow.adaptation import Bounds, adapting
+from reactors.rl.dataflow.checkpoint import Saving
+from reactors.rl.dataflow.journal_file import take_over, verified
 from reactors.rl.dataflow.learners import learners_of
 from reactors.rl.dataflow.program import Mode, Training, Where, placement
 from reactors.rl.dataflow.rounds import ROUND, STOP
 from reactors.rl.dataflow.viewer import check_view
+from reactors.rl.dataflow.watching import check_video, film
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.errors import RunFolderError
 from reactors.rl.public import public
@@ -40,12 +42,10 @@ from reactors.rl.runs.checks import (
 )
 from reactors.rl.runs.digest import digest_of
 from reactors.rl.runs.interruption import Interruption
-from reactors.rl.runs.journal_file import take_over, verified
 from reactors.rl.runs.live import Watch, scalars, summary_writer
 from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
 from reactors.rl.runs.settings import file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
-from reactors.rl.runs.watching import check_video, film
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from reactors.elaboration.workers import Backend
     from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.dataflow.journal_file import Row
     from reactors.rl.envs.simulation import OnError
-    from reactors.rl.runs.journal_file import Row
     from reactors.rl.serving.server import Server
 
 

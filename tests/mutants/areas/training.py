@@ -46,7 +46,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/runs/algorithm_checker.py",
+        "reactors/rl/algorithm_checker.py",
         "tests/rl/test_own_algorithm.py",
         (Mistake("weights() may return a view", "if np.shares_memory(learning.weights(), before):", "if False:"),),
     ),

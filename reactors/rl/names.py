@@ -13,6 +13,15 @@ from reactors_runtime.suggestions import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+# fmt: off
+ARGUMENTS_OF_TRAIN = (  # beside the algorithm; a test compares them with the function's own
+    "env", "total_steps", "workers", "backend", "actors", "mode", "lag", "inference", "double_buffer",
+    "loaders", "seed", "device", "learners", "actor_device", "critic_device", "exchange_every", "adapt",
+    "eval_every", "eval_episodes", "stop_at", "journal", "tell", "env_kwargs", "on_error", "out",
+    "checkpoint_every", "resume", "tensorboard", "video", "view_every", "serve", "watch",
+)
+# fmt: on
+
 # What it is called here, and where: names of hyperparameters come before those of arguments.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     # steps and environments
@@ -177,3 +186,8 @@ def _letters(name: str) -> str:
 
 
 _BY_LETTERS = {_letters(name): meant for name, meant in _SYNONYMS.items()}
+
+
+def spelled(kind: type) -> str:
+    """A class as its users write it."""
+    return f"rl.{kind.__name__}" if kind.__module__.startswith("reactors.") else kind.__name__

@@ -1,0 +1,30 @@
+"""What did each reaction cost, and what did each worker do with its time?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionStatistics:
+    """How often a reaction ran, and its cost; that of light reactions is estimated from about one run in sixteen."""
+
+    path: str
+    worker: int
+    count: int
+    late: int  # how often it missed its deadline, and the other method ran
+    seconds: float  # spent in it altogether
+    class_name: str = ""  # of its reactor
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStatistics:
+    """What a worker did with its time."""
+
+    worker: int
+    tags: int
+    reactions: int
+    waited: float  # seconds spent waiting: for others, for physical time, for something to do
+    sleeps: int  # how often it went to sleep over that
+    mean_lag: float  # seconds by which tags began later than they should, over all tags; 0 with fast=True
+    max_lag: float  # and the most of any tag

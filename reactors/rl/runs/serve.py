@@ -1,0 +1,100 @@
+"""Where does the policy of a server come from?"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reactors.errors import ArgumentError
+from reactors.rl.algorithms.algorithm import Algorithm, Policy
+from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.public import public
+from reactors.rl.runs.run_folder import RunFolder
+from reactors.rl.runs.trained_policy import TrainedPolicy
+from reactors.rl.serving.server import Server
+from reactors.time import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import gymnasium as gym
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reactors.rl.envs.sources import Source
+    from reactors.time import Duration
+
+
+@public("rl.serve")
+def serve(
+    source: str | Path | TrainedPolicy | Policy | Algorithm,
+    *,
+    env: Source | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    observation_space: gym.Space[Any] | None = None,
+    weights: NDArray[np.float32] | None = None,
+    max_batch: int = 32,
+    max_wait: Duration = "1 ms",
+    stoppable: bool = False,
+) -> Server:
+    """A reactor that answers requests by a policy: that of a run's folder, of what `rl.train` returned, or any.
+
+    Of an algorithm, which `rl.train(..., serve=)` is to train meanwhile, `env` has to be said, as there. Of a policy by
+    itself, `observation_space`, and `weights` if none are loaded and none come through the input of that name at the
+    start. A batch is sent when `max_batch` requests are there, or when the first of them
+    has waited for `max_wait` of physical time and no other batch is on its way. With `stoppable`, `stop()` of the
+    server ends the program.
+
+    Raises `ArgumentError`, and `RunFolderError` for a folder that has no policy.
+
+    >>> import threading
+    >>> import reactors as rx
+    >>> from reactors import rl
+    >>> done = rl.train(rl.PPO(num_envs=4, horizon=16, epochs=2), "CartPole-v1", total_steps=256)
+    >>> server = rl.serve(done, max_batch=8, max_wait="2 ms", stoppable=True)
+    >>> thread = threading.Thread(target=rx.run, args=(server,))
+    >>> thread.start()
+    >>> server.wait()
+    True
+    >>> server.request([0.0, 0.1, 0.0, -0.1]).result() in (0, 1)
+    True
+    >>> server.stop()
+    True
+    >>> thread.join()
+    >>> server.statistics().answered
+    1
+    """
+    given: object = max_batch
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise ArgumentError(f"max_batch of rl.serve is {max_batch!r}; write a whole number, 1 or more")
+    seconds = duration(max_wait, "max_wait of rl.serve") / 1e9
+    if isinstance(source, Algorithm):
+        if env is None:
+            raise ArgumentError(
+                f'rl.serve({source.name}(...)) is to know the environment; say env=, as in env="CartPole-v1"'
+            )
+        spaces = spaces_of(maker(env, env_kwargs or {}, "rl.serve"), "rl.serve")
+        source.check(*spaces)
+        policy, known = source.policy(*spaces), spaces[0]
+    elif env is not None or env_kwargs is not None:
+        raise ArgumentError("env of rl.serve is for algorithms; leave it out")
+    elif isinstance(source, TrainedPolicy):
+        policy, known = source.policy, source.spaces[0]
+    elif isinstance(source, str | Path):
+        folder = RunFolder(source)
+        policy, known = folder.policy(), folder.spaces[0]
+    elif isinstance(source, Policy):
+        policy, known = source, None
+    else:
+        raise ArgumentError(
+            f"rl.serve is given {source!r}; give the folder of a run, what rl.train returned, an rl.Policy, "
+            "or an algorithm"
+        )
+    space = known if observation_space is None else observation_space
+    if space is None:
+        raise ArgumentError("rl.serve does not know what observations a policy takes; say observation_space=")
+    policy = copy.deepcopy(policy)  # its weights may change, and the caller may go on with it
+    if weights is not None:
+        policy.load(weights)
+    return Server(policy, space, max_batch, seconds, stoppable=stoppable)
