@@ -146,7 +146,7 @@ class Algorithm(ABC):
         """Refuse hyperparameters that cannot be."""
         check(self)
 
-    def _lacks(self, name: str) -> str:
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - as `lacking.explains` calls it
         """What to add to the message that it has no attribute of this name."""
         return no_attribute(name, [each for each in dir(self) if not each.startswith("_")])
 

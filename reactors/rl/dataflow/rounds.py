@@ -20,7 +20,7 @@ STOP = HALF + 100  # an end at which nothing is half done
 def round_of(tag: Tag) -> int:
     """Its number.
 
-    >>> from reactors.time import Tag
+    >>> from reactors.tag import Tag
     >>> round_of(Tag(3 * ROUND + LATER, 2))
     3
     """
