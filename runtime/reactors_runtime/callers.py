@@ -1,7 +1,7 @@
 """Which line of the user's has called us?
 
-Frames of the core do not count, whose files lie side by side in two folders, nor those of `contextlib` between them.
-Files of others, those of `reactors.rl` among them, do.
+Frames of the core do not count, nor those of `contextlib` between them. Files of others, those of `reactors.rl` among
+them, do.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import FrameType
 
-_CORE = {os.path.dirname(__file__)}  # noqa: PTH120 - compared with the names in code objects
+_CORE = [os.path.join(os.path.dirname(__file__), "")]  # noqa: PTH118, PTH120 - compared with the names in code objects
+_OTHERS: list[str] = []
 
 
-def belongs(file: str) -> None:
-    """The folder of this file is one of the core's."""
-    _CORE.add(os.path.dirname(file))  # noqa: PTH120 - likewise
+def belongs(folder: str, *, but: str) -> None:
+    """All that lies in this folder is the core's, but for what lies in a folder of it."""
+    _CORE.append(os.path.join(folder, ""))  # noqa: PTH118 - likewise
+    _OTHERS.append(os.path.join(folder, but, ""))  # noqa: PTH118 - likewise
+    _is_core.cache_clear()
 
 
 @cache
 def _is_core(file: str) -> bool:
-    return file == contextlib.__file__ or os.path.dirname(file) in _CORE  # noqa: PTH120 - likewise
+    return file == contextlib.__file__ or (file.startswith(tuple(_CORE)) and not file.startswith(tuple(_OTHERS)))
 
 
 def user_frame(frame: FrameType) -> FrameType:
