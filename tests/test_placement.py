@@ -87,7 +87,8 @@ def test_neighbours_in_a_bank_share_a_worker() -> None:
             self.parts = rx.bank(7, Leaf)
 
     result = rx.run(Main(), workers=3, backend="thread")
-    assert [each.worker for each in result.statistics if "parts" in each.path] == [0, 0, 0, 1, 1, 2, 2]
+    found = {each.path: each.worker for each in result.statistics}
+    assert [found[f"main.parts[{i}].begin"] for i in range(7)] == [0, 0, 0, 1, 1, 2, 2]
 
 
 def test_workers_are_numbered_from_zero() -> None:

@@ -123,6 +123,71 @@ def test_who_waits_for_others_to_pass_is_woken_when_they_have(way: Way) -> None:
     }
 
 
+@pytest.mark.parametrize("way", [Way("thread", 2, placed="in turn"), Way("process", 2, placed="in turn")], ids=str)
+def test_who_waits_for_what_was_sent_long_ago_is_woken_when_its_sender_has_got_past_that(way: Way) -> None:
+    """The slow one is still at 5 when the other begins 10, where it reads what left the slow one at 5."""
+
+    def program(rx: Any) -> Any:
+        class Slow(rx.Reactor):
+            tick, inp, out = rx.Timer(0, 5), rx.Input(int), rx.Output(int)
+
+            @rx.reaction(tick)
+            def work(self) -> None:
+                time.sleep(0.02)
+
+            @rx.reaction(tick, uses=inp, effects=out)
+            def go(self) -> None:
+                note(self, self.inp.value)
+
+        class Quick(rx.Reactor):
+            tick, inp, out = rx.Timer(0, 5), rx.Input(int), rx.Output(int)
+
+            @rx.reaction(tick, uses=inp, effects=out)
+            def go(self) -> None:
+                self.out.set(self.tag.time)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.slow, self.quick = Slow(), Quick()
+                rx.connect(self.slow.out, self.quick.inp, after=5)
+                rx.connect(self.quick.out, self.slow.inp)
+
+        return Main()
+
+    assert [each[-1] for each in trace(program, timeout=50, ways=[way])["main.slow"]] == [*range(0, 51, 5)]
+
+
+def test_ctrl_c_wakes_who_sleeps_though_worker_0_is_busy() -> None:
+    """The busy one waits for what the other does in the end."""
+    ended = threading.Event()
+
+    class Busy(rx.Reactor):
+        @rx.reaction(rx.startup)
+        def work(self) -> None:
+            time.sleep(0.2)  # by then the others sleep
+            signal.raise_signal(signal.SIGINT)
+            self.woken = ended.wait(20)
+
+    class Sleeping(rx.Reactor):
+        bell = rx.PhysicalAction()
+
+        @rx.reaction(bell)
+        def hear(self) -> None: ...
+
+        @rx.reaction(rx.shutdown)
+        def end(self) -> None:
+            ended.set()
+
+    class Main(rx.Reactor):
+        def __init__(self) -> None:
+            self.busy, self.sleeping = Busy(), Sleeping()
+
+    main = Main()
+    with pytest.raises(KeyboardInterrupt):
+        rx.run(main, workers=2, backend="thread", placement={"main.sleeping": 1})
+    assert main.busy.woken
+
+
 @every_way
 def test_who_waits_for_room_is_woken_when_there_is_some(way: Way) -> None:
     """More is under way than a ring and the slots hold."""

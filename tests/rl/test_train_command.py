@@ -341,6 +341,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_eval_plays_the_episodes_of_its_seed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[Any] = []
+
+    def play(*given: Any) -> list[float]:
+        seeds.append(given[-1])
+        return [1.0]
+
+    monkeypatch.setattr("reactors.rl.dataflow.evaluator.play", play)
+    for arguments in ((), ("--seed", 3)):
+        assert reactors("eval", run, *arguments).exit_code == 0
+    assert seeds == [0, 3]
+
+
 def test_eval_plays_greedy_episodes(run: Path) -> None:
     done = reactors("eval", run, "--episodes", 5, "--seed", 3, "--json")
     assert done.exit_code == 0, done.output

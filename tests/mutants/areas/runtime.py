@@ -168,7 +168,7 @@ MISTAKES = (
                 "one worker more can be named than there is",
                 "not 0 <= worker < workers:",
                 "not 0 <= worker <= workers:",
-                "tests/test_bad_programs_running.py tests/test_graph.py",
+                "tests/test_placement.py",
             ),
         ),
     ),
@@ -258,7 +258,7 @@ MISTAKES = (
                 "an object that outgrows its slot is cut off",
                 "if record.capacity < len(data):",
                 "if not record.capacity:",
-                "tests/semantics/test_ports.py tests/faults/test_shipping.py",
+                "tests/test_large_values.py",
             ),
             Mistake(
                 "buffers of a pickle begin anywhere",
