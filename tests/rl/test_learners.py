@@ -132,6 +132,13 @@ def test_learners_have_random_numbers_of_their_own(name: str) -> None:
     assert pair[0].weights().tobytes() != pair[1].weights().tobytes()
 
 
+def test_learners_of_one_program_draw_different_noise() -> None:
+    training = program(*ALGORITHMS["SAC"], Learners(("cpu", "cpu")))
+    run(training)
+    first, second = (learner.learning.noise.get_state() for learner in training.learners)
+    assert not torch.equal(first, second)
+
+
 def resumed(name: str, tmp_path: Path, **options: Any) -> None:
     """A run that goes on from a checkpoint, on other workers, ends as the one that was never stopped."""
     whole = trained(name, rounds=10, out=tmp_path / "whole", checkpoint_every=5, **options)

@@ -521,7 +521,12 @@ MISTAKES = (
                 "self.squares.sqrt().add_(self.eps)",
                 "self.squares.add(self.eps).sqrt()",
             ),
-            Mistake("bytes of frames are not scaled", "x = x.div_(255)", "pass"),
+            Mistake(
+                "bytes of frames are not scaled",
+                "x = x.div_(255)",
+                "pass",
+                "tests/rl/test_autoencoder.py tests/rl/test_torsos.py",
+            ),
             Mistake("gradients are not clipped", "        flat.clip(max_grad_norm)\n", "        pass\n"),
         ),
     ),

@@ -13,7 +13,6 @@ MISTAKES = (
                 "part = self.bank_index if self.parts > 1 else 0",
                 "part = 0",
             ),
-            Mistake("every learner tells its weights", "if self.bank_index == 0:", "if True:"),
             Mistake("all learners draw the same noise", "self.learning.reseed(self.seed)", "self.learning.reseed(0)"),
             Mistake(
                 "weights on their way are forgotten by a checkpoint",
