@@ -283,8 +283,8 @@ def _check_keys(settings: dict[str, Any], hyperparameters: Any, env_kwargs: Any)
 
 def _no_option(said: str, name: str, known: Iterable[str], words: Iterable[str]) -> str:
     """What is said of an option that there is not; it may be a hyperparameter, of the algorithm that `words` name."""
-    from reactors.rl.names import no_argument
     from reactors.rl.runs.settings import algorithms
+    from reactors.rl.synonyms import no_argument
 
     every = algorithms()
     kinds = [every[word.lower()] for word in words if word.lower() in every] or [every["ppo"], *every.values()]

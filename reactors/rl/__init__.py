@@ -7,7 +7,7 @@ and Stable-Baselines3 only where `rl.sb3` is.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reactors import names
+from reactors.names import refuse
 from reactors.rl import record
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.batched import BatchedEnv
@@ -129,4 +129,4 @@ if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there 
         for module, its in _WITH_TORCH.items():
             if name in its:
                 return getattr(import_module(f"{__name__}.{module}"), name)
-        return names.refuse(globals(), name, __dir__())
+        return refuse(globals(), name, __dir__())

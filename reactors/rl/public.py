@@ -13,7 +13,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from reactors.errors import ArgumentError
-from reactors.rl.names import no_argument, spelled
+from reactors.rl.synonyms import no_argument, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

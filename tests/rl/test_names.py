@@ -8,14 +8,15 @@ import pickle
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError
-from reactors.rl.names import _INSTEAD, _OTHER_KIND, _SYNONYMS, ARGUMENTS_OF_TRAIN, IN_PYTHON_ALONE
 from reactors.rl.runs.settings import algorithms
+from reactors.rl.synonyms import _INSTEAD, _OTHER_KIND, _SYNONYMS, ARGUMENTS_OF_TRAIN, IN_PYTHON_ALONE
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 4, "hidden": (4,)}
 PPO_HAS = (
@@ -142,6 +143,26 @@ def test_a_list_for_a_tuple() -> None:
 def test_the_arguments_of_train_are_those_that_are_spoken_of() -> None:
     parameters = inspect.signature(rl.train).parameters.values()
     assert ["algorithm", *ARGUMENTS_OF_TRAIN] == [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+
+
+def test_what_is_asked_of_an_algorithm_or_policy_as_elsewhere() -> None:
+    with pytest.raises(AttributeError, match=r"; write rl\.train\(algorithm, env, total_steps=\.\.\.\)$"):
+        rl.PPO().learn  # type: ignore[attr-defined]  # noqa: B018
+    policy = rl.TrainedPolicy(rl.PPO(), None, np.zeros(1, np.float32), dict, (None, None), {})  # type: ignore[arg-type]
+    for name in ("predict", "compute_single_action"):
+        with pytest.raises(AttributeError, match=r"; call it with one observation, or policy\.greedy"):
+            getattr(policy, name)
+    with pytest.raises(AttributeError, match=r"; did you mean .evaluate.\?$"):
+        policy.evalute  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_hyperparameter_without_a_type_is_refused() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Untyped(rl.PPO):
+        foo = 1.0
+
+    with pytest.raises(ArgumentError, match=r"^foo of Untyped has no type, so that it would be ignored; write"):
+        Untyped()
 
 
 def test_names_of_the_table_lead_somewhere() -> None:

@@ -19,8 +19,8 @@ import torch
 from reactors.errors import ArgumentError, ParameterError
 from reactors.model.lacking import explains
 from reactors.rl.algorithms.hyperparameters import Count, Share, Signature, check, check_call
-from reactors.rl.names import no_attribute
 from reactors.rl.networks.seeded import Seeded
+from reactors.rl.synonyms import no_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
 
 from reactors.errors import ArgumentError
-from reactors.rl.names import ARGUMENTS_OF_TRAIN, no_hyperparameter, spelled
+from reactors.rl.synonyms import ARGUMENTS_OF_TRAIN, no_hyperparameter, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -120,8 +120,10 @@ def _check_class(kind: type[Any]) -> None:
                 f"{each.__name__} has hyperparameters ({', '.join(new)}), but is no dataclass, so that they would be "
                 f"ignored; write @dataclass(frozen=True, kw_only=True) above class {each.__name__}"
             )
-        for name in vars(each):
-            if name in known and name not in own:
+        said = {name for base in each.__mro__ for name in inspect.get_annotations(base)}
+        for name, value in vars(each).items():
+            plain = name not in said and not name.startswith("_") and isinstance(value, int | float | str | tuple)
+            if name not in own and (name in known or plain):
                 raise ArgumentError(
                     f"{name} of {each.__name__} has no type, so that it would be ignored; write it as in "
                     f"{name}: float = ..., below @dataclass(frozen=True, kw_only=True)"

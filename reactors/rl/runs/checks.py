@@ -10,8 +10,8 @@ from reactors.errors import ArgumentError
 from reactors.model.thread_state import not_in_a_reaction
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.algorithms.signatures import check_signatures
-from reactors.rl.names import spelled
 from reactors.rl.serving.server import Server
+from reactors.rl.synonyms import spelled
 
 if TYPE_CHECKING:
     from reactors.rl.algorithms.off_policy import OffPolicy

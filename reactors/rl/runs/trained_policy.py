@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.model.lacking import explains
 from reactors.rl.dataflow.evaluator import play
 from reactors.rl.envs.observed import Observed
 from reactors.rl.public import public
 from reactors.rl.runs.run_folder import RunFolder
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
     from reactors.rl.algorithms.algorithm import Algorithm, Policy
     from reactors.rl.envs.sources import Source
+
+
+_OF_OTHERS = {"predict", "act", "action", "get_action", "compute_action", "compute_single_action", "forward"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,12 @@ class TrainedPolicy:
     make: Callable[[], Any]
     spaces: tuple[Any, Any]
     config: dict[str, Any]
+
+    def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - as `lacking.explains` calls it
+        """What to add to the message that it has no attribute of this name."""
+        if name in _OF_OTHERS:
+            return "; call it with one observation, or policy.greedy of it with a batch"
+        return did_you_mean(name, [each for each in dir(self) if not each.startswith("_")])
 
     def __repr__(self) -> str:
         name, env, seed = self.algorithm.name, self.config["env"], self.config.get("seed")
@@ -66,6 +77,9 @@ class TrainedPolicy:
         run.begin(self.config)
         run.keep(self.weights)
         return run.path
+
+
+explains(TrainedPolicy)
 
 
 @public("rl.load")

@@ -143,6 +143,8 @@ def no_attribute(name: str, known: Collection[str]) -> str:
     >>> no_attribute("n_steps", ["check", "horizon"]), no_attribute("horizn", ["check", "horizon"])
     (': it is horizon here', "; did you mean 'horizon'?")
     """
+    if name in {"train", "learn", "fit"}:
+        return "; write rl.train(algorithm, env, total_steps=...)"
     called = next((meant for meant in _meant(name) if meant in known), None)
     return did_you_mean(name, known) if called is None else f": it is {called} here"
 
