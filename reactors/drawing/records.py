@@ -16,8 +16,6 @@ from reactors.model.triggers import BuiltinTrigger
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import networkx as nx
-
     from reactors.elaboration.tree import Place, Tree
     from reactors.elaboration.wiring import Wiring
     from reactors.location import Location
@@ -33,22 +31,27 @@ class Elaborated(Protocol):
     @property
     def program(self) -> Program:
         """What the runtime gets."""
+        ...
 
     @property
     def reactors(self) -> Sequence[Any]:
         """Parallel to `program.reactors`."""
+        ...
 
     @property
-    def root(self) -> ReactorNode:
-        """The tree of records."""
+    def root(self) -> Any:
+        """The tree of records, a `ReactorNode`."""
+        ...
 
     @property
     def names(self) -> Sequence[str]:
         """The path of every reaction."""
+        ...
 
     @property
-    def apg(self) -> nx.DiGraph[str]:
-        """The precedence graph."""
+    def apg(self) -> Any:
+        """The precedence graph, a `networkx.DiGraph`."""
+        ...
 
 
 @dataclass(slots=True)

@@ -45,7 +45,9 @@ def checked(tree: Tree, mistakes: Iterable[Planted], jobs: int) -> None:
     in_python = [test for test in tests if not test.endswith(".c")]
     files = len({test.partition("::")[0] for test in tests})
     print(f"first without any mistake: the tests of {files} files, which should all pass", flush=True)
-    failing = tree.first_failing(in_c) or (in_python and tree.fails_in_python(in_python, "-n", str(jobs)))
+    failing = tree.first_failing(in_c)
+    if not failing and in_python:
+        failing = tree.fails_in_python(in_python, "-n", str(jobs))
     if failing and (again := [test for test in failing.split(", ") if "::" in test]):
         failing = tree.fails_in_python(again)  # alone, for it may have been short of time
     if failing:

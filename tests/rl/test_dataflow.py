@@ -52,7 +52,7 @@ def test_ends_of_both_kinds_arrive_as_what_they_are() -> None:
     makers = [lambda: Ending("terminated"), lambda: Ending("truncated")]
     spaces = Ending.observation_space, Ending.action_space
     rollout = Rollout(SMALL, makers, 0, *spaces)
-    rows = np.zeros(rollout.shape, experience_dtype(SMALL, *spaces))
+    rows: Any = np.zeros(rollout.shape, experience_dtype(SMALL, *spaces))
     rollout.open(1, "main")
     rollout.begin(rows)
     for t in range(4):
