@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from reactors.model import lacking
 from reactors.testing import nothing_left
 
 
@@ -23,3 +24,11 @@ def nothing_is_left() -> Iterator[None]:
     """Processes, descriptors, shared memory and threads are after a test as they were before it."""
     with nothing_left(seconds=1.0):
         yield
+
+
+@pytest.fixture
+def hints_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process without many runs: after some hundred, objects at rest no longer say what they have."""
+    monkeypatch.setattr(lacking, "_changes", 0)
+    lacking.begin()
+    lacking.end()

@@ -13,18 +13,12 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors.model import lacking
 from tests.told import Relay, Source, marked
 
 WAYS = [("inline", 1), ("thread", 2), ("process", 1)]
 
 
-@pytest.fixture(autouse=True)
-def as_in_a_process_without_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some hundred runs the hints at rest stop."""
-    monkeypatch.setattr(lacking, "_changes", 0)
-    lacking.begin()
-    lacking.end()
+pytestmark = pytest.mark.usefixtures("hints_at_rest")
 
 
 class Meter(rx.Reactor):

@@ -22,8 +22,8 @@ from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.drawing.draw import RENDERED, WRITTEN, Options, dot, draw
 from reactors.elaboration.workers import BACKENDS, Workers
 from reactors.errors import DurationError
+from reactors.execution.json_text import json_line
 from reactors.graph import Graph
-from reactors.rl.runs.json_text import json_line
 from reactors.run import run
 from reactors.script import WrongTarget, reactor_class, split
 from reactors.time import duration

@@ -15,7 +15,7 @@ from reactors_runtime.suggestions import closest
 _LOCK = threading.Lock()
 _explaining: list[type] = []  # classes whose instances say what they have
 _running = 0  # programs in this process
-_changes = 0  # of those classes
+_changes = 0  # how often they were taken away from
 _MOST_CHANGES = 400  # CPython 3.13 no longer optimises a class that has changed a thousand times
 
 
@@ -30,10 +30,10 @@ def begin() -> None:
     global _running, _changes  # noqa: PLW0603 - of this process
     with _LOCK:
         _running += 1
-        for kind in _explaining:
-            if "__getattr__" in vars(kind):
-                _changes += 1
-                del kind.__getattr__  # type: ignore[attr-defined]
+        explaining = [kind for kind in _explaining if "__getattr__" in vars(kind)]
+        _changes += bool(explaining)
+        for kind in explaining:
+            del kind.__getattr__  # type: ignore[attr-defined]
 
 
 def end() -> None:

@@ -145,6 +145,7 @@ def test_the_arguments_of_train_are_those_that_are_spoken_of() -> None:
     assert ["algorithm", *ARGUMENTS_OF_TRAIN] == [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
 
 
+@pytest.mark.usefixtures("hints_at_rest")
 def test_what_is_asked_of_an_algorithm_or_policy_as_elsewhere() -> None:
     with pytest.raises(AttributeError, match=r"; write rl\.train\(algorithm, env, total_steps=\.\.\.\)$"):
         rl.PPO().learn  # type: ignore[attr-defined]  # noqa: B018

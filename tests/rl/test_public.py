@@ -185,6 +185,7 @@ def test_what_is_public_keeps_its_name_and_signature() -> None:
     assert Main().env._mode is not None
 
 
+@pytest.mark.usefixtures("hints_at_rest")
 def test_attributes() -> None:
     buffer = rl.ReplayBuffer(10, FIELDS)
     with pytest.raises(AttributeError, match=r"^a replay buffer has no 'smaple'; did you mean 'sample'\?$"):

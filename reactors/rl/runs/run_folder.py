@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
+from reactors.execution.json_text import finite
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
@@ -27,7 +28,6 @@ from reactors.rl.envs.named import known, spelled
 from reactors.rl.envs.sources import ATARI, Source, found, maker, spaces_of
 from reactors.rl.errors import RunFolderError
 from reactors.rl.replay.sealed import MARK, is_sealed, sealed
-from reactors.rl.runs.json_text import finite
 from reactors.rl.runs.settings import algorithm_without_import, with_settings
 
 if TYPE_CHECKING:
