@@ -135,7 +135,10 @@ def training(seed: int, **options: Any) -> Training:
 
 
 def test_what_is_drawn_follows_from_the_seed_of_the_run() -> None:
-    states = [training(seed).experience.buffer.rng.bit_generator.state for seed in (1, 1, 2)]
+    states = []
+    for seed in (1, 1, 2):
+        with training(seed).experience.buffer as buffer:
+            states.append(buffer.rng.bit_generator.state)
     assert states[0] == states[1] != states[2]
 
 
