@@ -1,7 +1,7 @@
 """What in docs/algorithms follows from the code and from docs/learning?
 
 Tables of hyperparameters, the paragraph on learning, the index, and with --pictures the graphs, of the programs that
-`rl.train` runs. `make pages` and `make pictures` write them, and tests/test_docs.py finds those that are old.
+`rl.train` runs. `make pages` and `make pictures` write them, and tests/docs/test_docs.py finds those that are old.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.algorithms.algorithm import Algorithm
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = DOCS / "algorithms"
 PICTURES = DOCS / "pictures" / "algorithms"
 # page: algorithm, environment of its graph, where its experience is from

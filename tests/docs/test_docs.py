@@ -14,9 +14,9 @@ import pytest
 
 from reactors.command.cli import main
 from reactors.rl.runs.settings import algorithm_named, algorithms, with_settings
-from tests.algorithm_pages import ALGORITHMS, hyperparameters, kind_of, meaning, pages, renewed
+from tests.docs.algorithm_pages import ALGORITHMS, hyperparameters, kind_of, meaning, pages, renewed
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 TEXTS = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")]
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import reactors as rx
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 Load = Callable[[str], Any]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import Main, Relay, Source, graph_of, refused, warned
+from tests.messages import Main, Relay, Source, graph_of, refused, warned
 
 
 def test_causality_cycle_is_shown_port_by_port() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import Main, Relay, Source, graph_of, refused, refused_class, warned
+from tests.messages import Main, Relay, Source, graph_of, refused, refused_class, warned
 
 
 def test_class_instead_of_a_reactor() -> None:

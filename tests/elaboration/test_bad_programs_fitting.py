@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from tests.told import Relay, Source, graph_of, refused
+from tests.messages import Relay, Source, graph_of, refused
 
 
 class Words(rx.Reactor):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import Main, Source, graph_of, refused
+from tests.messages import Main, Source, graph_of, refused
 
 
 def test_more_than_the_core_tells_apart() -> None:

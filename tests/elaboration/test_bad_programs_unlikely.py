@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import Main, Relay, Source, graph_of, warned
+from tests.messages import Main, Relay, Source, graph_of, warned
 
 
 def test_input_without_a_source() -> None:

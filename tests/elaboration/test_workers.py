@@ -9,7 +9,7 @@ from reactors.command.cli import main
 from reactors.drawing.draw import dot
 from reactors.elaboration.workers import counted
 from reactors.rl import VectorEnv
-from tests.told import Source
+from tests.messages import Source
 
 
 @pytest.mark.parametrize(("cores", "workers"), [({0}, 1), ({0, 5}, 2), (set(range(200)), 64)])

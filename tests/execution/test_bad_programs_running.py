@@ -24,7 +24,7 @@ import reactors as rx
 from reactors import rl
 from reactors.errors import PlacementError, SharedValueError
 from reactors.stepwise import Stepwise
-from tests.told import marked, refused, warned
+from tests.messages import marked, refused, warned
 
 APART: dict[str, Any] = {"workers": 2, "placement": {"main": 0, "main.reader": 1}}
 WAYS = [{}, {"backend": "thread", **APART}, {"backend": "process", **APART}]

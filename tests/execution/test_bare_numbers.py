@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import warned
+from tests.messages import warned
 
 
 class Loop(rx.Reactor):

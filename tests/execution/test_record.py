@@ -14,7 +14,7 @@ import reactors as rx
 from reactors.execution.recording import _check
 from reactors_runtime import log
 from reactors_runtime._core import ffi, lib
-from tests.told import warned
+from tests.messages import warned
 
 
 class Sensor(rx.Reactor):

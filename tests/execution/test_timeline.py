@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import refused, warned
+from tests.messages import refused, warned
 
 
 class Noting(rx.Reactor):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from tests.told import Relay, Source, graph_of, marked, refused, refused_class
+from tests.messages import Relay, Source, graph_of, marked, refused, refused_class
 
 # What a reaction may use
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import Source, refused
+from tests.messages import Source, refused
 
 
 def test_several_bases_are_linearised() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import graph_of, marked, refused
+from tests.messages import graph_of, marked, refused
 
 
 def two_names(main: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import Relay, Source, marked
+from tests.messages import Relay, Source, marked
 
 WAYS = [("inline", 1), ("thread", 2), ("process", 1)]
 

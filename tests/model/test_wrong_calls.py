@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import Main, graph_of, marked, refused, refused_class, warned
+from tests.messages import Main, graph_of, marked, refused, refused_class, warned
 
 PLAIN = "a reaction is a plain method of its reactor; write def f(self), without @"
 VALUE = "a port or action is no value itself: read it with .value, and write .set(...) or .schedule(...)"

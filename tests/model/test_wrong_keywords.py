@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.told import Source, marked, refused
+from tests.messages import Source, marked, refused
 
 
 class Scaled(rx.Reactor):

@@ -13,7 +13,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests import reference, traced
+from tests import reference
+from tests.oracle import traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hypothesis import strategies as st
 
-from tests.declarations import (
+from tests.oracle.declarations import (
     VALUES,
     Action,
     Child,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.declarations import Class, Program
+    from tests.oracle.declarations import Class, Program
 
 Cut = Callable[[], None]
 

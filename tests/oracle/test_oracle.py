@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 
 import reactors as rx
 from tests import reference
-from tests.random_programs import make_program, programs, random_program
-from tests.reduction import reduced
-from tests.ways import Trace, Way, logs_of, paths_of
+from tests.oracle.random_programs import make_program, programs, random_program
+from tests.oracle.reduction import reduced
+from tests.oracle.ways import Trace, Way, logs_of, paths_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.declarations import Program
+    from tests.oracle.declarations import Program
 
 THREADS = [Way("thread", workers) for workers in (2, 3, 8, 1)]
 PROCESSES = [Way("process", workers) for workers in (2, 3, 8, 1)]

@@ -3,8 +3,8 @@
 import pytest
 
 from tests import reference
-from tests.declarations import Action
-from tests.random_programs import random_program
+from tests.oracle.declarations import Action
+from tests.oracle.random_programs import random_program
 
 PROGRAMS = [random_program(seed) for seed in range(100)]
 TEXTS = [str(program) for program in PROGRAMS]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.typed import typed
+from tests.terminal import typed
 
 PROGRAM = """
 import sys

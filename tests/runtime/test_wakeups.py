@@ -16,10 +16,10 @@ import pytest
 
 import reactors as rx
 from reactors_runtime import image
-from tests.random_programs import random_program
-from tests.test_oracle import complaint
-from tests.test_stepwise import talk, to_the_end
-from tests.ways import Way, note, trace
+from tests.execution.test_stepwise import talk, to_the_end
+from tests.oracle.random_programs import random_program
+from tests.oracle.test_oracle import complaint
+from tests.oracle.ways import Way, note, trace
 
 PATIENCE_S = 120
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TYPING = ROOT / "tests" / "typing"
 CHECKERS = {
     "mypy": [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--show-column-numbers"],

@@ -13,7 +13,7 @@ from torch import nn
 from reactors import rl
 from reactors.errors import ParameterError
 from reactors.rl.networks.layers import NipsTorso, alone
-from tests.rl.test_torsos import Columns
+from tests.rl.networks.test_torsos import Columns
 
 ACTIONS = gym.spaces.Discrete(2)
 

@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from reactors import rl
-from tests.rl.reference import a2c, appo, ddpg, dqn, impala, ppo, q_learning, sac, td3
-from tests.rl.reference.networks import ActorCritic
-from tests.rl.reference.optimizers import Adam, RMSProp
+from tests.rl.algorithms.reference import a2c, appo, ddpg, dqn, impala, ppo, q_learning, sac, td3
+from tests.rl.algorithms.reference.networks import ActorCritic
+from tests.rl.algorithms.reference.optimizers import Adam, RMSProp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tests.rl.reference.networks import Step
+    from tests.rl.algorithms.reference.networks import Step
 
 SEEN = gym.spaces.Box(-1, 1, (3,))
 DISCRETE = gym.spaces.Discrete(4, start=2)

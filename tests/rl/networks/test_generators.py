@@ -22,7 +22,7 @@ from reactors.errors import ReactionError
 from reactors.rl.algorithms.a2c import A2CLearning
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.runs.run_folder import RunFolder
-from tests.rl.test_algorithms import CASES, REPLAY, SMALL, Frames
+from tests.rl.algorithms.test_algorithms import CASES, REPLAY, SMALL, Frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

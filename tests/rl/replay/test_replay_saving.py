@@ -21,7 +21,7 @@ from reactors import rl
 from reactors.rl.checkpoints.tensors import KINDS
 from reactors.rl.replay.generators import rng_state, rng_with_state
 from reactors.rl.replay.sealed import sealed
-from tests.rl.test_replay_episodes import FIELDS, STACKED, Frames, episodes
+from tests.rl.replay.test_replay_episodes import FIELDS, STACKED, Frames, episodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

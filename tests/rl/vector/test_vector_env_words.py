@@ -17,7 +17,7 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 import reactors as rx
 from reactors import rl, stepwise
 from reactors_runtime import stuck, terminal
-from tests.typed import typed
+from tests.terminal import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tests.rl.reference.impala import vtrace
-from tests.rl.reference.networks import ActorCritic, Step, gradient, vector
-from tests.rl.reference.optimizers import Adam, clipped
+from tests.rl.algorithms.reference.impala import vtrace
+from tests.rl.algorithms.reference.networks import ActorCritic, Step, gradient, vector
+from tests.rl.algorithms.reference.optimizers import Adam, clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

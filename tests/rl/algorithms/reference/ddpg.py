@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tests.rl.reference.networks import Step, critics, gradient, layers, pieces, vector
-from tests.rl.reference.optimizers import Adam
+from tests.rl.algorithms.reference.networks import Step, critics, gradient, layers, pieces, vector
+from tests.rl.algorithms.reference.optimizers import Adam
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tests.rl.reference.networks import Tensor
+    from tests.rl.algorithms.reference.networks import Tensor
 
 
 def learn(

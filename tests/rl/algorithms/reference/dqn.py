@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tests.rl.reference.networks import Step, gradient, layers, pieces, vector
-from tests.rl.reference.optimizers import Adam, clipped
+from tests.rl.algorithms.reference.networks import Step, gradient, layers, pieces, vector
+from tests.rl.algorithms.reference.optimizers import Adam, clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tests.rl.reference.networks import Tensor
+    from tests.rl.algorithms.reference.networks import Tensor
 
 
 def q(theta: Tensor, shapes: Sequence[Sequence[int]], s: Tensor, *, dueling: bool) -> Tensor:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tests.rl.reference.networks import ActorCritic, Step, gradient, vector
-from tests.rl.reference.optimizers import Adam, clipped
+from tests.rl.algorithms.reference.networks import ActorCritic, Step, gradient, vector
+from tests.rl.algorithms.reference.optimizers import Adam, clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
