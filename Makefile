@@ -73,7 +73,7 @@ reaching: .venv-bench/built
 # Every algorithm, five seeds, both deterministic modes; ARGS="--only PPO --seeds 1" is quicker.
 learn: build
 	python tests/benchmarks/learn.py $(ARGS)
-	python -m tests.algorithm_pages
+	python -m tests.docs.algorithm_pages
 
 # How far APPO comes with pictures: ARGS="breakout" or ARGS="pong".
 learn_frames: .venv-bench/built
@@ -85,7 +85,7 @@ model:
 
 # What docs/algorithms says of hyperparameters and of learning.
 pages: build
-	python -m tests.algorithm_pages
+	python -m tests.docs.algorithm_pages
 
 # The graphs that README and docs/ show.
 pictures: build dot
@@ -93,7 +93,7 @@ pictures: build dot
 	reactors graph examples/hello.py -o docs/pictures/hello.svg
 	reactors graph examples/qlearning.py --workers 2 -o docs/pictures/qlearning.svg
 	reactors graph examples/qlearning.py --apg -o docs/pictures/qlearning-apg.svg
-	python -m tests.algorithm_pages --pictures
+	python -m tests.docs.algorithm_pages --pictures
 
 build: .venv/built
 
