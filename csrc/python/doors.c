@@ -6,12 +6,17 @@
  * not the common case is left to methods of the Python class on top: _get, _put, _delay_ns, and _refuse, _assigned, _miscalled.
  *
  * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "record.h"
 
-#include "reactors.h"
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
 
-enum { CALLS = 0, KEEPS = 1, COPIES = 2 };       /* how a value is set: by _put; in the list; into shared memory */
+#include <math.h>
+#include <string.h>
+
+/* How a value is set: by _put; in the list; into the array for it; into a record for other processes, and in the list. */
+enum { CALLS = 0, KEEPS = 1, COPIES = 2, SENDS = 3 };
 
 typedef struct {
     PyObject_HEAD
@@ -20,12 +25,11 @@ typedef struct {
     const uint64_t *low;      /* of a value that travels: those before this number are not needed any more */
     PyObject *values;         /* list: what is read; NULL: _get knows */
     PyObject *slots;          /* COPIES: list of arrays to write into */
-    uint8_t *scalars;         /* COPIES: the number in slot 0, if that is all there is; else NULL */
+    uint8_t *records;         /* of values that go to another process, or come from one; NULL: there are none */
     uint64_t stride;          /* bytes from one to the next */
     rx_worker *core;
     uint32_t action;
     char sets;
-    char scalar;              /* 'q' int64_t, 'd' double */
 } Door;
 
 static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for somebody may change it */
@@ -50,6 +54,15 @@ static PyObject *door_is_present(Door *d, void *unused)
     return PyBool_FromLong(state & RX_PRESENT);
 }
 
+static PyObject *get(Door *d) { return PyObject_CallMethod((PyObject *)d, "_get", NULL); }
+
+static PyObject *received(Door *d)
+{
+    uint64_t where = *d->where;
+    const void *record = where & RX_OUTSIDE ? (void *)(uintptr_t)(where & ~RX_OUTSIDE) : d->records + where * d->stride;
+    return ((const rx_record *)record)->kind == RX_PICKLED ? get(d) : rx__unpack(record);
+}
+
 static PyObject *door_value(Door *d, void *unused)
 {
     (void)unused;
@@ -58,7 +71,8 @@ static PyObject *door_value(Door *d, void *unused)
         if (!state) return refuse(d, "value", "triggers or uses");
         Py_RETURN_NONE;
     }
-    if (!d->values || *d->where & RX_OUTSIDE) return PyObject_CallMethod((PyObject *)d, "_get", NULL);
+    if (!d->values) return d->records ? received(d) : get(d);
+    if (*d->where & RX_OUTSIDE) return get(d);
     PyObject *value = numbered(d->values, *d->where);
     Py_XINCREF(value);
     return value;
@@ -112,22 +126,53 @@ static int keep(Door *d, PyObject *value)
     return PyList_SetItem(d->values, (Py_ssize_t)(number & (uint64_t)(PyList_Size(d->values) - 1)), value);
 }
 
-/* 1: it went into the slot, 0: somebody else has to see to it. */
-static int copy(Door *d, PyObject *value)
+/* An array just like the slot. */
+static int copy_array(PyArrayObject *to, PyArrayObject *from)
 {
-    if (value == numbered(d->slots, *d->where)) return 1;        /* the loan: it is there already */
-    if (!d->scalars) return 0;
-    uint8_t *to = d->scalars + *d->where * d->stride;
-    if (d->scalar == 'd' && PyFloat_CheckExact(value)) {
-        *(double *)to = PyFloat_AsDouble(value);
+    int n = PyArray_NDIM(to);
+    if (PyArray_DESCR(from) != PyArray_DESCR(to) || PyArray_NDIM(from) != n || !PyArray_IS_C_CONTIGUOUS(from) || !n) return 0;
+    for (int i = 0; i < n; i++)
+        if (PyArray_DIM(from, i) != PyArray_DIM(to, i)) return 0;
+    size_t bytes = (size_t)(PyArray_DIM(to, 0) * PyArray_STRIDE(to, 0));     /* a slot's memory has no gaps */
+    memmove(PyArray_DATA(to), PyArray_DATA(from), bytes);        /* what is set may be a part of the slot */
+    return 1;
+}
+
+/* One number, where its type is that of the slot. */
+static int copy_number(PyArrayObject *to, PyObject *value)
+{
+    if (!PyArray_ISNBO(PyArray_DESCR(to)->byteorder)) return 0;
+    if (PyFloat_CheckExact(value)) {
+        double x = PyFloat_AsDouble(value);
+        if (PyArray_TYPE(to) == NPY_DOUBLE) *(double *)PyArray_DATA(to) = x;
+        else if (PyArray_TYPE(to) == NPY_FLOAT && (isinf(x) || !isinf((float)x))) *(float *)PyArray_DATA(to) = (float)x;
+        else return 0;
         return 1;
     }
-    if (d->scalar == 'q' && PyLong_CheckExact(value)) {
+    if (PyLong_CheckExact(value) && PyArray_TYPE(to) == NPY_INT64) {
         int overflow;
-        *(int64_t *)to = PyLong_AsLongLongAndOverflow(value, &overflow);
+        int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (!overflow) *(int64_t *)PyArray_DATA(to) = n;
         return !overflow;
     }
     return 0;
+}
+
+/* 1: it went into the slot, 0: Python has to see to it. */
+static int copy(Door *d, PyObject *value)
+{
+    PyObject *slot = numbered(d->slots, *d->where);
+    if (value == slot) return 1;                                 /* the loan: it is there already */
+    if ((PyObject *)Py_TYPE(value) == array_type) return copy_array((PyArrayObject *)slot, (PyArrayObject *)value);
+    return PyArray_NDIM((PyArrayObject *)slot) ? 0 : copy_number((PyArrayObject *)slot, value);
+}
+
+/* 1: it went into the record, and is here for readers on this worker; 0: it has to be pickled; -1: an exception is set. */
+static int deliver(Door *d, PyObject *value)
+{
+    rx_record *record = (rx_record *)(d->records + *d->where * d->stride);
+    if (!rx__pack(record, d->stride - sizeof *record, value)) return 0;
+    return keep(d, value) ? -1 : 1;
 }
 
 static PyObject *miscalled(Door *d, const char *form, Py_ssize_t given, PyObject *name)
@@ -148,9 +193,12 @@ static PyObject *door_set(Door *d, PyObject *const *arguments, Py_ssize_t n, PyO
     if (n + n_names != 1) return miscalled(d, "set(value)", n + n_names, NULL);
     PyObject *value = arguments[0];
     if (!(state_of(d) & RX_WRITABLE)) return refuse(d, "set", "effects");
-    if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) {
-        if (keep(d, value)) return NULL;
-    } else if (d->sets != COPIES || !copy(d, value)) {
+    int is_set = 0;
+    if (d->sets == COPIES) is_set = copy(d, value);
+    else if (d->sets == SENDS) is_set = deliver(d, value);
+    else if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) is_set = keep(d, value) ? -1 : 1;
+    if (is_set < 0) return NULL;
+    if (!is_set) {
         PyObject *done = PyObject_CallMethod((PyObject *)d, "_put", "(O)", value);
         if (!done) return NULL;
         Py_DECREF(done);
@@ -241,22 +289,21 @@ static int replace(PyObject **member, PyObject *value)
     return 0;
 }
 
-/* _attach(door, where, low, values, slots, scalars, stride, scalar, sets, core, action): addresses are integers */
+/* _attach(door, where, low, values, slots, records, stride, sets, core, action): addresses are integers */
 static PyObject *door_attach(Door *d, PyObject *arguments)
 {
-    unsigned long long door, where, low, scalars, stride, core;
+    unsigned long long door, where, low, records, stride, core;
     PyObject *values, *slots;
-    int scalar, sets;
+    int sets;
     unsigned action;
-    if (!PyArg_ParseTuple(arguments, "KKKOOKKCiKI", &door, &where, &low, &values, &slots, &scalars, &stride, &scalar, &sets, &core, &action))
+    if (!PyArg_ParseTuple(arguments, "KKKOOKKiKI", &door, &where, &low, &values, &slots, &records, &stride, &sets, &core, &action))
         return NULL;
     if (replace(&d->values, values) || replace(&d->slots, slots)) return NULL;
     d->door = (uint8_t *)(uintptr_t)door;
     d->where = (uint64_t *)(uintptr_t)where;
     d->low = (uint64_t *)(uintptr_t)low;
-    d->scalars = (uint8_t *)(uintptr_t)scalars;
+    d->records = (uint8_t *)(uintptr_t)records;
     d->stride = stride;
-    d->scalar = (char)scalar;
     d->sets = (char)sets;
     d->core = (rx_worker *)(uintptr_t)core;
     d->action = action;
@@ -332,11 +379,12 @@ static int fill(PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy) return -1;
     array_type = PyObject_GetAttrString(numpy, "ndarray");
+    int known = !rx__know_numpy(numpy);
     Py_DECREF(numpy);
-    PyObject *type = array_type ? PyType_FromSpec(&spec) : NULL;
+    PyObject *type = array_type && known ? PyType_FromSpec(&spec) : NULL;
     if (!type) return -1;
     int failed = PyModule_AddObjectRef(module, "Door", type) || PyModule_AddIntMacro(module, CALLS) ||
-                 PyModule_AddIntMacro(module, KEEPS) || PyModule_AddIntMacro(module, COPIES);
+                 PyModule_AddIntMacro(module, KEEPS) || PyModule_AddIntMacro(module, COPIES) || PyModule_AddIntMacro(module, SENDS);
     Py_DECREF(type);
     return failed ? -1 : 0;
 }

@@ -22,7 +22,7 @@ from reactors.model.actions import LogicalAction, PhysicalAction
 from reactors.model.ports import Port
 from reactors.model.triggers import Startup
 from reactors_runtime import tables
-from reactors_runtime._doors import KEEPS
+from reactors_runtime._doors import KEEPS, SENDS
 from reactors_runtime.program import Kind
 from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, read_only
 
@@ -233,7 +233,8 @@ class Binding:
             return live_ports.ArrayPort, live, store.way() if writes else {"values": store.views}
         pickled = engine.stores.pickled(element) if writes else None
         if pickled is not None or not isinstance(store, ObjectStore):
-            return live_ports.PicklePort, {**live, "_pickled": pickled}, {}
+            values = {"values": store.values, "sets": SENDS} if isinstance(store, ObjectStore) else {}
+            return live_ports.PicklePort, {**live, "_pickled": pickled}, {**(pickled or store).way(), **values}
         way = {"values": store.values, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
         return live_ports.ObjectPort, live, way
 

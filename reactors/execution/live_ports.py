@@ -40,7 +40,7 @@ from reactors.time import duration
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
 from reactors_runtime.plain import decode, encode
-from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, dumps, loads, outside, read_only
+from reactors_runtime.values import OUTSIDE, ArrayStore, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -174,10 +174,7 @@ class PicklePort(LivePort):
     _pickled: Any = None
 
     def _get(self) -> Any:
-        store = self._store
-        if store.__class__ is ObjectStore:
-            return store.values[0]
-        return unpickled(store.get, self._engine.where[self._door], self)
+        return unpickled(self._store.get, self._engine.where[self._door], self)
 
     def _put(self, value: Any) -> None:
         if value.__class__ is np.ndarray:
@@ -186,7 +183,7 @@ class PicklePort(LivePort):
             self._pickled.put(self._engine.where[self._door], value)
         except UNSENDABLE as error:
             raise unsendable(value, self, error, ", or place both reactors on one worker") from error
-        self._store.values[0] = value
+        self._keep(value)
 
 
 UNSENDABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError)
@@ -243,9 +240,8 @@ class ArrayPort(LivePort):
         return tensor
 
     def _put(self, value: Any) -> None:
-        store = self._store
-        slot = store.slots[self._engine.where[self._door]]
-        if value.__class__ is ndarray and value.dtype is store.dtype and value.shape == store.shape:
+        slot = self._store.slots[self._engine.where[self._door]]
+        if value.__class__ is ndarray and value.dtype == slot.dtype and value.shape == slot.shape:
             slot[...] = value
         else:
             copy_into(slot, value, self)

@@ -4,6 +4,7 @@ from typing import Any
 
 KEEPS: int
 COPIES: int
+SENDS: int
 
 class Door:
     @property

@@ -138,9 +138,8 @@ class Engine:
         *,
         values: list[Any] | None = None,
         slots: list[Any] | None = None,
-        scalars: int = 0,
+        records: int = 0,
         stride: int = 0,
-        scalar: str = " ",
         sets: int = 0,
         travels: bool = False,
         action: int = 0,
@@ -149,7 +148,7 @@ class Engine:
         low = self._low_at + 8 * door if travels else 0
         core = int(ffi.cast("uintptr_t", self.core))
         places = self._doors_at + door, self._where_at + 8 * door, low
-        return *places, values, slots, scalars, stride, scalar, sets, core, action
+        return *places, values, slots, records, stride, sets, core, action
 
     # ---- what reactions ask ----
 
