@@ -5,7 +5,10 @@
  * Python each look through a door took some three hundred nanoseconds, most of what a small reaction did. Whatever is
  * not the common case is left to methods of the Python class on top: _get, _put, _delay_ns, and _refuse, _assigned, _miscalled.
  *
- * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length. */
+ * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length.
+ *
+ * Of a multiport, whose channels are Doors of their own, `door` and `where` are those of channel 0 if the others follow, `values`
+ * are the channels, `views` and `slots` blocks whose rows are the channels' slots, by the number of the slot. */
 #include "record.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -25,10 +28,12 @@ typedef struct {
     const uint64_t *low;      /* of a value that travels: those before this number are not needed any more */
     PyObject *values;         /* list: what is read; NULL: _get knows */
     PyObject *slots;          /* COPIES: list of arrays to write into */
+    PyObject *views;          /* a multiport's: of blocks to read */
     uint8_t *records;         /* of values that go to another process, or come from one; NULL: there are none */
     uint64_t stride;          /* bytes from one to the next */
     rx_worker *core;
     uint32_t action;
+    uint32_t n;               /* channels of a multiport whose doors follow one another; else 0 */
     char sets;
 } Door;
 
@@ -37,6 +42,20 @@ static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for
 static PyObject *refuse(Door *d, const char *use, const char *kind)
 {
     return PyObject_CallMethod((PyObject *)d, "_refuse", "ss", use, kind);
+}
+
+static int replace(PyObject **member, PyObject *value)
+{
+    PyObject *old = *member;
+    if (value == Py_None) value = NULL;
+    if (value && !PyList_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "values and slots are lists");
+        return -1;
+    }
+    Py_XINCREF(value);
+    *member = value;
+    Py_XDECREF(old);
+    return 0;
 }
 
 static inline uint8_t state_of(const Door *d) { return d->door ? *d->door : 0; }
@@ -185,25 +204,121 @@ static int named(PyObject *names, Py_ssize_t i, const char *name)
     return !PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), name);
 }
 
-/* set(value) */
-static PyObject *door_set(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
+/* 0, or -1 with an exception. */
+static int set(Door *d, PyObject *value)
 {
-    Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
-    if (n_names && !named(names, 0, "value")) return miscalled(d, "set(value)", n + n_names, PyTuple_GetItem(names, 0));
-    if (n + n_names != 1) return miscalled(d, "set(value)", n + n_names, NULL);
-    PyObject *value = arguments[0];
-    if (!(state_of(d) & RX_WRITABLE)) return refuse(d, "set", "effects");
+    if (!(state_of(d) & RX_WRITABLE)) {
+        PyObject *never = refuse(d, "set", "effects");
+        Py_XDECREF(never);
+        return -1;
+    }
     int is_set = 0;
     if (d->sets == COPIES) is_set = copy(d, value);
     else if (d->sets == SENDS) is_set = deliver(d, value);
     else if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) is_set = keep(d, value) ? -1 : 1;
-    if (is_set < 0) return NULL;
     if (!is_set) {
         PyObject *done = PyObject_CallMethod((PyObject *)d, "_put", "(O)", value);
-        if (!done) return NULL;
-        Py_DECREF(done);
+        is_set = done ? 1 : -1;
+        Py_XDECREF(done);
     }
-    *d->door |= RX_PRESENT;
+    if (is_set > 0) *d->door |= RX_PRESENT;
+    return is_set > 0 ? 0 : -1;
+}
+
+/* The one argument of set, borrowed; NULL with an exception. */
+static PyObject *argument_of_set(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
+{
+    Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
+    PyObject *wrong = n_names && !named(names, 0, "value") ? PyTuple_GetItem(names, 0) : NULL;
+    if (!wrong && n + n_names == 1) return arguments[0];
+    PyObject *never = miscalled(d, "set(value)", n + n_names, wrong);
+    Py_XDECREF(never);
+    return NULL;
+}
+
+/* set(value) */
+static PyObject *door_set(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
+{
+    PyObject *value = argument_of_set(d, arguments, n, names);
+    if (!value || set(d, value)) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- multiports ---- */
+
+/* The block in which all channels lie as rows, borrowed; NULL: they do not, or not all are [state]. */
+static PyObject *block(Door *d, PyObject *blocks, uint8_t state)
+{
+    if (!d->n || !blocks) return NULL;
+    for (uint32_t i = 0; i < d->n; i++)
+        if (!(d->door[i] & state) || d->where[i] != *d->where) return NULL;
+    return *d->where < (uint64_t)PyList_Size(blocks) ? PyList_GetItem(blocks, (Py_ssize_t)*d->where) : NULL;
+}
+
+static PyObject *door_array(Door *d, void *unused)
+{
+    (void)unused;
+    PyObject *all = block(d, d->views, RX_PRESENT);
+    return all ? Py_NewRef(all) : PyObject_CallMethod((PyObject *)d, "_gathered", NULL);
+}
+
+static PyObject *door_item(Door *d, PyObject *index)
+{
+    Py_ssize_t i = PyLong_CheckExact(index) ? PyLong_AsSsize_t(index) : -1;
+    if (i >= 0 && i < PyList_Size(d->values)) return Py_NewRef(PyList_GetItem(d->values, i));
+    PyErr_Clear();
+    return PyObject_CallMethod((PyObject *)d, "_picked", "(O)", index);
+}
+
+static PyObject *door_own_block(Door *d, PyObject *unused)
+{
+    (void)unused;
+    PyObject *all = block(d, d->slots, RX_WRITABLE);
+    return Py_NewRef(all ? all : Py_None);
+}
+
+static int set_channel(PyObject *channel, PyObject *value)
+{
+    Door *d = (Door *)channel;
+    if (d->door) return set(d, value);
+    PyObject *done = PyObject_CallMethod(channel, "set", "(O)", value);       /* it is no live one: an error */
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* set(values), one for each channel */
+static PyObject *door_set_all(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
+{
+    PyObject *given = argument_of_set(d, arguments, n, names), *all = block(d, d->slots, RX_WRITABLE);
+    if (!given) return NULL;
+    int is_array = (PyObject *)Py_TYPE(given) == array_type;
+    if (all && (given == all || (is_array && copy_array((PyArrayObject *)all, (PyArrayObject *)given)))) {
+        for (uint32_t i = 0; i < d->n; i++) d->door[i] |= RX_PRESENT;
+        Py_RETURN_NONE;
+    }
+    Py_ssize_t channels = PyList_Size(d->values);
+    if ((!is_array && !PyList_CheckExact(given) && !PyTuple_CheckExact(given)) || PySequence_Size(given) != channels) {
+        PyErr_Clear();
+        return PyObject_CallMethod((PyObject *)d, "_set_each", "(O)", given);
+    }
+    for (Py_ssize_t i = 0; i < channels; i++) {
+        PyObject *value = PySequence_GetItem(given, i);
+        int failed = !value || set_channel(PyList_GetItem(d->values, i), value);
+        Py_XDECREF(value);
+        if (failed) return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* _attach_all(door, where, n, channels, views, slots) */
+static PyObject *door_attach_all(Door *d, PyObject *arguments)
+{
+    unsigned long long door, where;
+    PyObject *channels, *views, *own;
+    if (!PyArg_ParseTuple(arguments, "KKIOOO", &door, &where, &d->n, &channels, &views, &own)) return NULL;
+    if (replace(&d->values, channels) || replace(&d->views, views) || replace(&d->slots, own)) return NULL;
+    d->door = (uint8_t *)(uintptr_t)door;
+    d->where = (uint64_t *)(uintptr_t)where;
     Py_RETURN_NONE;
 }
 
@@ -275,20 +390,6 @@ static PyObject *door_schedule(Door *d, PyObject *const *arguments, Py_ssize_t n
     Py_RETURN_NONE;
 }
 
-static int replace(PyObject **member, PyObject *value)
-{
-    PyObject *old = *member;
-    if (value == Py_None) value = NULL;
-    if (value && !PyList_Check(value)) {
-        PyErr_SetString(PyExc_TypeError, "values and slots are lists");
-        return -1;
-    }
-    Py_XINCREF(value);
-    *member = value;
-    Py_XDECREF(old);
-    return 0;
-}
-
 /* _attach(door, where, low, values, slots, records, stride, sets, core, action): addresses are integers */
 static PyObject *door_attach(Door *d, PyObject *arguments)
 {
@@ -315,8 +416,10 @@ static PyObject *door_detach(Door *d, PyObject *unused)
     (void)unused;
     d->door = NULL;
     d->core = NULL;
+    d->n = 0;
     replace(&d->values, Py_None);
     replace(&d->slots, Py_None);
+    replace(&d->views, Py_None);
     Py_RETURN_NONE;
 }
 
@@ -325,6 +428,7 @@ static int door_traverse(Door *d, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(d));
     Py_VISIT(d->values);
     Py_VISIT(d->slots);
+    Py_VISIT(d->views);
     return 0;
 }
 
@@ -332,6 +436,7 @@ static int door_clear(Door *d)
 {
     Py_CLEAR(d->values);
     Py_CLEAR(d->slots);
+    Py_CLEAR(d->views);
     return 0;
 }
 
@@ -347,6 +452,7 @@ static void door_dealloc(Door *d)
 static PyGetSetDef getset[] = {
     {"_is_present", (getter)door_is_present, (setter)door_set_is_present, "Whether it is there at this tag.", NULL},
     {"_value", (getter)door_value, (setter)door_set_value, "What is there; None if nothing is.", NULL},
+    {"_array", (getter)door_array, NULL, "All channels as one block.", NULL},
     {0},
 };
 
@@ -355,7 +461,11 @@ static PyMethodDef methods[] = {
     {"_keep", (PyCFunction)door_keep, METH_O, "What _set does with most values: keep it as it is."},
     {"_loan", (PyCFunction)(void (*)(void))door_loan, METH_FASTCALL | METH_KEYWORDS, "The memory that the next value goes into."},
     {"_schedule", (PyCFunction)(void (*)(void))door_schedule, METH_FASTCALL | METH_KEYWORDS, "Make an action happen later."},
+    {"_own_block", (PyCFunction)door_own_block, METH_NOARGS, "The memory that the next values go into, if it is one block."},
+    {"_item", (PyCFunction)door_item, METH_O, "A channel."},
+    {"_set_all", (PyCFunction)(void (*)(void))door_set_all, METH_FASTCALL | METH_KEYWORDS, "Put a value into each channel."},
     {"_attach", (PyCFunction)door_attach, METH_VARARGS, "Lead to what the core has opened."},
+    {"_attach_all", (PyCFunction)door_attach_all, METH_VARARGS, "Lead to the channels."},
     {"_detach", (PyCFunction)door_detach, METH_NOARGS, "Lead nowhere."},
     {0},
 };

@@ -219,9 +219,7 @@ class ArrayPort(LivePort):
     def _get(self) -> Any:
         return self._store.get(self._engine.where[self._door])
 
-    @property
-    def array(self) -> Any:
-        return self.value
+    array = Door._value
 
     @property
     def tensor(self) -> Any:
@@ -324,17 +322,24 @@ def snapshot(array: Any) -> Any:
 
 
 @known_as("Port")
-class LiveMultiport:
+class LiveMultiport(Door):
     """All channels at once. Each channel is live by itself."""
 
     where: Callable[[], str]
     _engine: Engine
     _channels: list[Any]
     _first: int  # door of channel 0 if the doors of all lie side by side, else -1
-    _everybody: bytes  # what the doors say when all are present
-    _blocks: dict[bytes, Any]  # what `where` says -> the rows as one array, where they lie together
-    _writable_blocks: dict[bytes, Any]
+    _blocks: list[Any]  # by slot: the rows as one array to write, where they lie together
+    _views: list[Any]  # likewise, to read
     _tensors: dict[int, Any]
+
+    __getitem__ = Door._item
+    array = Door._array
+    set = Door._set_all
+
+    def _picked(self, i: Any) -> Any:
+        """A channel by its index from the end, several by a slice, or an error."""
+        return super().__getitem__(i)  # type: ignore[misc]  # of the class below
 
     @property
     def is_present(self) -> bool:
@@ -344,7 +349,7 @@ class LiveMultiport:
     def present(self) -> Sequence[int]:
         if self._first >= 0:
             doors = self._engine.doors[self._first : self._first + len(self._channels)].tobytes()
-            if doors == self._everybody:
+            if doors.count(READABLE) == len(doors) or doors.count(WRITTEN) == len(doors):
                 return range(len(doors))
             if 0 not in doors:
                 return [i for i, door in enumerate(doors) if door & _PRESENT]
@@ -358,16 +363,6 @@ class LiveMultiport:
     def value(self, _: Any) -> NoReturn:
         settable = all(self._engine.doors[channel._door] & _WRITABLE for channel in self._channels)
         raise assigned(self, "value", settable=settable)
-
-    @property
-    def array(self) -> Any:
-        if self._first >= 0:
-            end = self._first + len(self._channels)
-            if self._engine.doors[self._first : end].tobytes() == self._everybody:
-                block = self._blocks.get(self._engine.where[self._first : end].tobytes())
-                if block is not None:
-                    return block
-        return self._gathered()
 
     def _gathered(self) -> Any:
         """A block of its own: rows that lie apart, absent ones zero."""
@@ -393,15 +388,9 @@ class LiveMultiport:
         if tensor is None:
             if block.flags.owndata:
                 return torch.from_numpy(block.copy())
-            writable = next(b for k, b in self._writable_blocks.items() if self._blocks.get(k) is block)
+            writable = next(own for own, view in zip(self._blocks, self._views, strict=True) if view is block)
             tensor = self._tensors[id(block)] = torch.from_numpy(writable)
         return tensor
-
-    def _own_block(self) -> Any:
-        if self._first < 0:
-            return None
-        end = self._first + len(self._channels)
-        return self._writable_blocks.get(self._engine.where[self._first : end].tobytes())
 
     def loan(self) -> Any:
         for channel in self._channels:
@@ -412,12 +401,8 @@ class LiveMultiport:
             block = np.zeros((len(self._channels), *layout.shape), layout.dtype)
         return block
 
-    def set(self, value: Any) -> None:
-        block = self._own_block()
-        if block is not None and value is block:
-            for channel in self._channels:
-                channel.set(channel.loan())
-            return
+    def _set_each(self, value: Any) -> None:
+        """Channel by channel: of anything that can be gone through, and of the block that was lent."""
         try:
             given = len(value)
         except TypeError:
@@ -428,8 +413,9 @@ class LiveMultiport:
                 f"{self.where()} has {len(self._channels)} channels and was given {what}; "
                 f"set one for each, or set single channels by index"
             )
+        lent = value is self._own_block()
         for channel, row in zip(self._channels, value, strict=True):
-            channel.set(row)
+            channel.set(channel.loan() if lent else row)
 
 
 class LiveMutableMultiport(LiveMultiport):

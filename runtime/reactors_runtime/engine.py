@@ -150,6 +150,12 @@ class Engine:
         places = self._doors_at + door, self._where_at + 8 * door, low
         return *places, values, slots, records, stride, sets, core, action
 
+    def way_to_all(self, first: int, channels: list[Any], views: list[Any], own: list[Any]) -> tuple[Any, ...]:
+        """What `Door._attach_all` takes to lead to a multiport's channels; [first] -1: their doors lie apart."""
+        if first < 0:
+            return 0, 0, 0, channels, None, None
+        return self._doors_at + first, self._where_at + 8 * first, len(channels), channels, views, own
+
     # ---- what reactions ask ----
 
     def tag(self) -> tuple[int, int]:
