@@ -9,6 +9,7 @@
  *
  * Of a multiport, whose channels are Doors of their own, `door` and `where` are those of channel 0 if the others follow, `values`
  * are the channels, `views` and `slots` blocks whose rows are the channels' slots, by the number of the slot. */
+#include "loop.h"
 #include "record.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -484,8 +485,13 @@ static PyType_Spec spec = {
     "reactors_runtime._doors.Door", sizeof(Door), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots,
 };
 
+static void *let_go(void) { return PyEval_SaveThread(); }
+static void take_back(void *thread) { PyEval_RestoreThread(thread); }
+
 static int fill(PyObject *module)
 {
+    rx__let_go = let_go;
+    rx__take_back = take_back;
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy) return -1;
     array_type = PyObject_GetAttrString(numpy, "ndarray");
@@ -499,10 +505,15 @@ static int fill(PyObject *module)
     return failed ? -1 : 0;
 }
 
+static PyMethodDef functions[] = {
+    {"run", rx__run, METH_VARARGS, "run(core, calls, unfinished)\n--\n\nCall what is next, until something is the matter."},
+    {0},
+};
+
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill}, {0, NULL}};
 
 static PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "reactors_runtime._doors", "Reading and writing through the doors that the core opens.", 0, NULL, module_slots, NULL,
+    PyModuleDef_HEAD_INIT, "reactors_runtime._doors", "Reading and writing through the doors that the core opens.", 0, functions, module_slots, NULL,
     NULL, NULL,
 };
 
