@@ -12,11 +12,11 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import warn_explicit
 
+from reactors.code.bytecode import assignment
 from reactors.elaboration.claim import contain
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
 from reactors.model.actions import Action, PhysicalAction, Timed, Timer
 from reactors.model.bank import Bank
-from reactors.model.code_check import assignment
 from reactors.model.declaration import Declared, article, spelled
 from reactors.model.layout import refuse_too_many
 from reactors.model.modes import EACH_ITS_OWN, Mode, State, bound, refuse_inside

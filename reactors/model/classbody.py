@@ -14,6 +14,7 @@ from functools import cache
 from inspect import getattr_static, unwrap
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_origin
 
+from reactors.code.functions import own_code
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
 from reactors.model.actions import LogicalAction, PhysicalAction, Timer
@@ -23,7 +24,7 @@ from reactors.model.declaration import BODY, Body, Declared, article, spelled
 from reactors.model.modes import EACH_ITS_OWN, Mode, State, refuse_inside
 from reactors.model.port_types import meant
 from reactors.model.ports import Input, Output
-from reactors.model.reaction import Reaction, checked_method, not_a_method, own_code, reaction_within
+from reactors.model.reaction import Reaction, checked_method, not_a_method, reaction_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,11 +15,11 @@ from reactors.location import Call, Location
 from reactors.model.actions import checked_duration
 from reactors.model.bank import Bank, Ports
 from reactors.model.declaration import spelled
-from reactors.model.keywords import spelled_out
 from reactors.model.modes import Mode, current
 from reactors.model.ports import Port
 from reactors.model.reactor import Reactor
 from reactors.model.thread_state import executing
+from reactors.names.keywords import spelled_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 
 from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
 from reactors.location import Call, Location
-from reactors.model.keywords import check_keywords
-from reactors.model.lacking import explains, listed, meant
+from reactors.names.keywords import check_keywords
+from reactors.names.lacking import explains, listed, meant
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:

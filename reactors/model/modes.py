@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from reactors.errors import ArgumentError, DeclarationError, StructureError
 from reactors.location import Call, Location
 from reactors.model.declaration import Declared, spelled
-from reactors.model.keywords import check_keywords
 from reactors.model.thread_state import executing
+from reactors.names.keywords import check_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,18 +15,19 @@ import sys
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 
+from reactors.code.functions import own_code
 from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.location import Call, Location
 from reactors.model.actions import checked_duration
 from reactors.model.bank import Bank
 from reactors.model.classbody import complete, linear
 from reactors.model.declaration import Declared, article, spelled
-from reactors.model.keywords import check_keywords, spelled_out
-from reactors.model.lacking import explains, listed
 from reactors.model.modes import Mode, State, current, of_reactor
 from reactors.model.native import Native
-from reactors.model.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body, own_code
+from reactors.model.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body
 from reactors.model.thread_state import executing
+from reactors.names.keywords import check_keywords, spelled_out
+from reactors.names.lacking import explains, listed
 from reactors.tag import Tag
 from reactors.time import duration
 from reactors_runtime.suggestions import did_you_mean

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reactors.errors import StructureError
-from reactors.model import lacking
+from reactors.names import lacking
 from reactors_runtime import whereabouts
 
 if TYPE_CHECKING:

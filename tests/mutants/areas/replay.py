@@ -224,7 +224,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/model/lossless.py",
+        "reactors/lossless.py",
         "tests/rl/test_replay_buffer.py tests/rl/test_chosen.py",
         (
             Mistake("parts of whole numbers are lost", "(rounds and a % 1 != 0)", "(a % 1 != 0)"),
