@@ -59,8 +59,8 @@ from reactors.execution.log_context import LogContext
 from reactors.execution.result import Result
 from reactors.graph import Graph
 from reactors.model.actions import LogicalAction, PhysicalAction, Timer
-from reactors.model.bank import bank
-from reactors.model.connect import connect, interleaved
+from reactors.model.bank import bank, interleaved
+from reactors.model.connect import connect
 from reactors.model.modes import Mode, State
 from reactors.model.native import native
 from reactors.model.ports import Input, Output

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 
 from reactors.errors import ArgumentError, DurationError, ParameterError
 from reactors.location import Call, Location
-from reactors.model.declaration import Declared, Placed, parameter
+from reactors.model.declaration import Declared, parameter
 from reactors.model.layout import T, checked_type
 from reactors.model.modes import Mode, current
 from reactors.time import Duration, duration, names_attribute
@@ -20,7 +20,7 @@ from reactors_runtime._doors import Door
 from reactors_runtime.program import Policy
 
 if TYPE_CHECKING:
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Owner, Placed
 
 
 _SPOKEN = {"after": "delay (after)", "rx.stop.after": "delay"}  # arguments whose name is no noun
@@ -33,7 +33,7 @@ def checked_duration(given: Duration, what: str, of: object) -> Duration:
     return given
 
 
-def resolved_duration(given: Duration, what: str, declared: Placed, owner: Reactor | None) -> int:
+def resolved_duration(given: Duration, what: str, declared: Placed, owner: Owner | None) -> int:
     """Nanoseconds, taken from the reactor where `given` is a name."""
     if not names_attribute(given):
         return duration(given)

@@ -18,11 +18,10 @@ from reactors.code.functions import in_source, own_code
 from reactors.errors import ArgumentError, DeclarationError
 from reactors.location import Call, Location
 from reactors.model.actions import Action, Timed, Timer, checked_duration
-from reactors.model.bank import Bank, Ports
-from reactors.model.declaration import Declared, Decorating
+from reactors.model.declaration import Declared, Decorating, HasPorts, Owner
 from reactors.model.modes import Mode, Transition, current
 from reactors.model.native import Native
-from reactors.model.ports import Port
+from reactors.model.ports import Port, Ports
 from reactors.model.triggers import BuiltinTrigger, Stop
 from reactors_runtime.suggestions import closest, did_you_mean
 
@@ -225,7 +224,7 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
         wrong = f"rx.{given.__name__} itself; declare one, name = rx.{given.__name__}(...), and name that"
     elif isinstance(given, Reaction):
         wrong = f"the reaction {given.path}, but reactions start others through ports and actions"
-    elif isinstance(given, Bank):
+    elif isinstance(given, HasPorts) and not isinstance(given, Owner):  # a bank
         wrong = f"{given!r}, of which it can name a port (bank.port)"
     elif isinstance(given, Stop):
         wrong = f"{given!r}, which belongs into effects"

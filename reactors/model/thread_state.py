@@ -13,16 +13,13 @@ from reactors_runtime import whereabouts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.model.modes import Mode
-
 
 class Executing(threading.local):
-    """Which program it executes, and whether a file for the sake of its classes; the modes whose `with` it is in."""
+    """Which program it executes, and whether a file for the sake of its classes."""
 
     run: Running | None = None
     definitions = False
     starter = ""  # of a thread: the reaction that started it, or the thread that did
-    modes: tuple[Mode, ...] = ()
 
     @property
     def program(self) -> bool:
