@@ -16,7 +16,7 @@ from reactors.location import Call, Location
 from reactors.model.actions import checked_duration
 from reactors.model.declaration import Declared, HasPorts, spelled
 from reactors.model.layout import T
-from reactors.model.modes import current
+from reactors.model.modes import current, innermost
 from reactors.model.thread_state import executing
 from reactors.names.keywords import spelled_out
 
@@ -51,11 +51,11 @@ class Connectable(Generic[T]):
 
     def __rshift__(self, other: Sink[T] | Sequence[Sink[T]]) -> None:
         location = Location.caller()
-        attach(Connection(self._single_ports(), single_ports(other, "target", location), location))
+        attach(Connection(self._single_ports(), single_ports(other, "target", location), location, mode=innermost()))
 
     def __rrshift__(self, other: Sequence[Source[T]]) -> None:
         location = Location.caller()
-        attach(Connection(single_ports(other, "source", location), self._single_ports(), location))
+        attach(Connection(single_ports(other, "source", location), self._single_ports(), location, mode=innermost()))
 
     if TYPE_CHECKING:  # it is a source and a sink
 
