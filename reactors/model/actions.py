@@ -134,7 +134,7 @@ class Action(Timed, Generic[T]):
         return resolved_duration(self._declared._min_delay, "min_delay", self, self._owner)
 
     def _min_spacing_ns(self) -> int:
-        """Nanoseconds, -1: none."""
+        """The least time between two events in ns; -1: any."""
         given = self._declared._min_spacing
         return -1 if given is None else resolved_duration(given, "min_spacing", self, self._owner)
 
@@ -190,7 +190,7 @@ class PhysicalAction(Action[T]):
     def schedule(self, value: T | None = None, delay: Duration = 0) -> bool:
         """Make it fire as soon as `delay` has passed. Any thread may call this; False if the program is not running.
 
-        True means that it was heard: a policy may still drop it, and it may come to lie beyond the end.
+        True means that it arrived: a policy may still drop it, and it may come to lie beyond the end.
         """
         if type(self).schedule is PhysicalAction.schedule:
             return False

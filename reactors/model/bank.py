@@ -187,5 +187,5 @@ def _of_member(member: Reactor, name: str, whole: Bank[Any]) -> Any:
     except OutsideReactionError:  # it has one, which is known only while the program runs
         raise
     except AttributeError:
-        told = f"the members of {whole!r} have no port {name!r}{member._lacks(name, {}).replace('; it', '; each')}"
-        raise AttributeError(told, name=name) from None
+        lacks = f"the members of {whole!r} have no port {name!r}{member._lacks(name, {}).replace('; it', '; each')}"
+        raise AttributeError(lacks, name=name) from None

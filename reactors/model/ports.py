@@ -3,7 +3,7 @@
 `Input` and `Output` are declarations in a class and, bound to a reactor, the handles that its reactions read and write.
 A port with a width is a multiport: one object with a channel for every element, each a port of its own. At rest, that
 is outside of a reaction, a port knows its name and layout and nothing else; what it can do in a reaction is
-`access.py`'s.
+in `reactors.execution`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Port(Door, Declared, Connectable[T]):
     _at: int = 0  # and where in it
     _element: int = -1  # index into the program's elements
     _connections: list[Connection] | tuple[()] = ()  # those it takes part in, on either side
-    _offered = False  # on a declaration of a library, for whoever wants it: it may lack a reader, or a source
+    _offered = False  # on a declaration of a library, to be used or not: it may lack a reader, or a source
     _layout: Layout | None = None  # once known; on the declaration where it is the same for all reactors of the class
 
     def _describe(
@@ -219,7 +219,7 @@ class Port(Door, Declared, Connectable[T]):
     def _single_ports(self) -> list[Port[T]]:
         return [self]
 
-    # In a reaction: `access.py` puts a class in the place of this one whose methods do the work.
+    # In a reaction: `execution/live_ports.py` puts a class in the place of this one whose methods do the work.
 
     @property
     def value(self) -> T | Any:
@@ -256,7 +256,7 @@ class Port(Door, Declared, Connectable[T]):
 
     @property
     def _is_read(self) -> bool:
-        """Whether a reaction of the program reads what is set here: what nobody reads need not be reckoned."""
+        """Whether a reaction of the program reads what is set here: what no reaction reads need not be computed."""
         self._at_rest("_is_read")
 
     @overload

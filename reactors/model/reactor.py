@@ -321,11 +321,11 @@ class Reactor(Owner):
 
     def _running(self, use: str) -> Any:
         if self._engine is None:
-            told = f"{self.path} (made at {self._made_at}): .{use} outside of a reaction"
+            where = f"{self.path} (made at {self._made_at}): .{use} outside of a reaction"
             if use == "request_stop()":
-                raise OutsideReactionError(f"{told}; call it in a reaction that declares effects=rx.stop")
+                raise OutsideReactionError(f"{where}; call it in a reaction that declares effects=rx.stop")
             raise OutsideReactionError(
-                f"{told}; it is known only while the program runs: use it in a reaction, such as one to rx.startup"
+                f"{where}; it is known only while the program runs: use it in a reaction, such as one to rx.startup"
             )
         return self._engine
 
@@ -347,8 +347,8 @@ class Reactor(Owner):
                 by_word.setdefault("", []).append(known)
         contained = by_word.pop("", [])
         has = [f"the {word}{'s' * (len(names) > 1)} {listed(names)}" for word, names in by_word.items()]
-        told = [f"has {', '.join(has)}"] * bool(has) + [f"contains {listed(contained)}"] * bool(contained)
-        return f"; it {' and '.join(told)}" if told else ""
+        parts = [f"has {', '.join(has)}"] * bool(has) + [f"contains {listed(contained)}"] * bool(contained)
+        return f"; it {' and '.join(parts)}" if parts else ""
 
 
 explains(Reactor)
