@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lock.h"
 #include "peers.h"
 
 static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
@@ -158,9 +159,6 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
         }
     }
 }
-
-void *(*rx__let_go)(void);
-void (*rx__take_back)(void *);
 
 int rx__wait(rx_worker *w, int (*done)(rx_worker *))
 {

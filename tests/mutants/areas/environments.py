@@ -4,7 +4,7 @@ from tests.mutants.planted import Mistake, Mistakes
 
 MISTAKES = (
     Mistakes(
-        "csrc/python/rows.c",
+        "csrc/rl/rows.c",
         "tests/rl/test_env.py tests/rl/test_vector_env.py",
         (
             Mistake("returns of episodes are not summed", "    to->totals[i] += number;\n", ""),
