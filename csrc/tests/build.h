@@ -14,7 +14,7 @@
 #include "tag.h"
 #include "peers.h"
 
-enum { MOST = 640, MANY = 72, WAYS = 64, RECORD = 512, DEAD = 2, PATIENCE_S = 120 };
+enum { MOST = 640, MANY = 72, WAYS = 64, DEAD = 2, PATIENCE_S = 120 };
 #define ARENA (1ull << 26)
 
 typedef struct { int n, at[MANY]; } list;
@@ -485,7 +485,7 @@ static inline void write_values(build *b)
         rx_source *row = &b->sources[i].row;
         if (row->mode == RX_SLOTS) row->refs = take(b, 4 * row->slots, b->sources[i].in_block ? 4 : 64);
         if (b->sources[i].in_block || (!row->bytes && row->mode != RX_SLOTS)) continue;
-        row->stride = ((row->bytes ? row->bytes : RECORD) + 63) & ~63ull;
+        row->stride = ((row->bytes ? row->bytes : RX_OBJECT_SLOT) + 63) & ~63ull;
         row->data = take(b, row->stride * row->slots, 64);
     }
 }

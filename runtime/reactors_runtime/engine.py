@@ -19,6 +19,7 @@ import numpy as np
 
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
+from reactors_runtime.program import FOREVER
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
 from reactors_runtime.values import SequenceStore, Stores
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
     from reactors_runtime.program import Program
 
-FOREVER = (1 << 63) - 1
 ABORTED: int = lib.RX_E_ABORTED
 INTERRUPTED: int = lib.RX_E_INTERRUPT
 

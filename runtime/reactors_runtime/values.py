@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from reactors_runtime.engine import Engine
     from reactors_runtime.image import Source
 
-OUTSIDE = 1 << 63  # in `where`: the value is a copy at this address, behind 64 bytes that begin with its size
-_RECORD = 64  # bytes of the header of an object's slot
+OUTSIDE: int = lib.RX_OUTSIDE  # in `where`: the value is a copy at this address
+_RECORD = ffi.sizeof("rx_record")
 
 
 class Stores:
@@ -182,9 +182,8 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def outside(where: int) -> Any:
     """The bytes of a copy outside the ring."""
-    address = where & ~OUTSIDE
-    size = ffi.cast("uint64_t *", address)[0]
-    return ffi.buffer(ffi.cast("uint8_t *", address + 64), size)
+    copy = ffi.cast("rx_copy *", where & ~OUTSIDE)
+    return ffi.buffer(copy + 1, copy.size)
 
 
 def dumps(value: Any) -> bytes:

@@ -394,8 +394,8 @@ MISTAKES = (
         (
             Mistake(
                 "nobody is concerned by a worker's progress",
-                "if (wants - RX_PASSED != w->index) return",
-                "return 0;\n    if (wants - RX_PASSED != w->index) return",
+                "if (producer != w->index) return",
+                "return 0;\n    if (producer != w->index) return",
                 "tests/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
