@@ -511,8 +511,8 @@ MISTAKES = (
             ),
             Mistake(
                 "a copy has no header",
-                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE) + 64;",
-                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE);",
+                "return rx__copy_at(cell->payload) + 1;",
+                "return rx__copy_at(cell->payload);",
                 "csrc/tests/test_channel.c tests/test_native.py",
             ),
         ),
