@@ -54,9 +54,10 @@ from reactors_runtime import callers, numeric_threads, terminal
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, NotRecorded, ReactionFailed, Runaway
-from reactors_runtime.image import Image, Options
+from reactors_runtime.image import Image
 from reactors_runtime.interrupts import Interrupts
 from reactors_runtime.memory import ROOM, Memory, OutOfMemory
+from reactors_runtime.options import Options
 from reactors_runtime.program import Kind
 from reactors_runtime.spelling import spell
 from reactors_runtime.stuck import Stopping

@@ -26,7 +26,8 @@ from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, re
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed
-from reactors_runtime.image import Image, Options
+from reactors_runtime.image import Image
+from reactors_runtime.options import Options
 from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:

@@ -10,7 +10,21 @@ import sys
 from pathlib import Path
 
 ORDER = [
-    *("lock", "arena", "queue", "ring", "clocks", "spans", "values", "record", "pending", "modes", "tags", "park", "line"),
+    *(
+        "lock",
+        "arena",
+        "queue",
+        "ring",
+        "clocks",
+        "spans",
+        "values",
+        "record",
+        "pending",
+        "modes",
+        "tags",
+        "park",
+        "line",
+    ),
     *("inbox", "frontier", "channel", "reaction", "solo", "team", "worker"),
 ]
 ALONE = ["queue", "record", "pending", "modes", "tags", "reaction", "solo"]

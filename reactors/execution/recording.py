@@ -19,7 +19,7 @@ from reactors.errors import ArgumentError, ReactorWarning, ReplayError
 from reactors.execution.result import final_tag
 from reactors.tag import Tag
 from reactors_runtime import callers, engine, log
-from reactors_runtime.image import Replay
+from reactors_runtime.options import Replay
 from reactors_runtime.plain import decode, encode
 from reactors_runtime.program import Kind
 

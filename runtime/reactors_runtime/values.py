@@ -19,7 +19,7 @@ from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from reactors_runtime.engine import Engine
-    from reactors_runtime.image import Source
+    from reactors_runtime.plan import Source
 
 OUTSIDE: int = lib.RX_OUTSIDE  # in `where`: the value is a copy at this address
 _RECORD = ffi.sizeof("rx_record")

@@ -158,7 +158,8 @@ def test_the_end_of_a_log_that_cannot_be_written_is_missed(tmp_path: Path) -> No
 def test_a_worker_that_has_not_started_yet_has_no_process_to_name() -> None:
     from reactors.graph import Graph
     from reactors_runtime import faults
-    from reactors_runtime.image import Image, Options
+    from reactors_runtime.image import Image
+    from reactors_runtime.options import Options
 
     image = Image(Graph(Full()).program, [0], 1, Options())
     assert faults.who(image, 0) == "worker 0 (runs main)"

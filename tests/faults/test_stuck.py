@@ -8,8 +8,9 @@ import pytest
 import reactors as rx
 from reactors.graph import Graph
 from reactors_runtime import tables
-from reactors_runtime.image import Image, Options
+from reactors_runtime.image import Image
 from reactors_runtime.memory import Memory
+from reactors_runtime.options import Options
 from reactors_runtime.stuck import AFTER_S, Stall
 from tests.typed import typed
 

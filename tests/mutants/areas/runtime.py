@@ -6,13 +6,13 @@ TOGETHER = "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/s
 
 MISTAKES = (
     Mistakes(
-        "runtime/reactors_runtime/image.py",
+        "runtime/reactors_runtime/delays.py",
         TOGETHER,
         (
             Mistake(
                 "the least delay between workers is that of the last tap",
-                "if i != j and least is not None and least < (times[i, j], microsteps[i, j]):",
-                "if i != j and least is not None:",
+                "if i != j and delay is not None and delay < (times[i, j], microsteps[i, j]):",
+                "if i != j and delay is not None:",
                 "tests/semantics/test_wiring.py tests/semantics/test_ports.py",
             ),
             Mistake(
@@ -23,20 +23,62 @@ MISTAKES = (
             ),
             Mistake(
                 "a wait is for the first of several writers",
-                "max(least.get((source.worker, offset), -1), source.writers[-1])",
-                "max(least.get((source.worker, offset), -1), source.writers[0])",
+                "max(waits.get((source.worker, offset), -1), source.writers[-1])\n    return waits\n\n\ndef before_tag",
+                "max(waits.get((source.worker, offset), -1), source.writers[0])\n    return waits\n\n\ndef before_tag",
                 TOGETHER + " tests/test_oracle.py",
             ),
             Mistake(
-                "nobody waits for a stop",
-                'rows["stop_waits"] = [[*offset, producer, writer] for (producer, offset), writer in stops.items()]',
-                'rows["stop_waits"] = []',
+                "no worker waits for a stop",
+                "if source.worker != worker:\n            waits",
+                "if source.worker < 0:\n            waits",
                 "tests/semantics/test_end.py tests/test_oracle.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/plan.py",
+        TOGETHER,
+        (
+            Mistake(
+                "word and bit of a mode's reactions are those of the program",
+                "1 << (local - part.first_of_word[-1])",
+                "1 << (number - part.first_of_word[-1])",
+                "tests/semantics/test_modes.py",
+            ),
+            Mistake(
+                "rows of a multiport that lie apart are one block",
+                "if row.block >= 0 or e.dtype != like.dtype or e.shape != like.shape:",
+                "if row.block >= 0:",
+                "tests/test_image.py",
+            ),
+            Mistake(
+                "physical connections share a tap in a log",
+                "e.mode, element if e.physical and self.options.plain else -1",
+                "e.mode, -1",
+                "tests/test_record.py",
+            ),
+            Mistake(
+                "an action that only outsiders schedule is not there",
+                "self._door(self.placement[e.reactor], element)",
+                "pass",
+                "tests/semantics/test_physical_time.py",
+            ),
+            Mistake(
+                "startup and reset of a mode share a cell",
+                "known = self.mode_cells.get((e.mode, e.kind))",
+                "known = self.mode_cells.get((e.mode, Kind.STARTUP))",
+                "tests/semantics/test_modes.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/filling.py",
+        TOGETHER,
+        (
             Mistake(
                 "a physical connection is a logical one",
-                "row = [*offset, 0, cell, int(physical),",
-                "row = [*offset, 0, cell, 0,",
+                '"physical": way.physical',
+                '"physical": False',
                 "tests/semantics/test_physical_time.py",
             ),
             Mistake(
@@ -52,29 +94,23 @@ MISTAKES = (
                 "tests/semantics/test_deadlines.py",
             ),
             Mistake(
-                "word and bit of a mode's reactions are those of the program",
-                'int(np.searchsorted(first, number, "right")) - 1\n                members',
-                'int(np.searchsorted(first, number, "left")) - 1\n                members',
-                "tests/semantics/test_modes.py",
-            ),
-            Mistake(
-                "rows of a multiport that lie apart are one block",
-                "if row.block >= 0 or e.dtype != like.dtype or e.shape != like.shape:",
-                "if row.block >= 0:",
-                "tests/test_image.py",
-            ),
-            Mistake(
                 "min_spacing is left out of the tables",
-                "spacing = e.min_delay, e.min_spacing, (-1, 0)",
-                "spacing = e.min_delay, -1, (-1, 0)",
+                '"min_spacing": e.min_spacing',
+                '"min_spacing": -1',
                 "tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "the policy is left out of the tables",
-                "element, int(e.policy), 0))",
-                "element, 0, 0))",
+                '"policy": e.policy',
+                '"policy": 0',
                 "tests/semantics/test_timers_and_actions.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/image.py",
+        TOGETHER,
+        (
             Mistake(
                 "the timeout is forgotten",
                 "image.timeout.time = FOREVER if options.timeout is None else options.timeout",
@@ -94,27 +130,9 @@ MISTAKES = (
                 "tests/test_record.py",
             ),
             Mistake(
-                "physical connections share a tap in a log",
-                "e.mode, element if e.physical and self.options.plain else -1",
-                "e.mode, -1",
-                "tests/test_record.py",
-            ),
-            Mistake(
                 "every second slot of a block is another's",
                 "row.data, row.stride = start + i * row.bytes, size",
                 "row.data, row.stride = start + i * row.bytes, size - row.bytes",
-            ),
-            Mistake(
-                "an action that only outsiders schedule is not there",
-                "self._door(self.placement[e.reactor], element)",
-                "pass",
-                "tests/semantics/test_physical_time.py",
-            ),
-            Mistake(
-                "startup and reset of a mode share a cell",
-                "known = self._mode_cells.get((e.mode, e.kind))",
-                "known = self._mode_cells.get((e.mode, Kind.STARTUP))",
-                "tests/semantics/test_modes.py",
             ),
         ),
     ),
