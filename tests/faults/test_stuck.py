@@ -12,7 +12,7 @@ from reactors_runtime.image import Image
 from reactors_runtime.memory import Memory
 from reactors_runtime.options import Options
 from reactors_runtime.stuck import AFTER_S, Stall
-from tests.typed import typed
+from tests.terminal import typed
 
 PROGRAM = """
 import sys
