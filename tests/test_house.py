@@ -13,7 +13,7 @@ import pytest
 import reactors
 
 ROOT = Path(__file__).parents[1]
-ROOMS = sorted({path.parent for path in (ROOT / "reactors").rglob("*.py")})
+ROOMS = sorted({path.parent for top in ("reactors", "runtime/reactors_runtime") for path in (ROOT / top).rglob("*.py")})
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: str(room.relative_to(ROOT)))

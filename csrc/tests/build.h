@@ -1,5 +1,5 @@
 /* How does a test get an image? It declares elements and reactions as reactors_runtime/program.py has them, and `lay_out`
- * makes the tables of them as reactors_runtime/image.py does: the two are to be kept alike. Sizes are bounded by the
+ * makes the tables of them as reactors_runtime/planning/image.py does: the two are to be kept alike. Sizes are bounded by the
  * constants below; what does not fit, or makes no sense, fails by assert. */
 #ifndef BUILD_H
 #define BUILD_H

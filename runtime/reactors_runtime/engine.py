@@ -29,8 +29,8 @@ from reactors_runtime.whereabouts import here
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
     from reactors_runtime.program import Program
 
 ABORTED: int = lib.RX_E_ABORTED

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors_runtime.delays import between
-from reactors_runtime.image import Image
-from reactors_runtime.options import Options
+from reactors_runtime.planning.delays import between
+from reactors_runtime.planning.image import Image
+from reactors_runtime.planning.options import Options
 from reactors_runtime.program import FOREVER
 
 

@@ -16,7 +16,7 @@ from reactors_runtime.program import FOREVER, Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from reactors_runtime.plan import Offset, Plan
+    from reactors_runtime.planning.plan import Offset, Plan
 
 Wait = dict[tuple[int, "Offset"], int]  # worker and offset -> the last of its reactions to wait for
 

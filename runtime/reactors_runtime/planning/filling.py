@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reactors_runtime import delays, tables
+from reactors_runtime import tables
 from reactors_runtime._core import lib
-from reactors_runtime.plan import DEAD
+from reactors_runtime.planning import delays
+from reactors_runtime.planning.plan import DEAD
 from reactors_runtime.program import FOREVER, Kind
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors_runtime.arena import Arena
-    from reactors_runtime.plan import Plan, Source
+    from reactors_runtime.planning.arena import Arena
+    from reactors_runtime.planning.plan import Plan, Source
 
 Rows = list[dict[str, Any]]
 

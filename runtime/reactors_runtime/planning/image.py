@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors_runtime import delays, filling, tables
+from reactors_runtime import tables
 from reactors_runtime._core import ffi, lib
-from reactors_runtime.arena import LINE, Arena
-from reactors_runtime.plan import SHUTDOWN, STARTUP, Plan, Source, Worker
+from reactors_runtime.planning import delays, filling
+from reactors_runtime.planning.arena import LINE, Arena
+from reactors_runtime.planning.plan import SHUTDOWN, STARTUP, Plan, Source, Worker
 from reactors_runtime.program import FOREVER, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reactors_runtime.memory import Memory
-    from reactors_runtime.options import Options
+    from reactors_runtime.planning.options import Options
     from reactors_runtime.program import Program
 
 MOST_CELLS = 1 << lib.RX_CELL_BITS  # of one worker, which has at most one for each element and each reaction

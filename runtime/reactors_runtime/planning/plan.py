@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from reactors_runtime._core import lib
-from reactors_runtime.order import ranks
+from reactors_runtime.planning.ranks import ranks
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reactors_runtime.options import Options
+    from reactors_runtime.planning.options import Options
     from reactors_runtime.program import Element, Program
 
 Offset = tuple[int, int]

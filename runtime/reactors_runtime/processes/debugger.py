@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import pdb  # noqa: T100 - this is where it belongs
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from reactors_runtime.terminal import Turn
+
+class Turn(Protocol):
+    """The right to use the terminal, which one worker has at a time."""
+
+    def take(self) -> None:
+        """Wait for it."""
+
+    def end(self) -> None:
+        """Give it to others."""
 
 
 class Debugger(pdb.Pdb):

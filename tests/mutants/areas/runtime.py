@@ -6,7 +6,7 @@ TOGETHER = "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/s
 
 MISTAKES = (
     Mistakes(
-        "runtime/reactors_runtime/delays.py",
+        "runtime/reactors_runtime/planning/delays.py",
         TOGETHER,
         (
             Mistake(
@@ -36,7 +36,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/plan.py",
+        "runtime/reactors_runtime/planning/plan.py",
         TOGETHER,
         (
             Mistake(
@@ -72,7 +72,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/filling.py",
+        "runtime/reactors_runtime/planning/filling.py",
         TOGETHER,
         (
             Mistake(
@@ -108,7 +108,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/image.py",
+        "runtime/reactors_runtime/planning/image.py",
         TOGETHER,
         (
             Mistake(
@@ -137,7 +137,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/order.py",
+        "runtime/reactors_runtime/planning/ranks.py",
         "tests/runtime/test_overlap.py tests/oracle/test_oracle.py",
         (
             Mistake(
@@ -149,7 +149,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/placement.py",
+        "runtime/reactors_runtime/planning/placement.py",
         "tests/elaboration/test_graph.py tests/semantics/test_wiring.py",
         (
             Mistake(
@@ -299,8 +299,8 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/plain.py",
-        "runtime/reactors_runtime/plain.py tests/execution/test_record.py",
+        "runtime/reactors_runtime/encoding.py",
+        "runtime/reactors_runtime/encoding.py tests/execution/test_record.py",
         (
             Mistake(
                 "True comes back as False",
@@ -323,7 +323,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/workers.py",
+        "runtime/reactors_runtime/processes/workers.py",
         "tests/faults",
         (
             Mistake(
@@ -359,7 +359,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/worker.py",
+        "runtime/reactors_runtime/processes/worker.py",
         "tests/runtime/test_setting.py tests/faults/test_exceptions.py tests/shipping/test_shipping.py",
         (
             Mistake(
@@ -375,7 +375,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/stuck.py",
+        "runtime/reactors_runtime/processes/stuck.py",
         "tests/faults/test_stuck.py",
         (
             Mistake(
@@ -395,7 +395,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/remote_logging.py",
+        "runtime/reactors_runtime/processes/remote_logging.py",
         "tests/runtime/test_logging.py",
         (
             Mistake(
@@ -412,7 +412,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/value_settings.py",
+        "runtime/reactors_runtime/settings/value_settings.py",
         "tests/runtime/test_value_settings.py",
         (
             Mistake(
@@ -429,7 +429,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/server.py",
+        "runtime/reactors_runtime/processes/server.py",
         "tests/faults/test_interrupts.py tests/faults/test_start.py tests/runtime/test_setting.py",
         (
             Mistake("workers outlive their server", "            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)\n", ""),
@@ -452,7 +452,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/servers.py",
+        "runtime/reactors_runtime/processes/servers.py",
         "tests/runtime/test_setting.py tests/faults/test_start.py",
         (
             Mistake("a server of another setting is lent", "if server.key == key and not readable", "if not readable"),
@@ -481,7 +481,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/interrupts.py",
+        "runtime/reactors_runtime/processes/interrupts.py",
         "tests/faults/test_interrupts.py",
         (
             Mistake(
