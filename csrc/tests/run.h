@@ -143,7 +143,7 @@ static inline void pull(runner *m, uint32_t local, int late)
 {
     rx_worker *w = m->core;
     const rx_reaction *r = &w->reactions[local];
-    const reaction *declared = &m->run->p->reactions[r->global];
+    const reaction *declared = &m->run->p->reactions[m->run->b->parts[m->worker].reactions[local]];
     const uint32_t *reads = w->lists + r->reads, *writes = w->lists + r->writes, n = r->n_reads;
     void *data[2 * MANY] = {0};
     unsigned char present[2 * MANY] = {0};

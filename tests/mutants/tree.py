@@ -87,7 +87,7 @@ class Tree:
         }  # fmt: skip
         for name, source, options in (
             ("extensions", self.root, [f"-D{name}={value}" for name, value in settings.items()]),
-            ("tests", self.root / "csrc", []),
+            ("tests", self.root / "csrc", [f"-DRX_PYTHON={self.python}"]),
         ):
             self.do(
                 "cmake", "-S", str(source), "-B", str(self.home / name), "-G", "Ninja", "--log-level=WARNING", *options
@@ -130,6 +130,7 @@ class Tree:
     def fails_in_c(self, test: str) -> str | None:
         """A file of C tests, with the line of the assertion that fails."""
         target = Path(test).stem
+        self.build()  # which the images are made with
         self.do("cmake", "--build", str(self.home / "tests"), "--target", target)
         status, said = self.watched([str(self.home / "tests" / target)], TEST_TIMEOUT)
         if status is None:
