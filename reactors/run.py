@@ -34,20 +34,20 @@ from reactors.errors import (
     TooManyOpenFiles,
     WorkerStartError,
 )
-from reactors.execution import recording as logs
-from reactors.execution import timeline
 from reactors.execution.bare_numbers import warn_of_bare_numbers
 from reactors.execution.binding import Binding, Context, settle
 from reactors.execution.clock import VirtualClock
-from reactors.execution.progress import Progress
-from reactors.execution.result import Result, collect
-from reactors.execution.spreading import advice
 from reactors.graph import Graph
 from reactors.model.bank import Bank
 from reactors.model.keywords import spelled_out
 from reactors.model.modes import note_states
 from reactors.model.reactor import Reactor
 from reactors.model.thread_state import Running, executing, not_in_a_reaction
+from reactors.reports import recording as logs
+from reactors.reports import timeline
+from reactors.reports.progress import Progress
+from reactors.reports.result import Result, collect
+from reactors.reports.spreading import advice
 from reactors.tag import Tag
 from reactors.time import LONGEST, Duration, duration
 from reactors_runtime import callers, numeric_threads, terminal
@@ -521,7 +521,7 @@ def remedy(cause: BaseException, way: str) -> str:
 
 def runaway(graph: Graph, error: Runaway) -> str:
     """What to say when time stands still."""
-    from reactors.execution.standstill import circle
+    from reactors.reports.standstill import circle
 
     loop = circle(graph.program, error.reactions)
     names = [graph.names[r] for r in (*loop, *loop[:1])]

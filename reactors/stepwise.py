@@ -18,10 +18,10 @@ from reactors.elaboration.claim import claimed
 from reactors.elaboration.placing import placed
 from reactors.elaboration.workers import Workers, counted
 from reactors.execution.binding import Binding, Context, settle
-from reactors.execution.result import Result, collect
 from reactors.graph import Graph
 from reactors.model.modes import note_states
 from reactors.model.thread_state import Running, executing
+from reactors.reports.result import Result, collect
 from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, reserved, start, whole
 from reactors_runtime import engine as engines
 from reactors_runtime import placement as placements

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reactors.elaboration.relay import relay
+from reactors.elaboration.relays import relay
 from reactors.elaboration.tree import Tree, add_relay, is_around
 from reactors.errors import CausalityError, ContainmentError, WidthError, WiringError
 from reactors.model.actions import resolved_duration

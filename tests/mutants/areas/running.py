@@ -147,7 +147,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/recording.py",
+        "reactors/reports/recording.py",
         "tests/test_record.py",
         (
             Mistake("a changed first line of a log is taken", "    if check != _check(head):\n", "    if False:\n"),
@@ -170,7 +170,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/result.py",
+        "reactors/reports/result.py",
         "tests/test_reading.py tests/test_declare.py tests/test_cli.py",
         (
             Mistake(
@@ -188,7 +188,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/summary.py",
+        "reactors/reports/summary.py",
         "tests/test_summary.py",
         (
             Mistake(
@@ -204,7 +204,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/spreading.py",
+        "reactors/reports/spreading.py",
         "tests/test_placement.py",
         (
             Mistake("what runs once counts", "if any(program.elements[e].kind not in _ONCE", "if any(True"),

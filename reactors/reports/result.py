@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from reactors.execution import summary
-from reactors.execution.statistics import ReactionStatistics, WorkerStatistics
+from reactors.reports import summary
+from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
 from reactors_runtime import engine as engines
 from reactors_runtime import tables
 from reactors_runtime.engine import start_time
