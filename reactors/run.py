@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from reactors.elaboration.claim import claimed
+from reactors.elaboration.contents import check_main
 from reactors.elaboration.placing import placed
-from reactors.elaboration.tree import check_main
 from reactors.elaboration.workers import Backend, Workers, where_to_run
 from reactors.errors import (
     ArgumentError,

@@ -1,8 +1,8 @@
 """Which values go where, and when do they arrive?
 
 `connect` pairs the channels of its two sides in order. The hierarchy is not known yet while reactors are being made,
-and neither are widths that depend on parameters, so a connection is only noted here, at its ports; `wiring.py` checks
-and resolves all of them when the program is elaborated.
+and neither are widths that depend on parameters, so a connection is only noted here, at its ports;
+`elaboration/connections.py` checks and resolves all of them when the program is elaborated.
 """
 
 from __future__ import annotations
@@ -49,8 +49,6 @@ class Connection:
     __slots__ = (
         "after",
         "broadcast",
-        "container",
-        "delay",
         "interleaved",
         "location",
         "mode",
@@ -75,9 +73,6 @@ class Connection:
         self.sources = sources
         self.targets = targets
         self.after = after  # as it is written
-        # Known when the program is elaborated: the reactor that contains it, and (ns, microsteps).
-        self.container: Reactor | None = None
-        self.delay: tuple[int, int] = (0, 0)
         self.physical = physical
         self.broadcast = broadcast
         self.interleaved = interleaved  # the sources by bank, if the channels of each are to alternate
