@@ -77,8 +77,8 @@ class Graph:
 
     def _elaborate(self, main: Reactor, *, debug: bool) -> None:
         tree = grow(main)
-        self._wires = wires(tree)
-        tree, reactions, direct = add_relays(tree, enlist(tree), self._wires)
+        connected, enlisted = wires(tree), enlist(tree)
+        tree, reactions, direct = add_relays(tree, enlisted, connected)
         wiring = wire(tree, reactions, direct)
         elements = resolve(tree, wiring)
         ordered = order(tree, reactions, wiring, elements)
@@ -96,8 +96,8 @@ class Graph:
         )
         self.bodies = [each.bodies.body for each in ordered]
         self.late = [each.bodies.late for each in ordered]
-        self.declarations: list[Reaction[Any]] = [declaration for _, declaration, _ in ordered]
-        self._tree = tree
+        self.declarations: list[Reaction[Any]] = [declaration for _, declaration, _, _ in ordered]
+        self._tree, self._wires = tree, connected
 
     def __repr__(self) -> str:
         program = self.program

@@ -124,10 +124,10 @@ def _cycle_error(precedence: Precedence, tree: Tree, wiring: Wiring, reactions: 
     for k, (r, e, after) in enumerate(cycle):
         lines.append(_line(tree, reactions[r], cycle[k - 1][1]))
         if e < 0:
-            lines.append(f"    and stands before {_name(tree, reactions[after].row)} in the same reactor")
+            lines.append(f"    and stands before {reactions[after].path} in the same reactor")
         else:
             lines.append(f"    sets {_flow(tree, wiring, e)}")
-    lines.append(f"  {_name(tree, reactions[cycle[0][0]].row)} again")
+    lines.append(f"  {reactions[cycle[0][0]].path} again")
     orders = any(e < 0 for _, e, _ in cycle)
     ordered = ", or declare the reaction that reads below the one that writes" if orders else ""
     wires = any(e >= 0 and e in wiring.up for _, e, _ in cycle)
@@ -186,13 +186,9 @@ def _way_back(outgoing: dict[int, list[tuple[int, int]]], start: int) -> list[tu
     return []
 
 
-def _name(tree: Tree, row: Row) -> str:
-    return f"{tree.places[row.reactor].path}.{row.name}"
-
-
 def _line(tree: Tree, reaction: Enlisted, read: int) -> str:
-    row, declaration, _ = reaction
-    text = f"  {_name(tree, row)} ({declaration.location})"
+    row, declaration, _, path = reaction
+    text = f"  {path} ({declaration.location})"
     if read < 0:
         return text
     verb = "is triggered by" if read in row.triggers else "reads"

@@ -38,6 +38,7 @@ class Enlisted(NamedTuple):
     row: Row  # for the runtime
     declaration: Reaction[Any]
     bodies: Bodies
+    path: str
 
 
 def enlist(tree: Tree) -> list[Enlisted]:
@@ -68,7 +69,7 @@ def enlist(tree: Tree) -> list[Enlisted]:
                 mode=mode,
                 transitions=_transitions(place, reaction),
             )
-            found.append(Enlisted(row, reaction, reaction.bodies(place.reactor)))
+            found.append(Enlisted(row, reaction, reaction.bodies(place.reactor), f"{place.path}.{reaction.name}"))
     return found
 
 

@@ -92,7 +92,7 @@ def grow(main: Reactor) -> Tree:
         seen[id(reactor)] = path
         if container >= 0:
             contain(reactor, around.reactor, path)
-            outer = _mode_in(reactor._mode, around.reactor, around.mode, f"{path} (made at {reactor._made_at})")
+            outer = _mode_around(reactor, path, around)
         reactor._path, reactor._index = path, len(growing.places)
         contents = look_into(reactor, path, classes, strays)
         stack.extend((each, reactor._index) for each in reversed(contents.children))
@@ -157,7 +157,7 @@ class _Growing:
         width = port._length()
         first = len(self.elements)
         several = first + (1 if width is None else width)
-        refuse_too_many(several, f"{port.where()} is one of {several:,} ports, timers and actions so far")
+        refuse_too_many(several, lambda: f"{port.where()} is one of {several:,} ports, timers and actions so far")
         channels = port._open()
         if channels is not None:
             self.multiports.append([*range(first, first + len(channels))])
@@ -190,14 +190,18 @@ class _Growing:
 
 def _mode_of(declaration: Any, own: Any, place: Place) -> int:
     """The mode of something that a reactor has: a mode of the reactor, or the one that the reactor lies in."""
-    if declaration._mode is None:
+    mode = declaration._mode
+    if mode is None or is_around(mode, place.reactor):
         return place.mode
-    return _mode_in(declaration._mode, place.reactor, place.mode, f"{place.path}.{own.name} ({own.location})")
+    return bound(mode, place.reactor, f"{place.path}.{own.name} ({own.location})")._index
 
 
-def _mode_in(mode: Mode | None, reactor: Reactor, outer: int, what: str) -> int:
-    """The innermost mode of what lies in a reactor, which lies in the mode `outer` itself."""
-    return outer if mode is None or is_around(mode, reactor) else bound(mode, reactor, what)._index
+def _mode_around(reactor: Reactor, path: str, container: Place) -> int:
+    """The innermost mode that a contained reactor lies in."""
+    mode = reactor._mode
+    if mode is None or is_around(mode, container.reactor):
+        return container.mode
+    return bound(mode, container.reactor, f"{path} (made at {reactor._made_at})")._index
 
 
 def _of_timed(timed: Timed, path: str, index: int, mode: int) -> Element:

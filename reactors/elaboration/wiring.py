@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from reactors.elaboration.connections import Wire
     from reactors.elaboration.reactions import Enlisted
     from reactors.elaboration.tree import Tree
-    from reactors_runtime.program import Reaction as Row
 
 
 class Wiring(NamedTuple):
@@ -30,7 +29,7 @@ class Wiring(NamedTuple):
 def wire(tree: Tree, reactions: Sequence[Enlisted], wires: Sequence[Wire]) -> Wiring:
     """Join all ports with what drives them."""
     several = len(tree.elements) + len(reactions)
-    refuse_too_many(several, f"{tree.places[0].path} has {several:,} ports, timers, actions and reactions")
+    refuse_too_many(several, lambda: f"{tree.places[0].path} has {several:,} ports, timers, actions and reactions")
     up: dict[int, Wire] = {}
     for each in wires:
         other = up.setdefault(each.target, each)
@@ -53,10 +52,9 @@ def _written(tree: Tree, reactions: Sequence[Enlisted], up: Mapping[int, Wire]) 
             if isinstance(ports[e], Port):
                 written.setdefault(e, []).append(r)
     for e in sorted(written.keys() & up.keys()):
-        row, declaration, _ = reactions[written[e][0]]
-        place = tree.places[row.reactor]
+        _, declaration, _, path = reactions[written[e][0]]
         raise WiringError(
-            f"{ports[e].where()} has two sources: the reaction {place.path}.{row.name} ({declaration.location}) and "
+            f"{ports[e].where()} has two sources: the reaction {path} ({declaration.location}) and "
             f"{ports[up[e].source].where()}, connected at {up[e].connection.location}; a port has one: remove either"
         )
     for e, writers in written.items():
@@ -73,7 +71,7 @@ def _check_relays(tree: Tree, reactions: Sequence[Enlisted], e: int, writers: Se
         mode = reactions[r].row.mode
         other = taken.get(mode, next(iter(taken.values()), r) if mode < 0 else r)
         if other != r and (r in relays or other in relays):
-            both = f"{_source(tree, reactions[other].row)} and {_source(tree, reactions[r].row)}"
+            both = f"{_source(tree, reactions[other])} and {_source(tree, reactions[r])}"
             raise WiringError(
                 f"{tree.handles[e].where()} has two sources that can be active at one tag: {both}; put them into "
                 "different modes of one reactor, or remove one"
@@ -86,6 +84,6 @@ def _check_relays(tree: Tree, reactions: Sequence[Enlisted], e: int, writers: Se
         )
 
 
-def _source(tree: Tree, row: Row) -> str:
-    place = tree.places[row.reactor]
-    return f"the connection {place.path}" if place.is_relay else f"the reaction {place.path}.{row.name}"
+def _source(tree: Tree, reaction: Enlisted) -> str:
+    place = tree.places[reaction.row.reactor]
+    return f"the connection {place.path}" if place.is_relay else f"the reaction {reaction.path}"

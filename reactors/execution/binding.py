@@ -52,11 +52,8 @@ class Context:
 
     def _running(self) -> str:
         """The path of the reaction that runs now."""
-        program, running = self._engine.image.program, self._engine.running()
-        if running < 0:
-            return "no reaction"
-        reaction = program.reactions[running]
-        return f"{program.reactors[reaction.reactor].path}.{reaction.name}"
+        running = self._engine.running()
+        return "no reaction" if running < 0 else self._engine.image.program.name(running)
 
     def start_time(self) -> int:
         """Ns since 1970."""

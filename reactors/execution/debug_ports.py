@@ -64,10 +64,6 @@ class DebugPort(LivePort):
         if before is not None and before[0] == self._set_before[0]:
             self._watch.set_twice(self, before[1], self._set_before[1])
 
-    def _named(self, number: int) -> str:
-        reaction = self._engine.image.program.reactions[number]
-        return f"{self._engine.image.program.reactors[reaction.reactor].path}.{reaction.name}"
-
     def _moment(self) -> tuple[Any, ...]:
         return (*self._engine.tag(), self._engine.running())
 
@@ -79,9 +75,10 @@ class DebugPort(LivePort):
         if self._element in reaction.triggers or self._element in reaction.effects or self._warned:
             return
         self._warned = True
+        reaction = self._engine.image.program.name(running)
         warn(
-            f"{self._named(running)} reads {self.where()} without asking for .is_present; it is no trigger of this "
-            f"reaction, so it may be absent, and its value None"
+            f"{reaction} reads {self.where()} without asking for .is_present; it is no trigger of this reaction, so it "
+            "may be absent, and its value None"
         )
 
 

@@ -84,9 +84,7 @@ class Live(Door):
             raise OutsideReactionError(
                 f"{self.where()}: .{use} outside of a reaction; it can be used only while one that declares it runs"
             )
-        program = self._engine.image.program
-        reaction = program.reactions[running]
-        path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
+        path = self._engine.image.program.name(running)
         raise UndeclaredAccessError(
             f"{self.where()}: .{use} while the reaction {path} runs, which does not declare it; name it in the {kind} "
             f"of the reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"

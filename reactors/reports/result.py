@@ -106,9 +106,10 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
             if program.reactors[reaction.reactor].relay:
                 relayed += count
                 continue
-            path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
             seconds = ns / sampled * count / 1e9 if sampled else 0.0
-            reactions.append(ReactionStatistics(path, worker, count, late, seconds, classes[reaction.reactor]))
+            reactions.append(
+                ReactionStatistics(program.name(number), worker, count, late, seconds, classes[reaction.reactor])
+            )
         bell = bells[worker]
         workers.append(
             WorkerStatistics(
