@@ -75,9 +75,9 @@ class DebugPort(LivePort):
         if self._element in reaction.triggers or self._element in reaction.effects or self._warned:
             return
         self._warned = True
-        reaction = self._engine.image.program.name(running)
+        path = self._engine.image.program.name(running)
         warn(
-            f"{reaction} reads {self.where()} without asking for .is_present; it is no trigger of this reaction, so it "
+            f"{path} reads {self.where()} without asking for .is_present; it is no trigger of this reaction, so it "
             "may be absent, and its value None"
         )
 
