@@ -72,11 +72,11 @@ def run(
     """Run a program to its end: a timeout, a request to stop, or nothing left to do.
 
     `workers` run reactions at the same time ("auto": as many as this process may use cores), in this thread if there is
-    one, else in processes (`backend`). `fast` does
-    not wait for physical time. `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when
-    nothing else is left (by default if the program has any). `placement` maps paths of reactors to workers where "auto"
-    will not do. With a `clock`, time passes only when nobody has anything to do. `record` names a file for what comes
-    from outside, and `replay` one from which that is taken instead. `trace` names a file for a timeline that
+    one, else in processes (`backend`). `fast` does not wait for physical time. `timeout` is logical time, and
+    inclusive. `keepalive` waits for physical actions when nothing else is left (by default if the program has any).
+    `placement` maps paths of reactors to workers where "auto" will not do. With a `clock`, time passes only when no
+    worker has anything to do. `record` names a file for what comes from outside, and `replay` one from which that is
+    taken instead. `trace` names a file for a timeline that
     chrome://tracing and Perfetto show. `progress` draws a line, or calls a function with the tag, the seconds since the
     start, and how much of the timeout is over. `debug` checks what is too dear to check every day: types on ports,
     shared values that are changed, globals that reactions set, draws from global random generators, tensors whose graph

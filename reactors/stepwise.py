@@ -210,7 +210,7 @@ class Stepwise:
             self._engine.close()
 
     def _finish(self, error: BaseException | None) -> None:
-        if error is not None:  # Ctrl-C comes anywhere, also where the engine could not tell the others
+        if error is not None:  # Ctrl-C comes anywhere, also where the engine could not stop the others
             engines.abort(self._memory, self._image)
         try:
             self._rest(PATIENCE_S if isinstance(error, KeyboardInterrupt) else None)

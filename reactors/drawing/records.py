@@ -34,7 +34,7 @@ class Elaborated(Protocol):
 
     @property
     def reactors(self) -> Sequence[Any]:
-        """Parallel to `program.reactors`."""
+        """The reactors themselves, parallel to `program.reactors`."""
         ...
 
     @property

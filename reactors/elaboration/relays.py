@@ -36,7 +36,7 @@ class Relay(Reactor):
         self.add_reaction(self.value, self.pass_on, effects=self.target)
 
     def pass_on(self) -> None:
-        """Set the target."""
+        """Set the target to the value that has come."""
         self.target.set(self.value.value)
 
 

@@ -93,7 +93,7 @@ class Binding:
         for thing, rest, at_rest in self._rest.values():
             thing.__class__, thing.__dict__ = rest, at_rest
             self._place(thing, thing)
-            for live in (thing, *self._twins[id(thing)].values()):  # somebody may keep one
+            for live in (thing, *self._twins[id(thing)].values()):  # which may be kept
                 live._detach()
         self._rest.clear()
         self._twins.clear()

@@ -32,7 +32,7 @@ class Context:
         return "no reaction" if running < 0 else self._engine.image.program.name(running)
 
     def start_time(self) -> int:
-        """Ns since 1970."""
+        """When tag (0, 0) began, in ns since 1970."""
         return self._engine.start_time()
 
     def trace(self, reactor: Reactor, name: object, value: object) -> None:

@@ -102,7 +102,7 @@ class DebugObject(DebugPort):
 
 @known_as("Port")
 class DebugObjectPort(DebugObject, ObjectPort):
-    """By reference."""
+    """Objects by reference, to readers on this worker; what is set is watched."""
 
 
 class DebugPicklePort(DebugObject, PicklePort):
@@ -110,7 +110,7 @@ class DebugPicklePort(DebugObject, PicklePort):
 
 
 class DebugArrayPort(DebugPort, ArrayPort):
-    """Arrays are read-only, but neither loans nor tensors can be, and no view tells how long it is kept."""
+    """Arrays are read-only, but neither loans nor tensors can be, and of no view is it known how long it is kept."""
 
     @property
     def value(self) -> Any:
@@ -172,15 +172,15 @@ class DebugAction(Live):
 
 
 class DebugLogicalAction(DebugAction, LiveLogicalAction):
-    """Scheduled by reactions."""
+    """A logical action, which reactions schedule."""
 
 
 class DebugPhysicalAction(DebugAction, LivePhysicalAction):
-    """Scheduled from outside."""
+    """A physical action, which any thread of its worker's process schedules."""
 
 
 class DebugDistantPhysicalAction(DebugAction, DistantPhysicalAction):
-    """Scheduled from another process."""
+    """A physical action, which another process schedules."""
 
 
 DEBUG: dict[type, type] = {

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Session:
     """The reactors of one worker, and the engine that runs them.
 
-    `begin` makes them live; whoever does so calls `end` however the run ends, and then lets the `binding` go, when all
-    workers of this process that share it have ended.
+    `begin` makes them live. `end` is called however the run ends; then, when all workers that share the `binding` have
+    ended, that is detached, and the engine closed.
     """
 
     def __init__(

@@ -40,10 +40,10 @@ def first(graph: Graph, failures: Iterable[tuple[BaseException, bool]]) -> BaseE
         return aftermath, -1, 0, 0
 
     (cause, _), *others = sorted(failures, key=when)
-    told = {str(cause)}  # all workers say the same of Ctrl-C, or of the end of what they were forked from
+    said = {str(cause)}  # all workers say the same of Ctrl-C, or of the end of what they were forked from
     for other, aftermath in others:
-        if str(other) not in told:
-            told.add(str(other))
+        if str(other) not in said:
+            said.add(str(other))
             for note in (engines.besides(graph.program, other, aftermath=aftermath), *getattr(other, "__notes__", ())):
                 cause.add_note(note)
     return cause

@@ -30,7 +30,7 @@ class Noted(Protocol):
     """A reactor with a line of its own for `Result.summary()`, which it says after the end, in the caller's process."""
 
     def __note__(self) -> str:
-        """Without its path."""
+        """The line, without the path of the reactor."""
         ...
 
 

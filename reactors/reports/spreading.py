@@ -54,8 +54,8 @@ def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
     """Warn where nothing will happen, or nothing at the same time."""
     program = graph.program
     if not program.reactions and len(where) == 1:
-        told = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
-        callers.warn(told, ReactorWarning)
+        message = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
+        callers.warn(message, ReactorWarning)
     written = sum(not reactor.relay for reactor in program.reactors)
     if workers > 1 and written > 1 and not any(where):
         callers.warn(
@@ -137,7 +137,7 @@ class _Model:
     def groups(self) -> list[list[int]]:
         """Parts that wait for one another, group by group in the order in which values go through them.
 
-        Whoever waits only for values of more than the longest period ago is free to be ahead.
+        A part that waits only for values of more than the longest period ago is free to be ahead.
         """
         import networkx as nx
 
@@ -183,7 +183,7 @@ def _ahead(model: _Model, workers: int) -> list[int]:
 
 
 def _is_serial(model: _Model) -> bool:
-    """Whether nothing ever runs beside anything else, wherever it is; False if only times could tell."""
+    """Whether nothing ever runs beside anything else, wherever it is; False if only measured times could show it."""
     return bool(model.total) and not (model.slack or _beside(model, 2) or _ahead(model, 2))
 
 

@@ -54,7 +54,7 @@ _UNCHANGED = (
     *(Reactor, Elsewhere, Bank, Missing, type, FunctionType, MethodType, ModuleType),
     *(str, bytes, int, float, bool, complex, type(None)),
 )
-_CHANGED = object()  # is nobody's value
+_CHANGED = object()  # not the value of any attribute
 # Of what this package keeps about a reactor, what a worker does not need, or has its own of.
 _UNSENT = {
     "__dict__",
