@@ -11,9 +11,8 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.algorithms.rows import experience_dtype
+from reactors.rl.algorithms.rows import experience_dtype, memory_of
 from reactors.rl.dataflow.evaluator import Evaluator, play
-from reactors.rl.dataflow.experience import memory_of
 from reactors.rl.dataflow.program import Training
 from reactors.rl.dataflow.rollout import Rollout
 from reactors.rl.dataflow.rounds import ROUND, STOP

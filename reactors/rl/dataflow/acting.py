@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.rl.algorithms.chosen import Chosen
 from reactors.rl.checkpoints.state import count
+from reactors.rl.dataflow.latest import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,17 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Algorithm
-    from reactors.rl.replay.buffer import ReplayBuffer
-
-
-EVERYBODY = 1 << 30
-"""As many actors as there are."""
+    from reactors.rl.dataflow.latest import Latest
 
 
 class Acting:
     """A policy, the random numbers by which it acts, and its weights, which reach it `lag` rounds late.
 
-    `steps` are those of all environments in a round. In free mode `lately` is where the learner leaves its weights.
+    `steps` are those of all environments in a round. In free mode the learner leaves its weights in `newest`.
     """
 
     def __init__(
@@ -36,12 +33,12 @@ class Acting:
         weights: NDArray[np.float32],
         steps: int,
         lag: int,
-        lately: ReplayBuffer | None = None,
+        newest: Latest | None = None,
     ) -> None:
         self.policy = algorithm.policy(observation_space, action_space)
         self.chosen = Chosen(self.policy, action_space)
         self.remembered = algorithm.remembered(action_space).keys()
-        self.latest, self.steps, self.lately = weights, steps, lately
+        self.latest, self.steps, self.newest = weights, steps, newest
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
 
     def open(self, rng: np.random.Generator) -> None:
@@ -67,12 +64,11 @@ class Acting:
 
     def look(self) -> int:
         """In free mode, newer weights, if the learner has left some; how many actors are to play."""
-        if self.lately is None or not len(self.lately):
-            return EVERYBODY
-        row = self.lately.sample(1)
-        if (loaded := int(row["round"][0]) + self.late) != self.loaded:
-            self.load(row["vector"][0], loaded)
-        return int(row["samplers"][0])
+        if self.newest is None or (found := self.newest.get()) is None:
+            return ALL
+        if (loaded := found.round + self.late) != self.loaded:
+            self.load(found.weights, loaded)
+        return found.samplers
 
     def act(self, observations: NDArray[Any], number: int) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """Actions in round `number`, and what the policy remembers of them. Raises `ValueMismatchError`."""

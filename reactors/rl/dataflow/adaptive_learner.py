@@ -9,9 +9,8 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.algorithms.contract import errors
-from reactors.rl.algorithms.rows import experience_dtype
+from reactors.rl.algorithms.rows import experience_dtype, memory_of
 from reactors.rl.checkpoints.state import count
-from reactors.rl.dataflow.experience import memory_of
 from reactors.rl.dataflow.learner import Learner
 
 if TYPE_CHECKING:

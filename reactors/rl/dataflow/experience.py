@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.rows import experience_dtype
+from reactors.rl.algorithms.rows import experience_dtype, memory_of
 from reactors.rl.checkpoints.state import count
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.replay.buffer import ReplayBuffer
 from reactors.rl.replay.replay import batch_dtype
 
 if TYPE_CHECKING:
@@ -19,16 +18,6 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from reactors.rl.algorithms.off_policy import OffPolicy
-
-
-def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
-    """The replay buffer that an algorithm asks for."""
-    by_priority: Any = {"alpha": algorithm.alpha, "beta": algorithm.beta} if algorithm.prioritized else {}
-    return ReplayBuffer(
-        algorithm.capacity, experience_dtype(algorithm, observation_space, action_space),
-        prioritized=algorithm.prioritized, **by_priority, n_step=algorithm.n_step,
-        gamma=algorithm.gamma, num_envs=algorithm.num_envs,
-    )  # fmt: skip
 
 
 class Experience(Stateful):

@@ -17,7 +17,7 @@ from reactors.rl.algorithms.contract import descent, errors, numbers
 from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.state import check_form, count
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.acting import EVERYBODY
+from reactors.rl.dataflow.latest import ALL
 from reactors.rl.dataflow.rounds import ROUND, round_of
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.networks.layers import alone
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.dataflow.latest import Latest
     from reactors.rl.networks.layers import Descent, Flat
-    from reactors.rl.replay.buffer import ReplayBuffer
 
 
 WATCHED = {4**k for k in range(32)}
@@ -76,21 +76,21 @@ class Learner(Stateful):
         device: str,
         lag: int,
         steps: int,
-        lately: ReplayBuffer | None,
+        newest: Latest | None,
         *,
         parts: int,
         exchange: Exchange | None,
     ) -> None:
         self.algorithm, self.device, self.size = algorithm.part(parts), device, size
         self.spaces = observation_space, action_space
-        self.learner_seed, self.lately = seed, lately
+        self.learner_seed, self.newest = seed, newest
         self.learning: Any = None
         self.seeded: Seeded | None = None
         self.running: Descent | None = None
         self.seconds, self.began, self.steps = 0.0, 0.0, steps
         self.sent: deque[tuple[int, Any]] = deque(maxlen=lag)  # when, in ns, and what
         self.parts, self.exchange = parts, exchange
-        self.samplers: int | None = None  # in free mode: how many of the actors are to play; None for all
+        self.samplers = ALL  # in free mode: how many of the actors are to play
         if exchange is not None:
             self.offered = rx.Output(shape=(exchange.offered,), dtype=np.float32)
             self.received = rx.Input(shape=(exchange.received,), dtype=np.float32, width=exchange.width)
@@ -234,11 +234,8 @@ class Learner(Stateful):
         if not np.isfinite(weights).all():
             self.refuse("a weight is no finite number")
         self.weights.set(weights)
-        if self.lately is not None:
-            wanted = EVERYBODY if self.samplers is None else self.samplers
-            self.lately.add(
-                vector=weights[None], round=np.array([round_of(self.tag)]), samplers=np.array([wanted])
-            )  # fmt: skip
+        if self.newest is not None:
+            self.newest.put(weights, round_of(self.tag), self.samplers)
         self.sent.append((self.tag.time, weights))
 
     def refuse(self, what: str) -> None:

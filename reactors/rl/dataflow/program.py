@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.contract import check_learning, check_policy
@@ -36,6 +34,7 @@ from reactors.rl.dataflow.evaluator import Evaluator
 from reactors.rl.dataflow.experience import Experience
 from reactors.rl.dataflow.inference_server import InferenceServer, choice_dtype
 from reactors.rl.dataflow.journal import Journal
+from reactors.rl.dataflow.latest import Latest
 from reactors.rl.dataflow.learner import Exchange, Learner, ReplayLearner, RolloutLearner
 from reactors.rl.dataflow.learners import Learners
 from reactors.rl.dataflow.loader import LoadedLearner, Loader, check_loaders
@@ -44,7 +43,6 @@ from reactors.rl.dataflow.rounds import LATER, ROUND, STOP
 from reactors.rl.dataflow.simulator import Simulator
 from reactors.rl.dataflow.split_learner import ACTOR, CRITICS, HalfLearner, exchange_of
 from reactors.rl.dataflow.viewer import Decimator, Viewer
-from reactors.rl.replay.buffer import ReplayBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,17 +104,13 @@ class Training(rx.Reactor):
         initial = check_learning(algorithm, learning)
         check_policy(algorithm, *spaces, learning, initial, per_actor)
         steps = algorithm.horizon * algorithm.num_envs
-        lately = None
-        if mode == "free":  # a single row: who reads gets the latest, whole
-            size = len(initial)
-            fields: Any = {"vector": ((size,), np.float32), "round": ((), np.int64), "samplers": ((), np.int64)}
-            lately = ReplayBuffer(1, fields)
+        newest = Latest(len(initial)) if mode == "free" else None
 
         def rollout(i: int) -> Rollout:
             return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, on_error)
 
         def acting(_: int) -> Acting:
-            return Acting(algorithm, *spaces, initial, steps, lag, lately)
+            return Acting(algorithm, *spaces, initial, steps, lag, newest)
 
         stepping: rx.Bank[Any]
         players: list[Actor | InferenceServer]
@@ -133,7 +127,7 @@ class Training(rx.Reactor):
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
             stop_at=stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=tell,
         )  # fmt: skip
-        told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
+        told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, newest
         later = LATER if len(learners) > 1 else 0
         then, noted = (later, 2 * later) if later else (None, None)
         self._learn(algorithm, told, learning, learners, stepping, loaders, then)

@@ -75,6 +75,12 @@ MISTAKES = (
                 "self.buffer.rng = np.random.default_rng(0)",
                 "tests/rl/test_dataflow.py tests/rl/test_checkpoint.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/algorithms/rows.py",
+        "tests/rl/test_algorithms.py",
+        (
             Mistake(
                 "experience is not prioritized",
                 "prioritized=algorithm.prioritized, **by_priority",
