@@ -28,7 +28,6 @@ MOST = {  # more than there should be
     "reactors/model": 22,
     "reactors/execution": 19,
     "reactors/rl/algorithms": 27,
-    "reactors/rl/dataflow": 26,
 }
 
 

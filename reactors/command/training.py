@@ -344,7 +344,7 @@ def eval_command(
     with misuse():
         from statistics import fmean
 
-        from reactors.rl.dataflow.evaluator import play
+        from reactors.rl.monitoring.evaluator import play
 
         run = _run(folder, algorithm, env)
         returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
@@ -373,7 +373,7 @@ def play_command(
 ) -> None:
     """Watch the policy of the run in DIR play."""
     with misuse():
-        from reactors.rl.dataflow.watching import check_video, checked_target, film, rendering, watch
+        from reactors.rl.monitoring.watching import check_video, checked_target, film, rendering, watch
 
         target = None
         if video is not None:

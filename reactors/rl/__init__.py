@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.q_learning import QLearning
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
-    from reactors.rl.dataflow.adaptation import Bounds
     from reactors.rl.envs.checker import check_env
+    from reactors.rl.learning.adaptation import Bounds
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
     from reactors.rl.runs.serve import serve
@@ -110,7 +110,7 @@ _WITH_TORCH = {
     "networks.seeded": ("Seeded",),
     "runs.serve": ("serve",),
     "serving.server": ("Server",),
-    "dataflow.adaptation": ("Bounds",),
+    "learning.adaptation": ("Bounds",),
     "runs.train": ("Trained", "train"),
     "runs.trained_policy": ("TrainedPolicy", "load"),
     "tuning.tuning": ("Tuned", "tune"),

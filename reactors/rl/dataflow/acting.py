@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.rl.algorithms.chosen import Chosen
 from reactors.rl.checkpoints.state import count
-from reactors.rl.dataflow.latest import ALL
+from reactors.rl.learning.latest import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Algorithm
-    from reactors.rl.dataflow.latest import Latest
+    from reactors.rl.learning.latest import Latest
 
 
 class Acting:

@@ -15,8 +15,8 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.rounds import ROUND, round_of
 from reactors.rl.envs.spaces import memory
+from reactors.rl.rounds import ROUND, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

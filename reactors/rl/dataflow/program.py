@@ -25,33 +25,33 @@ from typing import TYPE_CHECKING, Any, Literal
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.contract import check_learning, check_policy
+from reactors.rl.checkpoints.checkpoint import Checkpoint
 from reactors.rl.checkpoints.files import going_on
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
-from reactors.rl.dataflow.adaptive_learner import AdaptiveLearner
-from reactors.rl.dataflow.checkpoint import Checkpoint
-from reactors.rl.dataflow.evaluator import Evaluator
 from reactors.rl.dataflow.experience import Experience
 from reactors.rl.dataflow.inference_server import InferenceServer, choice_dtype
-from reactors.rl.dataflow.journal import Journal
-from reactors.rl.dataflow.latest import Latest
-from reactors.rl.dataflow.learner import Exchange, Learner, ReplayLearner, RolloutLearner
-from reactors.rl.dataflow.learners import Learners
-from reactors.rl.dataflow.loader import LoadedLearner, Loader, check_loaders
 from reactors.rl.dataflow.rollout import Rollout
-from reactors.rl.dataflow.rounds import LATER, ROUND, STOP
 from reactors.rl.dataflow.simulator import Simulator
-from reactors.rl.dataflow.split_learner import ACTOR, CRITICS, HalfLearner, exchange_of
-from reactors.rl.dataflow.viewer import Decimator, Viewer
+from reactors.rl.learning.adaptive_learner import AdaptiveLearner
+from reactors.rl.learning.latest import Latest
+from reactors.rl.learning.learner import Exchange, Learner, ReplayLearner, RolloutLearner
+from reactors.rl.learning.learners import Learners
+from reactors.rl.learning.loader import LoadedLearner, Loader, check_loaders
+from reactors.rl.learning.split_learner import ACTOR, CRITICS, HalfLearner, exchange_of
+from reactors.rl.monitoring.evaluator import Evaluator
+from reactors.rl.monitoring.journal import Journal
+from reactors.rl.monitoring.viewer import Decimator, Viewer
+from reactors.rl.rounds import LATER, ROUND, STOP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from reactors.rl.algorithms.algorithm import Algorithm, Learning
+    from reactors.rl.checkpoints.checkpoint import Saving
     from reactors.rl.checkpoints.files import Saved
     from reactors.rl.checkpoints.stateful import Stateful
-    from reactors.rl.dataflow.checkpoint import Saving
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.serving.server import Server
 

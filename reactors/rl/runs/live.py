@@ -12,13 +12,13 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
 from reactors.errors import ArgumentError
-from reactors.rl.dataflow.journal_file import Tail
+from reactors.rl.monitoring.journal_file import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from reactors.rl.dataflow.journal_file import Row
+    from reactors.rl.monitoring.journal_file import Row
 
 EVERY_S = 5.0  # between lines
 

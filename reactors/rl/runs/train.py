@@ -16,19 +16,19 @@ from reactors.elaboration.workers import Workers, where_to_run
 from reactors.errors import ArgumentError
 from reactors.execution.recording import description
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.checkpoints.state import count
-from reactors.rl.dataflow.adaptation import Bounds, adapting
-from reactors.rl.dataflow.checkpoint import Saving
-from reactors.rl.dataflow.journal_file import take_over, verified
-from reactors.rl.dataflow.learners import learners_of
 from reactors.rl.dataflow.program import Mode, Training, Where, placement
-from reactors.rl.dataflow.rounds import ROUND, STOP
-from reactors.rl.dataflow.viewer import check_view
-from reactors.rl.dataflow.watching import check_video, film
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.errors import RunFolderError
+from reactors.rl.learning.adaptation import Bounds, adapting
+from reactors.rl.learning.learners import learners_of
+from reactors.rl.monitoring.journal_file import take_over, verified
+from reactors.rl.monitoring.viewer import check_view
+from reactors.rl.monitoring.watching import check_video, film
 from reactors.rl.public import public
+from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.checks import (
     check_algorithm_given,
     check_inference,
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from reactors.elaboration.workers import Backend
     from reactors.rl.algorithms.algorithm import Algorithm, Policy
-    from reactors.rl.dataflow.journal_file import Row
     from reactors.rl.envs.simulation import OnError
+    from reactors.rl.monitoring.journal_file import Row
     from reactors.rl.serving.server import Server
 
 

@@ -18,7 +18,7 @@ from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
 from reactors.rl.dataflow.program import FREE_SLACK, Training
 from reactors.rl.dataflow.rollout import Rollout
-from reactors.rl.dataflow.rounds import ROUND, STOP, round_of
+from reactors.rl.rounds import ROUND, STOP, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from tests.mutants.planted import Mistake, Mistakes
 
 MISTAKES = (
     Mistakes(
-        "reactors/rl/dataflow/learner.py",
+        "reactors/rl/learning/learner.py",
         "tests/rl/test_learners.py",
         (
             Mistake("learners go by the sum of gradients", "        mean.div_(len(self.received))\n", ""),
@@ -29,7 +29,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/dataflow/learner.py",
+        "reactors/rl/learning/learner.py",
         "tests/rl/test_own_algorithm.py",
         (Mistake("draws are looked for in the first round alone", " or round_of(self.tag) + 1 in WATCHED", ""),),
     ),
@@ -96,7 +96,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/dataflow/evaluator.py",
+        "reactors/rl/monitoring/evaluator.py",
         "tests/rl/test_train_command.py tests/rl/test_algorithms.py",
         (
             Mistake(

@@ -13,10 +13,10 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ParameterError
-from reactors.rl.dataflow.rounds import round_of
-from reactors.rl.dataflow.watching import rendering
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import reader
+from reactors.rl.monitoring.watching import rendering
+from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

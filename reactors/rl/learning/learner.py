@@ -17,12 +17,12 @@ from reactors.rl.algorithms.contract import descent, errors, numbers
 from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.state import check_form, count
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.latest import ALL
-from reactors.rl.dataflow.rounds import ROUND, round_of
 from reactors.rl.errors import NotFiniteError
+from reactors.rl.learning.latest import ALL
 from reactors.rl.networks.layers import alone
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.networks.transfer import Upload
+from reactors.rl.rounds import ROUND, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from reactors.rl.algorithms.algorithm import Algorithm
-    from reactors.rl.dataflow.latest import Latest
+    from reactors.rl.learning.latest import Latest
     from reactors.rl.networks.layers import Descent, Flat
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.rl.checkpoints.files import write
 from reactors.rl.checkpoints.state import Encoded
-from reactors.rl.dataflow.rounds import HALF, ROUND, STOP, round_of
+from reactors.rl.rounds import HALF, ROUND, STOP, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,12 +11,12 @@ import reactors as rx
 from reactors.rl.algorithms.contract import errors
 from reactors.rl.algorithms.rows import experience_dtype, memory_of
 from reactors.rl.checkpoints.state import count
-from reactors.rl.dataflow.learner import Learner
+from reactors.rl.learning.learner import Learner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.dataflow.adaptation import Adaptation
+    from reactors.rl.learning.adaptation import Adaptation
     from reactors.rl.networks.layers import Descent
 
 

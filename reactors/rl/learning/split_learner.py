@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reactors.rl.dataflow.learner import Exchange, ReplayLearner, put
+from reactors.rl.learning.learner import Exchange, ReplayLearner, put
 from reactors.rl.networks.layers import alone
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.rl.checkpoints.state import count
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.journal_file import JournalFile, checksum, verified
-from reactors.rl.dataflow.rates import Rates
-from reactors.rl.dataflow.rounds import round_of
+from reactors.rl.monitoring.journal_file import JournalFile, checksum, verified
+from reactors.rl.monitoring.rates import Rates
+from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from reactors.rl.dataflow.journal_file import Row
     from reactors.rl.episode import Episode
+    from reactors.rl.monitoring.journal_file import Row
 
 
 class Journal(Stateful):
