@@ -14,7 +14,7 @@ import torch
 
 from reactors.rl.algorithms.hyperparameters import Count, Positive
 from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
-from reactors.rl.checkpoints.state import count
+from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:

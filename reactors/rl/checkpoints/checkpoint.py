@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.rl.checkpoints.files import write
-from reactors.rl.checkpoints.state import Encoded
+from reactors.rl.encoding.state import Encoded
 from reactors.rl.rounds import HALF, ROUND, STOP, round_of
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reactors.rl.checkpoints import tensors
-from reactors.rl.checkpoints.state import Encoded, check_form, count, decode
+from reactors.rl.encoding import tensors
+from reactors.rl.encoding.sealed import MARK, is_sealed, sealed
+from reactors.rl.encoding.state import Encoded, check_form, count, decode
 from reactors.rl.errors import CheckpointError, SimulationError
-from reactors.rl.replay.sealed import MARK, is_sealed, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.rl.checkpoints.files import going_on
-from reactors.rl.checkpoints.state import Encoded, check_form, encode
+from reactors.rl.encoding.state import Encoded, check_form, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

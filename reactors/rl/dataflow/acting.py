@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.algorithms.chosen import Chosen
-from reactors.rl.checkpoints.state import count
+from reactors.rl.encoding.state import count
 from reactors.rl.learning.latest import ALL
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.algorithms.rows import experience_dtype, memory_of
-from reactors.rl.checkpoints.state import count
 from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.encoding.state import count
 from reactors.rl.replay.replay import batch_dtype
 
 if TYPE_CHECKING:

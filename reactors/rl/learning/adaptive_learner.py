@@ -10,7 +10,7 @@ import numpy as np
 import reactors as rx
 from reactors.rl.algorithms.contract import errors
 from reactors.rl.algorithms.rows import experience_dtype, memory_of
-from reactors.rl.checkpoints.state import count
+from reactors.rl.encoding.state import count
 from reactors.rl.learning.learner import Learner
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import reactors as rx
 from reactors.errors import ParameterError, ReactorError
 from reactors.rl.algorithms.contract import descent, errors, numbers
 from reactors.rl.algorithms.rows import experience_dtype
-from reactors.rl.checkpoints.state import check_form, count
 from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.encoding.state import check_form, count
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.learning.latest import ALL
 from reactors.rl.networks.layers import alone

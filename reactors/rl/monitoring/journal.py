@@ -8,8 +8,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.rl.checkpoints.state import count
 from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.encoding.state import count
 from reactors.rl.monitoring.journal_file import JournalFile, checksum, verified
 from reactors.rl.monitoring.rates import Rates
 from reactors.rl.rounds import round_of

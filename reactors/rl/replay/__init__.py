@@ -1,5 +1,4 @@
 """Rows of experience: the buffer, its memory, its sum tree, how it is saved, and `rl.Replay`, the reactor around it.
 
-Nothing here knows of environments or algorithms: a row is a record of any fields. Files of arrays and states of
-generators are written here for all others, as this is the lowest room that has any.
+Nothing here knows of environments or algorithms: a row is a record of any fields.
 """

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never, NoReturn, Sel
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
+from reactors.rl.encoding.generators import rng_state
 from reactors.rl.public import public
 from reactors.rl.replay import saving
 from reactors.rl.replay.batch import Batch, of_one_step, tensor_of
 from reactors.rl.replay.config import Config, rate, whole
-from reactors.rl.replay.generators import rng_state
 from reactors.rl.replay.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.storage import Block, Field, opened

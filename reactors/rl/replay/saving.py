@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.rl.encoding.generators import rng_state, rng_with_state
+from reactors.rl.encoding.sealed import MARK, is_sealed, sealed
+from reactors.rl.encoding.tensors import NAMES, PIECE, Form, header
 from reactors.rl.replay.config import Config, rate
-from reactors.rl.replay.generators import rng_state, rng_with_state
 from reactors.rl.replay.n_step import NStep
-from reactors.rl.replay.sealed import MARK, is_sealed, sealed
 from reactors.rl.replay.storage import Block, Field, Plan
 from reactors_runtime._core import ffi, lib
 
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
 
 
 FORMAT = "reactors.rl.ReplayBuffer 2"
-PIECE = 1 << 24  # bytes that are copied at a time
-NAMES = {
-    "b1": "BOOL", "u1": "U8", "i1": "I8", "u2": "U16", "i2": "I16", "u4": "U32", "i4": "I32", "u8": "U64", "i8": "I64",
-    "f2": "F16", "f4": "F32", "f8": "F64",
-}  # fmt: skip
 LAST_FRAME = "core.last_frame."
 CHECKED = ("core.greatest", "core.streams", "core.words", "core.priorities", "core.last_frame")  # as the core counts
 
@@ -46,18 +42,6 @@ B = TypeVar("B", bound="Saved")
 
 
 # ---- what it consists of ----
-
-
-class Form(NamedTuple):
-    """What an array is, before there is one."""
-
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Of the whole array."""
-        return self.dtype.itemsize * math.prod(self.shape)
 
 
 class Saved(Protocol):
@@ -186,19 +170,6 @@ def _pieces(array: NDArray[Any]) -> Iterator[Any]:
 def _config(buffer: Saved) -> dict[str, Any]:
     fields = [[f.name, np.lib.format.dtype_to_descr(f.dtype), f.shape, f.stacked] for f in buffer.config.fields]
     return {**buffer.config._asdict(), "fields": fields}
-
-
-def header(arrays: Mapping[str, NDArray[Any] | Form], metadata: Mapping[str, str] | None) -> bytes:
-    """What a safetensors file of these arrays begins with: where each lies, and what is no array."""
-    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
-    at = 0
-    for name, array in arrays.items():
-        kind = NAMES[array.dtype.str[1:]]
-        entries[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(entries).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text
 
 
 def _header(buffer: Saved, found: Mapping[str, NDArray[Any]], sums: dict[str, str]) -> bytes:

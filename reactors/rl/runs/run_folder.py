@@ -19,15 +19,15 @@ from gymnasium.envs.registration import EnvSpec
 from reactors.errors import ArgumentError, DrawingError, ParameterError
 from reactors.execution.json_text import finite
 from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
-from reactors.rl.checkpoints.state import StateError, check_form
+from reactors.rl.encoding import tensors
+from reactors.rl.encoding.sealed import MARK, is_sealed, sealed
+from reactors.rl.encoding.state import StateError, check_form
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import known, spelled
 from reactors.rl.envs.sources import ATARI, Source, found, maker, spaces_of
 from reactors.rl.errors import RunFolderError
 from reactors.rl.monitoring.journal_file import Row, read, verified
-from reactors.rl.replay.sealed import MARK, is_sealed, sealed
 from reactors.rl.runs.settings import algorithm_without_import, with_settings
 
 if TYPE_CHECKING:

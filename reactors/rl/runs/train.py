@@ -18,8 +18,8 @@ from reactors.execution.recording import description
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
-from reactors.rl.checkpoints.state import count
 from reactors.rl.dataflow.program import Mode, Training, Where, placement
+from reactors.rl.encoding.state import count
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.errors import RunFolderError
 from reactors.rl.learning.adaptation import Bounds, adapting

@@ -244,8 +244,8 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/checkpoints/state.py",
-        "tests/rl/test_env_state.py tests/rl/test_checkpoint.py reactors/rl/checkpoints/state.py",
+        "reactors/rl/encoding/state.py",
+        "tests/rl/test_env_state.py tests/rl/test_checkpoint.py reactors/rl/encoding/state.py",
         (
             Mistake(
                 "a tuple in a state comes back as a list",

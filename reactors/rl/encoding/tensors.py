@@ -10,11 +10,9 @@ import json
 import math
 import os
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
-from reactors.rl.replay.saving import NAMES, PIECE, header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +20,37 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+PIECE = 1 << 24  # bytes that are copied at a time
+NAMES = {
+    "b1": "BOOL", "u1": "U8", "i1": "I8", "u2": "U16", "i2": "I16", "u4": "U32", "i4": "I32", "u8": "U64", "i8": "I64",
+    "f2": "F16", "f4": "F32", "f8": "F64",
+}  # fmt: skip
 KINDS = {name: np.dtype(kind) for kind, name in NAMES.items()}
+
+
+class Form(NamedTuple):
+    """What an array is, before there is one."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Of the whole array."""
+        return self.dtype.itemsize * math.prod(self.shape)
+
+
+def header(arrays: Mapping[str, NDArray[Any] | Form], metadata: Mapping[str, str] | None) -> bytes:
+    """What a safetensors file of these arrays begins with: where each lies, and what is no array."""
+    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    at = 0
+    for name, array in arrays.items():
+        kind = NAMES[array.dtype.str[1:]]
+        entries[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(entries).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
 
 
 def write(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> str:
