@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reactors.rl.encoding import tensors
-from reactors.rl.encoding.sealed import MARK, is_sealed, sealed
+from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
 from reactors.rl.encoding.state import Encoded, check_form, count, decode
 from reactors.rl.errors import CheckpointError, SimulationError
 
@@ -98,7 +98,7 @@ def write(folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], 
 
 
 def _meta(meta: Mapping[str, Any]) -> bytes:
-    return sealed(json.dumps({"crc32": MARK[-9:-1], "format": FORMAT, **meta}).encode())
+    return sealed(json.dumps({**UNSEALED, "format": FORMAT, **meta}).encode())
 
 
 def _to_disk(folder: Path) -> None:

@@ -1,19 +1,16 @@
 """How does a replay buffer survive its process, so that it goes on bit for bit?
 
-The file is in the safetensors format (a length, a JSON header, bytes), so that others can read the fields by name; it
-is written and read here piece by piece, since a buffer may be larger than what is free beside it. What is no tensor is
-in the header's metadata: the shape of the buffer, the state of the random numbers, a checksum of each tensor, and one
-of the header itself. Checksums tell of accidents; whatever passes them is looked at before it is used, so no file leads
-to a place outside of the buffer's memory.
+In a safetensors file, so that others can read the fields by name. What is no tensor is in the header's metadata: the
+shape of the buffer, the state of the random numbers, a checksum of each tensor, and one of the header itself. Checksums
+find accidents; whatever passes them is looked at before it is used, so no file leads to a place outside of the buffer's
+memory.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -21,15 +18,15 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.encoding.generators import rng_state, rng_with_state
-from reactors.rl.encoding.sealed import MARK, is_sealed, sealed
-from reactors.rl.encoding.tensors import NAMES, PIECE, Form, header
+from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
+from reactors.rl.encoding.tensors import NAMES, Form, header, put, read_header, take
 from reactors.rl.replay.config import Config, rate
 from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.storage import Block, Field, Plan
 from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -161,12 +158,6 @@ def _has_bools(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
 # ---- the file ----
 
 
-def _pieces(array: NDArray[Any]) -> Iterator[Any]:
-    rows = max(1, PIECE // max(1, array.itemsize * math.prod(array.shape[1:])))
-    for at in range(0, len(array), rows):
-        yield np.ascontiguousarray(array[at : at + rows]).view(np.uint8).reshape(-1).data
-
-
 def _config(buffer: Saved) -> dict[str, Any]:
     fields = [[f.name, np.lib.format.dtype_to_descr(f.dtype), f.shape, f.stacked] for f in buffer.config.fields]
     return {**buffer.config._asdict(), "fields": fields}
@@ -174,7 +165,7 @@ def _config(buffer: Saved) -> dict[str, Any]:
 
 def _header(buffer: Saved, found: Mapping[str, NDArray[Any]], sums: dict[str, str]) -> bytes:
     metadata = {
-        "crc32": MARK[-9:-1],
+        **UNSEALED,
         "format": FORMAT,
         "config": json.dumps(_config(buffer)),
         "rng": json.dumps(rng_state(buffer.rng)),
@@ -199,11 +190,7 @@ def save(buffer: Saved, path: str | Path) -> None:
             sums = dict.fromkeys(found, "0" * 8)
             file.write(_header(buffer, found, sums))
             for name, array in found.items():
-                crc = 0
-                for piece in _pieces(array):
-                    crc = zlib.crc32(piece, crc)
-                    file.write(piece)
-                sums[name] = f"{crc:08x}"
+                sums[name] = f"{put(file, array):08x}"
             file.seek(0)
             file.write(_header(buffer, found, sums))  # as long as before: the sums have a fixed width
             file.flush()
@@ -243,7 +230,7 @@ def load(cls: type[B], path: str | Path) -> B:
     with path.open("rb") as file:
         file.seek(begin)
         for name, array in into.items():
-            if _read(file, array) != sums.get(name):
+            if f"{take(file, array):08x}" != sums.get(name):
                 raise ArgumentError(f"{path} is damaged: the checksum of {name!r} is another")
     _check(buffer, into, str(path))
     lib.rx_replay_settle(buffer._core)
@@ -283,30 +270,18 @@ def _as_descr(given: Any) -> Any:
 
 def _entries(path: Path) -> tuple[dict[str, Any], int]:
     with path.open("rb") as file:
-        begin = file.read(8)
-        size = int.from_bytes(begin, "little")
-        if not 2 <= size <= min(path.stat().st_size - 8, 100_000_000):
-            raise ArgumentError(f"{path} is no safetensors file, or cut off")
-        text = file.read(size)
+        try:
+            head = read_header(file)
+        except ValueError:
+            raise ArgumentError(f"{path} is no safetensors file, or cut off") from None
     try:
-        entries: Any = json.loads(text)
+        entries: Any = json.loads(head[8:])
     except (ValueError, RecursionError) as error:
         raise ArgumentError(f"{path} is no safetensors file, or damaged: its header is no JSON") from error
     if not isinstance(entries, dict) or not isinstance(entries.get("__metadata__"), dict):
         raise ArgumentError(f"{path} is a safetensors file, but no replay buffer")
     if (other := entries["__metadata__"].get("format")) != FORMAT:
         raise ArgumentError(f"{path} has the format {other!r}; this version reads {FORMAT!r}")
-    if not is_sealed(begin + text):
+    if not is_sealed(head):
         raise ArgumentError(f"{path} is damaged: the checksum of its header is another")
-    return entries, 8 + size
-
-
-def _read(file: Any, array: NDArray[Any]) -> str:
-    crc = 0
-    rows = max(1, PIECE // max(1, array.itemsize * math.prod(array.shape[1:])))
-    for at in range(0, len(array), rows):
-        part = array[at : at + rows]
-        data = file.read(part.nbytes)
-        crc = zlib.crc32(data, crc)
-        part[...] = np.frombuffer(data, array.dtype).reshape(part.shape)
-    return f"{crc:08x}"
+    return entries, len(head)

@@ -21,7 +21,7 @@ from reactors.execution.json_text import finite
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
 from reactors.rl.encoding import tensors
-from reactors.rl.encoding.sealed import MARK, is_sealed, sealed
+from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
 from reactors.rl.encoding.state import StateError, check_form
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import known, spelled
@@ -292,7 +292,7 @@ class RunFolder:
 
     def keep(self, weights: NDArray[Any]) -> None:
         """Write the weights."""
-        metadata = {"crc32": MARK[-9:-1], "algorithm": self.config["algorithm"], "env": self.config["env"]}
+        metadata = {**UNSEALED, "algorithm": self.config["algorithm"], "env": self.config["env"]}
         beside = self.path / ".weights.safetensors.new"
         tensors.write(beside, {"weights": weights}, metadata)
         beside.write_bytes(sealed(beside.read_bytes()))
@@ -325,7 +325,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a file by a new one, at once, with its checksum in it."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_bytes(sealed(json.dumps({"crc32": MARK[-9:-1], **value}, indent=2).encode() + b"\n"))
+        beside.write_bytes(sealed(json.dumps({**UNSEALED, **value}, indent=2).encode() + b"\n"))
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)
