@@ -15,9 +15,9 @@ from reactors.rl.envs.env import Env
 from reactors.rl.envs.multi_agent_env import MultiAgentEnv
 from reactors.rl.episode import Episode
 from reactors.rl.errors import NotServingError, SimulationError
-from reactors.rl.replay.batch import Batch
+from reactors.rl.replay.batch import Batch, batch_dtype, batch_tensors
 from reactors.rl.replay.buffer import BufferStatistics, ReplayBuffer
-from reactors.rl.replay.replay import Replay, batch_dtype, batch_tensors
+from reactors.rl.replay.replay import Replay
 from reactors.rl.replay.sum_tree import SumTree, SumTreeError
 from reactors.rl.replay.transition import space_dtype, transition_dtype
 from reactors.rl.vector.vector_env import VectorEnv

@@ -111,7 +111,7 @@ def test_batches_follow_the_rows_by_their_ratio() -> None:
     rows = program.actors[0].k * 5
     assert abs(len(program.learner.seen) - (rows - 15) / 2) <= 1
     assert len(program.replay.buffer) == min(rows, 200)
-    assert not program.replay._sent
+    assert not program.replay.draws.unanswered
 
 
 def test_a_run_that_is_continued_draws_what_one_run_draws() -> None:

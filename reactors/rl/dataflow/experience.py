@@ -10,7 +10,7 @@ import reactors as rx
 from reactors.rl.algorithms.rows import experience_dtype, memory_of
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.encoding.state import count
-from reactors.rl.replay.replay import batch_dtype
+from reactors.rl.replay.draws import Draws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,10 +42,9 @@ class Experience(Stateful):
         self.buffer = memory_of(algorithm, observation_space, action_space)
         self.updates = algorithm.updates
         self.segments = rx.Input(shape=(algorithm.horizon, per_actor), dtype=dtype, width=actors)
-        record = batch_dtype(self.buffer.config.fields, algorithm.batch_size)
-        self.batches = rx.Output(shape=(self.updates,), dtype=record)
+        self.draws = Draws(self.buffer, algorithm.batch_size)
+        self.batches = rx.Output(shape=(self.updates,), dtype=self.draws.dtype)
         self.envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), algorithm.horizon)
-        self.sent: list[Any] = []  # rows of the last batches, whose errors come before the next ones are drawn
         self.added = 0  # transitions
         self.learnable, self.drawn = 0, 0  # transitions since there is enough, and batches
         self.add_reaction(rx.startup, self.begin)
@@ -77,9 +76,8 @@ class Experience(Stateful):
 
     def answer(self) -> None:
         """New priorities for the batches of a round."""
-        every = np.concatenate(self.errors.array, axis=1)
-        for indices, errors in zip(self.sent, every, strict=True):
-            self.buffer.update_priorities(indices, errors)
+        for errors in np.concatenate(self.errors.array, axis=1):
+            self.draws.answer(errors)
 
     def keep_and_draw(self) -> None:
         """A round."""
@@ -93,8 +91,6 @@ class Experience(Stateful):
             return
         self.drawn += self.updates
         records = self.batches.loan()
-        self.sent = []
         for i in range(self.updates):
-            drawn = self.buffer.sample_into(records[i : i + 1].reshape(()), self.algorithm.batch_size)
-            self.sent.append(drawn["indices"].copy())
+            self.draws.draw(records[i : i + 1].reshape(()))
         self.batches.set(records)

@@ -94,16 +94,10 @@ class Rollout:
 
     def step(self, t: int, actions: Any, remembered: Mapping[str, Any], part: int = 0) -> None:
         """Step t of a round, with the actions, and what the policy remembers of them."""
-        fields, simulation = self.fields[part], self.simulations[part]
-        fields["obs"][t] = simulation.observations
-        taken = fields["action"][t]
-        taken[...] = actions
+        rows, simulation = {name: field[t] for name, field in self.fields[part].items()}, self.simulations[part]
         for name, value in remembered.items():
-            fields[name][t] = value
-        simulation.advance(
-            taken, fields["next_obs"][t], self.rewards, fields["terminated"][t], fields["truncated"][t]
-        )  # fmt: skip
-        fields["reward"][t] = self.rewards
+            rows[name][...] = value
+        simulation.record(rows, actions, self.rewards)
         self.episodes += simulation.episodes
 
     def finish(self, number: int) -> tuple[Episode, ...]:

@@ -201,15 +201,15 @@ class Env(rx.Reactor):
         rewards, terminated, truncated = self.reward.loan(), self.terminated.loan(), self.truncated.loan()
         lent = self.next_observation.loan() if self._lends_next else None
         following = self._following if lent is None else block(lent)
-        record = self.transition.loan() if self._tells_transition else None
-        records = None if record is None else block(record)
-        if records is not None:
-            records["obs"], records["action"] = sim.observations, actions
-        sim.advance(actions, following, block(rewards), block(terminated), block(truncated))
-        if records is not None:
-            records["reward"], records["next_obs"] = block(rewards), following
-            records["terminated"], records["truncated"] = block(terminated), block(truncated)
+        if self._tells_transition:
+            record = self.transition.loan()
+            sim.record(block(record), actions, block(rewards))
+            terminated[...], truncated[...] = record["terminated"], record["truncated"]
+            if lent is not None:
+                lent[...] = record["next_obs"]
             self.transition.set(record)
+        else:
+            sim.advance(actions, following, block(rewards), block(terminated), block(truncated))
         self.reward.set(rewards)
         self.terminated.set(terminated)
         self.truncated.set(truncated)

@@ -145,6 +145,17 @@ class Simulation:
         self.step(self._taken(actions), following, rewards, terminated, truncated)
         self.settle(following)
 
+    def record(self, rows: Any, actions: Any, rewards: Any) -> None:
+        """As `advance`, into `rows`, records of transitions or a dict of such columns, of length k.
+
+        `rewards` (k,) has them as the environments gave them, where the records round them.
+        """
+        rows["obs"][...] = self.observations
+        taken = rows["action"]
+        taken[...] = actions
+        self.advance(taken, rows["next_obs"], rewards, rows["terminated"], rows["truncated"])
+        rows["reward"][...] = rewards
+
     def step(self, actions: Sequence[Any], following: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
         """Step all environments, each with its action, and reset none; `ended` says whose episodes are over."""
         dtype, shape = self._fast

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.rl.public import public
 from reactors_runtime._core import ffi
 
 if TYPE_CHECKING:
@@ -108,3 +109,24 @@ def tensor_of(array: NDArray[Any], name: str) -> Any:
         raise ArgumentError(
             f"torch takes no view of {name!r}, {array.dtype} with strides {array.strides}: {error}"
         ) from None
+
+
+@public("rl.batch_dtype")
+def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
+    """The record of a whole batch: a field for each column, of `n` rows, contiguous in itself; those of `rl.Batch`."""
+    columns: list[Any] = [(field.name, field.dtype, (n, *field.shape)) for field in fields]
+    if of_one_step(fields):
+        columns.append(("discount", np.float32, (n,)))
+    return np.dtype([*columns, ("indices", np.int64, (n,)), ("weights", np.float32, (n,))], align=True)
+
+
+@public("rl.batch_tensors")
+def batch_tensors(batch: NDArray[Any]) -> dict[str, Any]:
+    """Torch views of the columns of a batch that came from `Replay.batch`, without copies.
+
+    They must not be written, and are valid as long as the value is: during the reaction.
+    """
+    # torch warns of memory that it may not write
+    memory = ffi.buffer(ffi.cast("char *", batch.ctypes.data), batch.nbytes)
+    columns = np.ndarray((), batch.dtype, memory)
+    return {name: tensor_of(columns[name], name) for name in batch.dtype.names or ()}

@@ -58,18 +58,6 @@ MISTAKES = (
                 "the ratio of updates forgets what was drawn", "self.drawn += self.updates", "self.drawn = self.updates"
             ),
             Mistake(
-                "priorities come to the wrong rows",
-                "self.buffer.update_priorities(indices, errors)",
-                "self.buffer.update_priorities(indices, errors[::-1])",
-                "tests/rl/test_experience.py",
-            ),
-            Mistake(
-                "priorities come to the wrong batches",
-                "zip(self.sent, every, strict=True)",
-                "zip(self.sent[::-1], every, strict=True)",
-                "tests/rl/test_experience.py",
-            ),
-            Mistake(
                 "replay draws the same in every run",
                 "self.buffer.rng = np.random.default_rng(self.seed)",
                 "self.buffer.rng = np.random.default_rng(0)",
@@ -136,20 +124,9 @@ MISTAKES = (
         "tests/rl/test_inference.py tests/rl/test_checkpoint.py",
         (
             Mistake(
-                "what was observed is what follows",
-                'fields["obs"][t] = simulation.observations',
-                'fields["obs"][t] = fields["next_obs"][t]',
-            ),
-            Mistake(
                 "all environments of an actor have one seed",
                 "seeds = [seed_of(seed, self.first_env + i) for i in range(len(self.makers))]",
                 "seeds = [seed_of(seed, self.first_env) for i in range(len(self.makers))]",
-            ),
-            Mistake(
-                "termination and truncation are swapped",
-                'fields["terminated"][t], fields["truncated"][t]',
-                'fields["truncated"][t], fields["terminated"][t]',
-                "tests/rl/test_dataflow.py tests/rl/test_checkpoint.py",
             ),
         ),
     ),
