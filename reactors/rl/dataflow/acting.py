@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Acting:
     """A policy, the random numbers by which it acts, and its weights, which reach it `lag` rounds late.
 
-    `steps` are those of all environments in a round. In free mode the learner leaves its weights in `newest`.
+    In free mode the learner leaves its weights in `newest`.
     """
 
     def __init__(
@@ -31,14 +31,15 @@ class Acting:
         observation_space: gym.Space[Any],
         action_space: gym.Space[Any],
         weights: NDArray[np.float32],
-        steps: int,
-        lag: int,
+        *,
+        lag: int = 1,
         newest: Latest | None = None,
     ) -> None:
         self.policy = algorithm.policy(observation_space, action_space)
         self.chosen = Chosen(self.policy, action_space)
         self.remembered = algorithm.remembered(action_space).keys()
-        self.latest, self.steps, self.newest = weights, steps, newest
+        self.latest, self.newest = weights, newest
+        self.steps = algorithm.horizon * algorithm.num_envs  # of all environments in a round
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
 
     def open(self, rng: np.random.Generator) -> None:

@@ -71,10 +71,7 @@ class Actor(Stateful):
             self.figures.set((0.0, acting.age(number)))
             return
         rows = self.segment.loan()
-        rollout.begin(rows)
-        for t in range(len(rows)):
-            rollout.step(t, *acting.act(rollout.observations(), number))
-        episodes = rollout.finish(number)
+        episodes = rollout.play(acting, rows, number)
         self.segment.set(rows)
         if episodes:
             self.episodes.set(episodes)

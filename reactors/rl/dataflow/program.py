@@ -110,7 +110,7 @@ class Training(rx.Reactor):
             return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, on_error)
 
         def acting(_: int) -> Acting:
-            return Acting(algorithm, *spaces, initial, steps, lag, newest)
+            return Acting(algorithm, *spaces, initial, lag=lag, newest=newest)
 
         stepping: rx.Bank[Any]
         players: list[Actor | InferenceServer]
@@ -127,7 +127,11 @@ class Training(rx.Reactor):
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
             stop_at=stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=tell,
         )  # fmt: skip
-        told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, newest
+        told: dict[str, Any] = {
+            "algorithm": algorithm, "observation_space": observation_space, "action_space": action_space, "seed": seed,
+            "size": len(initial), "device": lambda i: learners.devices[i], "lag": lag, "newest": newest,
+            "parts": learners.parts,
+        }  # fmt: skip
         later = LATER if len(learners) > 1 else 0
         then, noted = (later, 2 * later) if later else (None, None)
         self._learn(algorithm, told, learning, learners, stepping, loaders, then)
@@ -170,7 +174,7 @@ class Training(rx.Reactor):
     def _learn(
         self,
         algorithm: Algorithm,
-        told: Any,
+        told: dict[str, Any],
         learning: Learning,
         learners: Learners,
         stepping: rx.Bank[Any],
@@ -178,29 +182,28 @@ class Training(rx.Reactor):
         then: int | None,
     ) -> None:
         """Replay or loaders, and learners, of which each is `told` the same, and gets experience by `then`."""
-        each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
+        each: Any = {**told, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
         per_actor = algorithm.num_envs // len(stepping)
         if learners.adaptation is not None:
             each["adaptation"] = learners.adaptation
-            self.learners = rx.bank(1, AdaptiveLearner, *told, **each, actors=len(stepping), num_envs=per_actor)
+            self.learners = rx.bank(1, AdaptiveLearner, **each, actors=len(stepping), num_envs=per_actor)
             rx.connect(stepping.segment, self.learners[0].segments)
             rx.connect(stepping.figures, self.learners[0].times)
         elif loaders:
-            self.learners = rx.bank(len(learners), LoadedLearner, *told, **each, loaders=loaders)
+            self.learners = rx.bank(len(learners), LoadedLearner, **each, loaders=loaders)
             self._load(loaders, stepping, then)
         elif algorithm.on_policy:
-            self.learners = rx.bank(
-                len(learners), RolloutLearner, *told, **each, actors=len(stepping), num_envs=per_actor
-            )
+            self.learners = rx.bank(len(learners), RolloutLearner, **each, actors=len(stepping), num_envs=per_actor)
             rx.connect(stepping.segment, self.learners.segments, after=then, broadcast=True)
         else:
-            self.experience = Experience(algorithm, told[1], told[2], len(stepping), learners.parts)  # type: ignore[arg-type]
+            spaces = told["observation_space"], told["action_space"]
+            self.experience = Experience(algorithm, *spaces, len(stepping), learners.parts)  # type: ignore[arg-type]
             each["batches"] = self.experience.batches
             if learners.exchange_every is None:
-                self.learners = rx.bank(len(learners), ReplayLearner, *told, **each)
+                self.learners = rx.bank(len(learners), ReplayLearner, **each)
             else:
-                self.learners = rx.bank(2, HalfLearner, *told, **each, exchange_every=learners.exchange_every)
+                self.learners = rx.bank(2, HalfLearner, **each, exchange_every=learners.exchange_every)
             rx.connect(stepping.segment, self.experience.segments)
             rx.connect(self.experience.batches, self.learners.batches, after=then, broadcast=True)
             if self.experience.algorithm.prioritized:

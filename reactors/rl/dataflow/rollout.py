@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.dataflow.acting import Acting
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.episode import Episode
 
@@ -91,6 +92,13 @@ class Rollout:
         """Begin a round, whose experience goes into `rows`."""
         self.rows, self.episodes = rows, []
         self.fields = [{name: rows[name][:, i :: self.parts] for name in rows.dtype.names} for i in range(self.parts)]
+
+    def play(self, acting: Acting, rows: Any, number: int) -> tuple[Episode, ...]:
+        """The whole of round `number`, by one policy; the episodes that ended in it."""
+        self.begin(rows)
+        for t in range(len(rows)):
+            self.step(t, *acting.act(self.observations(), number))
+        return self.finish(number)
 
     def step(self, t: int, actions: Any, remembered: Mapping[str, Any], part: int = 0) -> None:
         """Step t of a round, with the actions, and what the policy remembers of them."""

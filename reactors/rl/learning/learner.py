@@ -73,13 +73,12 @@ class Learner(Stateful):
         action_space: gym.Space[Any],
         seed: int,
         size: int,
-        device: str,
-        lag: int,
-        steps: int,
-        newest: Latest | None,
         *,
-        parts: int,
-        exchange: Exchange | None,
+        device: str = "cpu",
+        lag: int = 1,
+        newest: Latest | None = None,
+        parts: int = 1,
+        exchange: Exchange | None = None,
     ) -> None:
         self.algorithm, self.device, self.size = algorithm.part(parts), device, size
         self.spaces = observation_space, action_space
@@ -87,7 +86,8 @@ class Learner(Stateful):
         self.learning: Any = None
         self.seeded: Seeded | None = None
         self.running: Descent | None = None
-        self.seconds, self.began, self.steps = 0.0, 0.0, steps
+        self.seconds, self.began = 0.0, 0.0
+        self.steps = algorithm.horizon * algorithm.num_envs  # of a round
         self.sent: deque[tuple[int, Any]] = deque(maxlen=lag)  # when, in ns, and what
         self.parts, self.exchange = parts, exchange
         self.samplers = ALL  # in free mode: how many of the actors are to play
