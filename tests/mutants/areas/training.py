@@ -5,7 +5,7 @@ from tests.mutants.planted import Mistake, Mistakes
 MISTAKES = (
     Mistakes(
         "reactors/rl/learning/learner.py",
-        "tests/rl/dataflow/test_learners.py",
+        "tests/rl/learning/test_learners.py",
         (
             Mistake("learners go by the sum of gradients", "        mean.div_(len(self.received))\n", ""),
             Mistake(
@@ -91,31 +91,31 @@ MISTAKES = (
                 "the evaluator plays the same episodes each time",
                 "self.episodes, seed_of(self.seed, number))",
                 "self.episodes, seed_of(self.seed, 0))",
-                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the evaluator plays one episode again and again",
                 "seeds = [seed_of(seed, i) for i in range(episodes)]",
                 "seeds = [seed_of(seed, 0) for i in range(episodes)]",
-                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the last weights are the best",
                 "if mean > self.highest:",
                 "if mean >= self.highest or True:",
-                "tests/rl/dataflow/test_dataflow.py tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the evaluator explores",
                 "chosen.checked(policy.greedy(sim.observations),",
                 "chosen.checked(policy.act(sim.observations, np.random.default_rng(0), 10**9)[0],",
-                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "a later episode counts for the first",
                 "if returns[episode.env] is None:",
                 "if True:",
-                "tests/rl/dataflow/test_dataflow.py tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
         ),
     ),
