@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
-
-Space = gym.Space[Any]
 
 
 @dataclass(frozen=True, kw_only=True)

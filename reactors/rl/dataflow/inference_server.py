@@ -15,7 +15,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.envs.spaces import memory
+from reactors.rl.envs.spaces import array_type
 from reactors.rl.rounds import ROUND, round_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def choice_dtype(algorithm: Algorithm, action_space: gym.Space[Any]) -> Any:
     """An action, and what the policy remembers of it."""
-    action = memory(action_space)
+    action = array_type(action_space)
     return np.dtype(
         [("action", action.dtype, action.shape), *algorithm.remembered(action_space).items()], align=True
     )  # fmt: skip
@@ -61,7 +61,7 @@ class InferenceServer(Stateful):
     ) -> None:
         self.acting, self.size, self.horizon, self.parts = acting, len(acting.latest), horizon, parts
         self.last = parts * horizon + parts - 2  # the microstep at which simulators have ended a round
-        observation: Any = memory(observation_space)  # of a Box or a Discrete, which algorithms take
+        observation: Any = array_type(observation_space)  # of a Box or a Discrete, which algorithms take
         shape = observation.shape
         self.initial = rx.Input(shape=(num_envs, *shape), dtype=observation.dtype, width=simulators)
         self.observations = rx.Input(shape=(num_envs // parts, *shape), dtype=observation.dtype, width=simulators)

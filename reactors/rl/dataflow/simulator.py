@@ -8,7 +8,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.envs.spaces import memory
+from reactors.rl.envs.spaces import array_type
 from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Simulator(Stateful):
         horizon, num_envs = rollout.shape
         self.last = self.parts * horizon - 1
         self.remembered = choice.names[1:]
-        observation: Any = memory(rollout.spaces[0])  # of a Box or a Discrete, which algorithms take
+        observation: Any = array_type(rollout.spaces[0])  # of a Box or a Discrete, which algorithms take
         shape = observation.shape
         self.choices = rx.Input(shape=(num_envs // self.parts,), dtype=choice)
         self.initial = rx.Output(shape=(num_envs, *shape), dtype=observation.dtype)

@@ -19,7 +19,7 @@ from numpy import ndarray
 
 from reactors.rl._rows import walk
 from reactors.rl.envs.owned import Claim, claim
-from reactors.rl.envs.spaces import Space, WrongValueError, memory, reader, rows, writer
+from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, rows, writer
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 
@@ -104,12 +104,12 @@ class Simulation:
         self.first, self.at = first, memoryview(bytearray(4)).cast("I") if at is None else at
         self.observation_space, self.action_space = observation_space, action_space
         self.restarting, self.remedy, self.nan_rewards = on_error == "restart", remedy, nan_rewards
-        where = memory(observation_space)
+        where = array_type(observation_space)
         plain = where.dtype is not None and where.dtype.names is None and where.shape != ()
         self._fast = (where.dtype, where.shape) if plain and not thorough else (None, None)
         self._write = writer(observation_space)
         self._action = reader(action_space)
-        self._is_array = memory(action_space).dtype is not None
+        self._is_array = array_type(action_space).dtype is not None
         k = len(self.makers)
         self.observations = rows(where, k)
         self.infos: dict[int, Any] = {}

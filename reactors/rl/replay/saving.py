@@ -22,7 +22,7 @@ from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
 from reactors.rl.encoding.tensors import NAMES, Form, header, put, read_header, take
 from reactors.rl.replay.config import Config, rate
 from reactors.rl.replay.n_step import NStep
-from reactors.rl.replay.storage import Block, Field, Plan
+from reactors.rl.replay.storage import Field, Plan, SharedBlock
 from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
@@ -35,28 +35,28 @@ FORMAT = "reactors.rl.ReplayBuffer 2"
 LAST_FRAME = "core.last_frame."
 CHECKED = ("core.greatest", "core.streams", "core.words", "core.priorities", "core.last_frame")  # as the core counts
 
-B = TypeVar("B", bound="Saved")
+B = TypeVar("B", bound="Savable")
 
 
 # ---- what it consists of ----
 
 
-class Saved(Protocol):
+class Savable(Protocol):
     """A replay buffer, as far as it is written down and made again."""
 
     config: Config
     rng: np.random.Generator
     beta: float
-    _block: Block
+    _block: SharedBlock
     _plan: Plan
     _n_step: NStep | None
     _shape: Any
     _core: Any
 
-    def _set_up(self, config: Config, block: Block, rng: np.random.Generator, *, fresh: bool) -> None: ...
+    def _set_up(self, config: Config, block: SharedBlock, rng: np.random.Generator, *, fresh: bool) -> None: ...
 
 
-class Place(NamedTuple):
+class Region(NamedTuple):
     """Where in the block an array lies: its form, where it begins, and how far it is from row to row."""
 
     form: Form
@@ -64,30 +64,30 @@ class Place(NamedTuple):
     stride: int
 
 
-def _places(config: Config, plan: Plan) -> dict[str, Place]:
+def _places(config: Config, plan: Plan) -> dict[str, Region]:
     """All that makes up a buffer and lies in its block. What follows from it, such as sums, is left out."""
     slots, byte, word, real = config.slots, np.dtype(np.uint8), np.dtype(np.uint64), np.dtype(np.float32)
     streams, stream = (int(lib.rx_replay_header_bytes(n)) for n in (0, 1))
     found = {
-        "core.greatest": Place(Form(word, (1,)), lib.RX_REPLAY_GREATEST, 8),
-        "core.counters": Place(Form(word, (3,)), lib.RX_REPLAY_COUNTERS, 8),
-        "core.streams": Place(Form(word, (config.num_envs, 4)), streams, stream - streams),
-        "core.words": Place(Form(word, (slots,)), plan.records, plan.stride),
-        "core.steps": Place(Form(np.dtype(np.uint32), (slots,)), plan.records + 8, plan.stride),
+        "core.greatest": Region(Form(word, (1,)), lib.RX_REPLAY_GREATEST, 8),
+        "core.counters": Region(Form(word, (3,)), lib.RX_REPLAY_COUNTERS, 8),
+        "core.streams": Region(Form(word, (config.num_envs, 4)), streams, stream - streams),
+        "core.words": Region(Form(word, (slots,)), plan.records, plan.stride),
+        "core.steps": Region(Form(np.dtype(np.uint32), (slots,)), plan.records + 8, plan.stride),
     }
     if plan.tree:
-        found["core.priorities"] = Place(Form(real, (slots,)), plan.priorities, 4)
+        found["core.priorities"] = Region(Form(real, (slots,)), plan.priorities, 4)
     for field, offset, stride in zip(config.fields, plan.offsets, plan.strides, strict=True):
         if field.stacked:
-            found[LAST_FRAME + field.name] = Place(Form(word, (slots,)), offset, stride)
+            found[LAST_FRAME + field.name] = Region(Form(word, (slots,)), offset, stride)
         elif _kind(field.dtype) is not None:
-            found[field.name] = Place(Form(field.dtype, (slots, *field.shape)), offset, stride)
+            found[field.name] = Region(Form(field.dtype, (slots, *field.shape)), offset, stride)
         else:  # records, complex numbers: as bytes
-            found[field.name] = Place(Form(byte, (slots, field.bytes)), offset, stride)
+            found[field.name] = Region(Form(byte, (slots, field.bytes)), offset, stride)
     if plan.n_frames:
         frame = next(field for field in config.fields if field.stacked)
         shape = plan.n_frames * config.num_envs, *frame.shape[1:]
-        found["core.frames"] = Place(Form(frame.dtype, shape), plan.frames, plan.frame_bytes)
+        found["core.frames"] = Region(Form(frame.dtype, shape), plan.frames, plan.frame_bytes)
     return found
 
 
@@ -96,7 +96,7 @@ def _kind(dtype: np.dtype[Any]) -> str | None:
     return NAMES.get(dtype.str[1:]) if dtype.isnative else None
 
 
-def arrays(buffer: Saved) -> dict[str, NDArray[Any]]:
+def arrays(buffer: Savable) -> dict[str, NDArray[Any]]:
     """Views of all that makes up a buffer but its random numbers."""
     found = {
         name: buffer._block.view(*form, offset, stride)
@@ -105,7 +105,7 @@ def arrays(buffer: Saved) -> dict[str, NDArray[Any]]:
     return found if buffer._n_step is None else found | buffer._n_step.state()
 
 
-def restore(buffer: Saved, state: Mapping[str, Any]) -> None:
+def restore(buffer: Savable, state: Mapping[str, Any]) -> None:
     """Overwrite all that makes up a buffer; with a state that no buffer of its fields and sizes has, nothing is."""
     into = arrays(buffer)
     for name, array in into.items():
@@ -124,7 +124,7 @@ def restore(buffer: Saved, state: Mapping[str, Any]) -> None:
     buffer.rng = rng
 
 
-def _check(buffer: Saved, state: Mapping[str, NDArray[Any]], where: str) -> None:
+def _check(buffer: Savable, state: Mapping[str, NDArray[Any]], where: str) -> None:
     """Refuse values that would lead the core, or those who take its rows, to places that there are not."""
     last = [name for name in state if name.startswith(LAST_FRAME)]
     given, kept = ffi.new("rx_replay_state *"), {}
@@ -158,12 +158,12 @@ def _has_bools(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
 # ---- the file ----
 
 
-def _config(buffer: Saved) -> dict[str, Any]:
+def _config(buffer: Savable) -> dict[str, Any]:
     fields = [[f.name, np.lib.format.dtype_to_descr(f.dtype), f.shape, f.stacked] for f in buffer.config.fields]
     return {**buffer.config._asdict(), "fields": fields}
 
 
-def _header(buffer: Saved, found: Mapping[str, NDArray[Any]], sums: dict[str, str]) -> bytes:
+def _header(buffer: Savable, found: Mapping[str, NDArray[Any]], sums: dict[str, str]) -> bytes:
     metadata = {
         **UNSEALED,
         "format": FORMAT,
@@ -175,7 +175,7 @@ def _header(buffer: Saved, found: Mapping[str, NDArray[Any]], sums: dict[str, st
     return sealed(header(found, metadata))
 
 
-def save(buffer: Saved, path: str | Path) -> None:
+def save(buffer: Savable, path: str | Path) -> None:
     """Write the file beside its place, then put it there."""
     path, found = Path(path), arrays(buffer)
     if path.is_dir():
@@ -224,7 +224,7 @@ def load(cls: type[B], path: str | Path) -> B:
             "of its buffer"
         )
     buffer = cls.__new__(cls)
-    buffer._set_up(config, Block.reserve(plan, config.fields, config.slots), rng, fresh=True)
+    buffer._set_up(config, SharedBlock.reserve(plan, config.fields, config.slots), rng, fresh=True)
     buffer.beta = beta
     into = arrays(buffer)
     with path.open("rb") as file:

@@ -158,10 +158,10 @@ class Address(NamedTuple):
     size: int
 
 
-class Block:
+class SharedBlock:
     """Shared memory, opened once in a process however often it is unpickled."""
 
-    _open: ClassVar[weakref.WeakValueDictionary[tuple[int, int], Block]] = weakref.WeakValueDictionary()
+    _open: ClassVar[weakref.WeakValueDictionary[tuple[int, int], SharedBlock]] = weakref.WeakValueDictionary()
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.map, self.size = memory, memory.map, memory.size
@@ -171,7 +171,7 @@ class Block:
         weakref.finalize(self, memory.close)
 
     @classmethod
-    def reserve(cls, plan: Plan, fields: tuple[Field, ...], slots: int) -> Block:
+    def reserve(cls, plan: Plan, fields: tuple[Field, ...], slots: int) -> SharedBlock:
         """New zeroed memory, or `MemoryTooSmall`, which says what needs how much."""
         if plan.bytes + sum(block.size for block in cls._open.values()) > TIDY:
             gc.collect()  # programs that have ended are cycles, which may hold buffers as large as this one
@@ -192,11 +192,11 @@ class Block:
         )
 
     def address(self) -> Address:
-        """What `Block.at` of another process needs."""
+        """What `SharedBlock.at` of another process needs."""
         return Address(os.getpid(), self.memory.descriptor, *self.identity, self.size)
 
     @classmethod
-    def at(cls, address: Address) -> Block:
+    def at(cls, address: Address) -> SharedBlock:
         """The block behind an address: the same object where it is open here already."""
         here = cls._open.get((address.device, address.inode))
         if here is not None and here.memory.descriptor >= 0:
@@ -225,7 +225,7 @@ def _gone(address: Address) -> ArgumentError:
 
 
 def opened(
-    block: Block, plan: Plan, fields: tuple[Field, ...], streams: int, share: int, *, minima: bool, fresh: bool
+    block: SharedBlock, plan: Plan, fields: tuple[Field, ...], streams: int, share: int, *, minima: bool, fresh: bool
 ) -> tuple[Any, Any]:
     """The core's view of a block, and the shape that it has there."""
     names = [field.name for field in fields]

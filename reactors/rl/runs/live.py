@@ -30,7 +30,7 @@ class Writer(Protocol):
         """One point of one curve."""
 
 
-class Watch:
+class JournalWatch:
     """Gives new rows of a journal's file to all who want them; called as `rx.run` calls its `progress`."""
 
     def __init__(self, path: Path, listeners: Sequence[Callable[[Sequence[Row]], None]], *, seen: int = 0) -> None:

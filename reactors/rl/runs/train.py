@@ -42,7 +42,7 @@ from reactors.rl.runs.checks import (
 )
 from reactors.rl.runs.digest import digest_of
 from reactors.rl.runs.interruption import Interruption
-from reactors.rl.runs.live import Watch, scalars, summary_writer
+from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
 from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
 from reactors.rl.runs.settings import file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
@@ -244,7 +244,7 @@ def train(
         seen, begun = _begin_journal(journal, saved)
         if folder is not None:
             folder.result_file.unlink(missing_ok=True)  # of the run that goes on now: its journal will be another
-        watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
+        watcher = None if journal is None or not listeners else JournalWatch(journal, listeners, seen=seen)
         report: dict[str, Any] = {
             "state": "failed",
             "seed": seed,
@@ -277,7 +277,7 @@ def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.f
 
 
 def _run(
-    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: Watch | None, report: dict[str, Any],
+    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: JournalWatch | None, report: dict[str, Any],
     **options: Any,
 ) -> tuple[NDArray[np.float32], rx.Result, Callable[[], Iterable[Row]]]:  # fmt: skip
     """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`.

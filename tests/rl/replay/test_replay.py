@@ -11,7 +11,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.replay.storage import Block
+from reactors.rl.replay.storage import SharedBlock
 from reactors.testing import assert_deterministic
 
 if TYPE_CHECKING:
@@ -256,12 +256,12 @@ def test_streams_follow_from_the_ports() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_training_gives_the_memory_of_its_replay_back_when_it_ends(workers: int) -> None:
     gc.collect()
-    before = set(Block._open)
+    before = set(SharedBlock._open)
     gc.disable()
     try:
         algorithm = rl.DQN(num_envs=4, horizon=4, batch_size=8, learning_starts=16, capacity=200)
         rl.train(algorithm, "CartPole-v1", total_steps=64, workers=workers)
-        assert set(Block._open) <= before
+        assert set(SharedBlock._open) <= before
     finally:
         gc.enable()
 
