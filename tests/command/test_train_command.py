@@ -391,6 +391,17 @@ def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "pip install moviepy" in done.stderr
 
 
+def test_play_without_a_display_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_: [9.0])
+    said = "there is no display here, so no window opens; film the policy with --video\n"
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert reactors("play", run).stderr == said * (sys.platform == "linux")
+    monkeypatch.setenv("DISPLAY", ":0")
+    done = reactors("play", run)
+    assert (done.stderr, done.stdout) == ("", "episode 1: return 9.00\n")
+
+
 def test_play_films(run: Path) -> None:
     pytest.importorskip("moviepy")
     done = reactors("play", run, "--video", "videos")

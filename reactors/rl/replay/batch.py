@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.public import public
 from reactors_runtime._core import ffi
+from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +17,27 @@ if TYPE_CHECKING:
     from reactors.rl.replay.storage import Field
 
 
-class Batch(dict[str, "NDArray[Any]"]):
+T = TypeVar("T")
+
+
+class Columns(dict[str, T]):
+    """Fields of a batch by name; a `KeyError` for another name says which there are.
+
+    >>> Columns(reward=1.0)["rewards"]
+    Traceback (most recent call last):
+    KeyError: "a batch with reward has no 'rewards'; did you mean 'reward'?"
+    """
+
+    __slots__ = ()
+
+    def __missing__(self, name: object) -> T:
+        raise KeyError(self._lacking(str(name)))
+
+    def _lacking(self, name: str) -> str:
+        return f"a batch with {', '.join(self)} has no {name!r}{did_you_mean(name, self)}"
+
+
+class Batch(Columns["NDArray[Any]"]):
     """Rows of a buffer, a dict of arrays with a leading axis; `batch.obs` is `batch["obs"]`.
 
     Beside the fields there are `indices` (int64), by which the buffer knows the rows for ever, and `weights` (float32),
@@ -43,7 +64,7 @@ class Batch(dict[str, "NDArray[Any]"]):
     def __getattr__(self, name: str) -> NDArray[Any]:
         if name in self:
             return self[name]
-        raise AttributeError(f"a batch with {', '.join(self)} has no {name!r}")
+        raise AttributeError(self._lacking(name))
 
     def __init__(self, fields: tuple[Field, ...], n: int, *lead: int, gamma: float) -> None:
         lead = lead or (n,)
@@ -64,9 +85,6 @@ class Batch(dict[str, "NDArray[Any]"]):
         self._core = into, *(ffi.from_buffer(kind, array) for kind, array in arrays)
         self._kept = list(self.values())  # the core writes there, whatever becomes of the entries
         self._tensors: dict[str, Any] | None = None
-
-    def __missing__(self, name: object) -> Any:
-        raise KeyError(f"a batch with {', '.join(self)} has no {name!r}")
 
     def copy(self) -> dict[str, NDArray[Any]]:
         """The same rows in arrays of their own."""
