@@ -44,10 +44,10 @@ from reactors.execution.result import Result, collect
 from reactors.execution.spreading import advice
 from reactors.graph import Graph
 from reactors.model.bank import Bank
-from reactors.model.keywords import spelled_out
 from reactors.model.modes import note_states
 from reactors.model.reactor import Reactor
 from reactors.model.thread_state import Running, executing, not_in_a_reaction
+from reactors.names.keywords import spelled_out
 from reactors.tag import Tag
 from reactors.time import LONGEST, Duration, duration
 from reactors_runtime import callers, numeric_threads, terminal

@@ -31,10 +31,10 @@ from reactors.errors import (
     ValueMismatchError,
 )
 from reactors.execution.bare_numbers import is_bare, spelled_twice
+from reactors.lossless import lossy
 from reactors.model.actions import Action
 from reactors.model.code_check import FROM_OUTSIDE
 from reactors.model.declaration import spelled
-from reactors.model.lossless import lossy
 from reactors.model.ports import Input, Output
 from reactors.time import duration
 from reactors_runtime import engine as engines

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import pdb  # noqa: T100 - this is where it belongs
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from reactors_runtime.terminal import Turn
+
+class Turn(Protocol):
+    """Whose the terminal is."""
+
+    def take(self) -> None:
+        """Wait until it is ours; at once if it is already."""
+
+    def end(self) -> None:
+        """Leave it to others, if it is ours."""
 
 
 class Debugger(pdb.Pdb):

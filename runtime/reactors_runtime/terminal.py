@@ -15,11 +15,12 @@ import sys
 import termios
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from reactors_runtime.debugger import Turn
     from reactors_runtime.memory import Memory
 
 
@@ -91,16 +92,6 @@ def _in_debugger(frame: Any) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-class Turn(Protocol):
-    """Whose the terminal is."""
-
-    def take(self) -> None:
-        """Wait until it is ours; at once if it is already."""
-
-    def end(self) -> None:
-        """Leave it to others, if it is ours."""
 
 
 class OfProcesses:

@@ -236,7 +236,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/model/lossless.py",
+        "reactors/lossless.py",
         "tests/rl/replay/test_replay_buffer.py tests/rl/algorithms/test_chosen.py",
         (
             Mistake("parts of whole numbers are lost", "(rounds and a % 1 != 0)", "(a % 1 != 0)"),

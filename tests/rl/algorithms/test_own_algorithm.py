@@ -380,7 +380,10 @@ def test_a_field_that_no_batch_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Gradient, "learn", lambda _, batch: batch["rewards"])
     with pytest.raises(ReactionError) as caught:
         trained(backend="inline")
-    wanted = "a batch with obs, action, reward, next_obs, terminated, truncated, logit has no 'rewards'; did you mean 'reward'?"
+    wanted = (
+        "a batch with obs, action, reward, next_obs, terminated, truncated, logit has no 'rewards'; did you mean "
+        "'reward'?"
+    )
     assert isinstance(caught.value.__cause__, KeyError)
     assert caught.value.__cause__.args == (wanted,)
 

@@ -2,7 +2,7 @@
 
 At rest, reactors, ports, timers and actions say so by themselves, in a `__getattr__`. CPython looks up every attribute
 of a class that has one two to three times more slowly, so it is taken away while a program runs in this process; what
-goes wrong in a reaction is said when it has failed (`suggestions.py` of the runtime).
+goes wrong in a reaction is said when it has failed (`reactors_runtime.suggestions`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def explains(kind: type) -> None:
 
 
 def begin() -> None:
-    """A program begins to run."""
+    """A program begins to run: attributes are found quickly from now on."""
     global _running, _changes  # noqa: PLW0603 - of this process
     with _LOCK:
         _running += 1
@@ -37,7 +37,7 @@ def begin() -> None:
 
 
 def end() -> None:
-    """It is over."""
+    """A program is over; with the last of them, objects explain again what they lack."""
     global _running  # noqa: PLW0603 - likewise
     with _LOCK:
         _running -= 1

@@ -26,5 +26,5 @@ def refuse(package: dict[str, Any], name: str, known: Sequence[str]) -> NoReturn
 
 
 def _imports(frame: FrameType) -> bool:
-    """Whether a frame executes `from ... import ...`, by which `__getattr__` cannot be told from a look at a module."""
+    """Whether a frame executes `from ... import ...`, which to `__getattr__` looks like `module.name`."""
     return frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM

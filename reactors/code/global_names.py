@@ -10,9 +10,9 @@ import dis
 from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple
 
+from reactors.code.bytecode import uses_of_self
+from reactors.code.functions import own_code
 from reactors.location import Location
-from reactors.model.bytecode import uses_of_self
-from reactors.model.reaction import own_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -49,7 +49,7 @@ def lossless(value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     array([0.1, 2. ], dtype=float32)
     >>> lossless([1, 300], np.dtype("i1"))
     Traceback (most recent call last):
-    reactors.model.lossless.LostError: 300, which int8 does not hold
+    reactors.lossless.LostError: 300, which int8 does not hold
     """
     given = np.asarray(value)
     if given.dtype == dtype:

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import dis
 from functools import lru_cache
-from types import CodeType
+from inspect import unwrap
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, NamedTuple
+
+from reactors.location import Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +52,16 @@ def uses_of_self(code: CodeType) -> tuple[Use, ...]:
 def deep_assignments(code: CodeType) -> tuple[Use, ...]:
     """Those uses that assign to an attribute of an attribute: `self.child.port = ...`."""
     return tuple(use for use in uses_of_self(code) if use.use.startswith(ASSIGNED) and use.use != ASSIGNED)
+
+
+def assignment(function: object, name: str) -> Location | None:
+    """Where a method assigns to this attribute of `self`, if its code says so."""
+    function = unwrap(function) if callable(function) else function
+    if not isinstance(function, FunctionType):
+        return None
+    lines = (use.line for use in uses_of_self(function.__code__) if use == (name, ASSIGNED, use.line))
+    line = next(lines, None)
+    return None if line is None else Location(function.__code__.co_filename, line)
 
 
 def _uses(code: CodeType, me: str) -> Iterator[Use | None]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from reactors.errors import ArgumentError
 from reactors.location import Call, Location
-from reactors.model.lacking import listed
+from reactors.names.lacking import listed
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
