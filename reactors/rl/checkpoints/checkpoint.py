@@ -1,4 +1,4 @@
-"""How does a program that runs on several workers come to one state, without anybody waiting?
+"""How does a program that runs on several workers come to one state, without any of them waiting?
 
 By the semantics: all that happens at a tag sees the same. Half a round after round n this reactor says that round
 n + lag is to be saved; the word arrives half a round after that one, when all of its events are over, and every reactor

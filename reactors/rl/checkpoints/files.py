@@ -1,4 +1,4 @@
-"""What is a checkpoint on disk, and how is one told from a damaged or a foreign one?
+"""What is a checkpoint on disk, and how does one recognise a damaged or a foreign one?
 
 A folder named after the environment steps, with `weights.safetensors` (what the policy needs), `state.safetensors` (all
 arrays of all reactors) and `meta.json` (of what program, at which tag, the rest of the states as a tree, a checksum of

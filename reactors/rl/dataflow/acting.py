@@ -43,7 +43,7 @@ class Acting:
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
 
     def open(self, rng: np.random.Generator) -> None:
-        """Begin with the first weights."""
+        """Begin with the first weights, and draw by `rng`."""
         self.rng = rng
         self.policy.load(self.latest)
 
@@ -52,7 +52,7 @@ class Acting:
         return {"rng": self.rng, "policy": self.policy.state_dict(), "weights": self.latest, "loaded": self.loaded}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave, with the weights of then."""
         self.rng.bit_generator.state = state["rng"].bit_generator.state
         self.policy.load_state_dict(state["policy"])
         self.latest, self.loaded = state["weights"], count(state["loaded"])

@@ -41,7 +41,7 @@ class Actor(Stateful):
         self.add_reaction(rx.shutdown, self.close)
 
     def open(self) -> None:
-        """Make the environments."""
+        """Make the environments and the policy, as new or as a checkpoint had them."""
         self.rollout.open(self._run_seed or 0, self.path)
         self.acting.open(self.rng)
         self.go_on()
@@ -55,16 +55,16 @@ class Actor(Stateful):
         return {**self.rollout.form(), **self.acting.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.rollout.load_state_dict(state)
         self.acting.load_state_dict(state)
 
     def load(self) -> None:
-        """Newer weights."""
+        """Play the next rounds with newer weights."""
         self.acting.load(self.weights.value, round_of(self.tag))
 
     def play(self) -> None:
-        """A round."""
+        """Play a round, or sit it out where fewer samplers are wanted."""
         began = time.perf_counter()
         number, rollout, acting = round_of(self.tag), self.rollout, self.acting
         if acting.look() <= self.bank_index:  # fewer samplers are faster
@@ -78,5 +78,5 @@ class Actor(Stateful):
         self.figures.set((time.perf_counter() - began, acting.age(number)))
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments at the end of the run."""
         self.rollout.close()

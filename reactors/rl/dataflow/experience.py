@@ -70,7 +70,7 @@ class Experience(Stateful):
         return {"buffer": {}, "added": 0, "learnable": 0, "drawn": 0}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.buffer.load_state_dict(state["buffer"])
         self.added, self.learnable, self.drawn = (count(state[name]) for name in ("added", "learnable", "drawn"))
 
@@ -80,7 +80,7 @@ class Experience(Stateful):
             self.draws.answer(errors)
 
     def keep_and_draw(self) -> None:
-        """A round."""
+        """Keep a round of all actors, and draw batches if they are due."""
         rows = np.moveaxis(self.segments.array, 0, 1)  # steps, actors, environments
         self.buffer.add(np.ascontiguousarray(rows).reshape(-1), envs=self.envs)
         self.added += rows.size

@@ -87,11 +87,11 @@ class InferenceServer(Stateful):
         return self.acting.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.acting.load_state_dict(state)
 
     def load(self) -> None:
-        """Newer weights."""
+        """Choose by newer weights from the next round on."""
         self.acting.load(self.weights.value, round_of(self.tag))
 
     def look(self) -> None:
@@ -100,7 +100,7 @@ class InferenceServer(Stateful):
             seen[:] = self.initial.array[:, part :: self.parts].reshape(seen.shape)
 
     def begin(self) -> None:
-        """A round."""
+        """Begin a round: the first choices of all environments, or of one half."""
         self.began = time.perf_counter()
         self.acting.look()
         self.choose(0)

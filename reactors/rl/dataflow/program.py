@@ -4,7 +4,7 @@ Every minute of logical time is a round. At its beginning all actors play, with 
 same tag the learner gets what they played, and its new weights reach them `lag` rounds later. That delay is all that
 makes the modes:
 
-- `sync`: a lag of one round. Everybody learns from, and plays with, the latest; actors and learner take turns.
+- `sync`: a lag of one round. Learners and actors all have the latest; they take turns.
 - `pipelined`: a lag of two or more. Actors play the next round while the learner learns from the last one, and the
   result is the same, bit for bit, however fast they are.
 - `free`: actors take the newest weights, from memory that all share. No actor waits for weights; no two runs
@@ -168,7 +168,7 @@ class Training(rx.Reactor):
         return self.simulators
 
     def _actors(self, n: int, rollout: Callable[[int], Rollout], acting: Callable[[int], Acting]) -> rx.Bank[Actor]:
-        """Who plays."""
+        """The actors, as a bank; a subclass may take others."""
         return rx.bank(n, Actor, rollout, acting)
 
     def _learn(
@@ -242,7 +242,7 @@ class Training(rx.Reactor):
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
-        """What was adapted."""
+        """What `adapt` has changed while the program ran, and why."""
         first = self.learners[0]
         return first.adaptation.decisions if isinstance(first, AdaptiveLearner) else []
 
@@ -261,8 +261,8 @@ class Training(rx.Reactor):
         slack = max(0, min(slack, saving.rounds - 1 - first))  # of a short run, too, the last round is saved
         self.checkpoint = Checkpoint([*reactors], saving, slack=slack, steps=steps, first=self.journal.first)
         rx.connect([reactor.state for reactor in reactors.values()], self.checkpoint.states)
-        everybody = [reactor.save for reactor in reactors.values()]
-        rx.connect(self.checkpoint.save, everybody, after=slack * ROUND, broadcast=True)
+        saves = [reactor.save for reactor in reactors.values()]
+        rx.connect(self.checkpoint.save, saves, after=slack * ROUND, broadcast=True)
         rx.connect(self.journal.enough, self.checkpoint.enough)
 
 

@@ -79,12 +79,12 @@ class Rollout:
         return {"simulations": [simulation_form(each) for each in self.simulations]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         for simulation, each in zip(self.simulations, state["simulations"], strict=True):
             restore_simulation(simulation, each)
 
     def observations(self, part: int = 0) -> NDArray[Any]:
-        """What to act on next."""
+        """What to act on next in the environments of this part."""
         found: NDArray[Any] = self.simulations[part].observations
         return found
 
@@ -144,7 +144,7 @@ class Rollout:
         )
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments; a second time nothing happens."""
         simulations, self.simulations = self.simulations, []
         for each in simulations:
             each.close()

@@ -43,7 +43,7 @@ class Simulator(Stateful):
         self.add_reaction(rx.shutdown, self.close)
 
     def open(self) -> None:
-        """Make the environments, and tell what they show."""
+        """Make the environments, and send their first observations."""
         self.rollout.open(self._run_seed or 0, self.path)
         self.go_on()
         self.rows = np.zeros(self.rollout.shape, self.rollout.dtype)
@@ -53,7 +53,7 @@ class Simulator(Stateful):
         self.initial.set(seen)
 
     def state_dict(self) -> dict[str, Any]:
-        """The environments."""
+        """Of the environments, which are all there is."""
         return self.rollout.state_dict()
 
     def form(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Simulator(Stateful):
         return self.rollout.form()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.rollout.load_state_dict(state)
 
     def step(self) -> None:
@@ -81,6 +81,6 @@ class Simulator(Stateful):
                 self.episodes.set(episodes)
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments at the end of the run."""
         self.rollout.close()
         del self.rows

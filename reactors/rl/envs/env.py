@@ -236,7 +236,7 @@ class Env(rx.Reactor):
         return tuple(values) if isinstance(values, list) else values
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments at the end of the run."""
         simulation, self.simulation, self._following = self.simulation, None, None
         if simulation is not None:  # it could be made
             self.restarts = simulation.restarts

@@ -1,7 +1,7 @@
 """How does one step k environments in a loop, for next to nothing, and survive those that break?
 
 A `Simulation` knows nothing of reactors: it has environments, steps them into arrays that it is given, and resets those
-whose episodes are over. All that can be wrong with an environment is found here, and told with its index and seed.
+whose episodes are over. All that can be wrong with an environment is found here, and named with its index and seed.
 `rl.Env` is a reactor around one.
 """
 

@@ -108,7 +108,7 @@ class Adaptation:
         )  # fmt: skip
 
     def begin(self) -> None:
-        """The clock starts."""
+        """Measure from now on."""
         self.began = self.since = time.perf_counter()
 
     def due(self) -> int:

@@ -43,7 +43,7 @@ class AdaptiveLearner(Learner):
         self.adaptation.begin()
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the memory."""
+        """As any learner, and the buffer."""
         return super().state_dict() | {"buffer": self.buffer.state_dict(), "added": self.added}
 
     def form(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class AdaptiveLearner(Learner):
         return super().state_dict() | {"buffer": {}, "added": 0}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Also the memory."""
+        """As any learner, and the buffer."""
         super().load_state_dict(state)
         self.buffer.load_state_dict(state["buffer"])
         self.added = count(state["added"])

@@ -55,8 +55,8 @@ class Learner(Stateful):
     checkpoint sends them `again`, each at its tag. Raises `NotFiniteError` for losses and weights that are not finite.
 
     Several have the same networks, and each learns from its part of a batch. Before each step of an optimizer each
-    says its gradients, and goes on, a microstep later, with the mean of all: they stay equal bit for bit. Weights are
-    told by the first.
+    says its gradients, and goes on, a microstep later, with the mean of all: they stay equal bit for bit. The first
+    sends weights.
 
     In the first round, and ever more rarely after that, it looks whether the algorithm draws from a generator that
     others share, and refuses that.
@@ -115,7 +115,7 @@ class Learner(Stateful):
         return descent(self.algorithm, self.learning, batch)
 
     def learn(self) -> None:
-        """A round, alone."""
+        """Learn all of a round, where there is no other learner."""
         self.began = time.perf_counter()
         with self.drawing():
             figures = alone(self.round())
@@ -152,7 +152,7 @@ class Learner(Stateful):
         self.descend()
 
     def give(self, flat: Flat) -> None:
-        """Gradients."""
+        """Send the gradients that are ready to the other learners."""
         self.stepping, loan = flat, self.offered.loan()
         gradients: Any = flat.weights.grad
         put(gradients, loan)
@@ -229,7 +229,7 @@ class Learner(Stateful):
         self.figures.set({**told, "time/learn": spent})
 
     def tell_weights(self) -> None:
-        """To actors."""
+        """Send the weights to the actors, and keep them while they are on their way."""
         weights = self.learning.weights()
         if not np.isfinite(weights).all():
             self.refuse("a weight is no finite number")

@@ -61,7 +61,7 @@ class HalfLearner(ReplayLearner):
         return halves(self.learning)[1 - self.bank_index]
 
     def give(self, flat: Flat) -> None:
-        """Weights."""
+        """Send the weights of this half to the other."""
         del flat
         loan, at = self.offered.loan(), 0
         for each in self.mine:

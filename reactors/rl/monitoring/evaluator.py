@@ -76,7 +76,7 @@ class Evaluator(rx.Reactor):
 
     @rx.reaction(weights, effects=evaluation)
     def evaluate(self) -> None:
-        """Now and then."""
+        """Play the episodes, in every `every`-th round."""
         number = round_of(self.tag)
         if number % self.every or self.tag.time < self.first:
             return

@@ -70,7 +70,7 @@ class Decimator(rx.Reactor):
 
     @rx.reaction(weights, effects=some)
     def choose(self) -> None:
-        """Now and then."""
+        """Let the weights of every `every`-th round through."""
         if (round_of(self.tag) + 1) % self.every == 0 and self.tag.time >= self.first:
             self.some.set(self.weights.value)
 

@@ -76,7 +76,7 @@ class Config(NamedTuple):
 
     @property
     def slots(self) -> int:
-        """Of all streams."""
+        """Rows that all streams can keep together."""
         return self.share * self.num_envs
 
     @property
@@ -85,7 +85,7 @@ class Config(NamedTuple):
         return self.weights == "buffer"
 
     def plan(self) -> Plan:
-        """Where everything lies."""
+        """Where in memory each field, record and tree lies."""
         extra = 2 * self.frame_stack * (self.n_step + 1)
         return plan(
             self.fields, self.share, self.num_envs, tree=self.prioritized, minima=self.minima, stack=self.frame_stack,
