@@ -18,7 +18,7 @@ import reactors
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = [ROOT / "reactors", ROOT / "runtime" / "reactors_runtime"]
-ROOMS = sorted({path.parent for path in (ROOT / "reactors").rglob("*.py")})
+ROOMS = sorted({path.parent for package in PACKAGES for path in package.rglob("*.py")})
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: str(room.relative_to(ROOT)))
@@ -39,7 +39,7 @@ TWINS = {  # class names that stand for two things, and why
     "Mode", "Reaction", "Reactor",  # what users write, and its row in the runtime's program
     "Output", "Policy", "Replay", "Server",  # public, and a class of the runtime's that no user meets
     "Recorded",  # public in rl.record, and a log that was read
-    "Options", "Part", "Running", "Sink", "Source", "Wire", "Worker", "WorkerDied",  # to be told apart by better names
+    "Options", "Owner", "Part", "Running", "Sink", "Source", "Wire", "WorkerDied",  # to be told apart by better names
 }  # fmt: skip
 
 
@@ -63,6 +63,14 @@ def test_the_map_has_every_room() -> None:
         for name in line[2:].split("  ")[0].split(", ")
     }
     assert said == top - {"__init__", "__main__", "py.typed"}
+
+
+def test_the_runtime_that_is_loaded_knows_no_reinforcement_learning() -> None:
+    from reactors.rl import _core as rl
+    from reactors_runtime import _core as runtime
+
+    assert {"rx_replay_open", "rx_sumtree_bytes"} <= set(dir(rl.lib))
+    assert not set(dir(rl.lib)) & set(dir(runtime.lib))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.rl.replay.storage import Field, Plan, checked_fields, plan
+from reactors.rl.replay.storage import BufferLayout, Field, checked_fields, plan
 
 
 class Config(NamedTuple):
@@ -84,7 +84,7 @@ class Config(NamedTuple):
         """Whether the tree of priorities keeps the least of them."""
         return self.weights == "buffer"
 
-    def plan(self) -> Plan:
+    def plan(self) -> BufferLayout:
         """Where in memory each field, record and tree lies."""
         extra = 2 * self.frame_stack * (self.n_step + 1)
         return plan(

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.rl._core import ffi, lib
 from reactors.rl.encoding.generators import rng_state, rng_with_state
 from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
 from reactors.rl.encoding.tensors import NAMES, Form, header, put, read_header, take
 from reactors.rl.replay.config import Config, rate
 from reactors.rl.replay.n_step import NStep
-from reactors.rl.replay.storage import Field, Plan, SharedBlock
-from reactors_runtime._core import ffi, lib
+from reactors.rl.replay.storage import BufferLayout, Field, SharedBlock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Savable(Protocol):
     rng: np.random.Generator
     beta: float
     _block: SharedBlock
-    _plan: Plan
+    _plan: BufferLayout
     _n_step: NStep | None
     _shape: Any
     _core: Any
@@ -64,7 +64,7 @@ class Region(NamedTuple):
     stride: int
 
 
-def _places(config: Config, plan: Plan) -> dict[str, Region]:
+def _places(config: Config, plan: BufferLayout) -> dict[str, Region]:
     """All that makes up a buffer and lies in its block. What follows from it, such as sums, is left out."""
     slots, byte, word, real = config.slots, np.dtype(np.uint8), np.dtype(np.uint64), np.dtype(np.float32)
     streams, stream = (int(lib.rx_replay_header_bytes(n)) for n in (0, 1))
@@ -237,7 +237,7 @@ def load(cls: type[B], path: str | Path) -> B:
     return buffer
 
 
-def _checked_config(described: dict[str, Any]) -> tuple[Config, Plan]:
+def _checked_config(described: dict[str, Any]) -> tuple[Config, BufferLayout]:
     """What a file says that its buffer is, which has to be what a caller could have asked for."""
     fields = tuple(
         Field(name, np.lib.format.descr_to_dtype(_as_descr(dtype)), tuple(shape), stacked)
