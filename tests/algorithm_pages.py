@@ -27,7 +27,7 @@ from reactors.rl.runs.settings import algorithms
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = DOCS / "algorithms"

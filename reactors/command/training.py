@@ -23,7 +23,7 @@ from reactors.execution.json_text import json_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.runs.run_folder import RunFolder
 
 # Of a run that goes on, what may be changed; the rest is as it was.

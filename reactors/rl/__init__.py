@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from reactors.rl import sb3 as sb3
     from reactors.rl.algorithm_checker import CheckedAlgorithm, check_algorithm
     from reactors.rl.algorithms.a2c import A2C
-    from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
     from reactors.rl.algorithms.appo import APPO
     from reactors.rl.algorithms.ddpg import DDPG
     from reactors.rl.algorithms.dqn import DQN
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.q_learning import QLearning
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
+    from reactors.rl.contract.algorithm import Algorithm, Learning, Policy
     from reactors.rl.dataflow.adaptation import Bounds
     from reactors.rl.envs.checker import check_env
     from reactors.rl.networks.policies import Policies
@@ -96,7 +96,7 @@ __all__ = [
 _WITH_TORCH = {
     "algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
     "algorithms.a2c": ("A2C",),
-    "algorithms.algorithm": ("Algorithm", "Learning", "Policy"),
+    "contract.algorithm": ("Algorithm", "Learning", "Policy"),
     "algorithms.appo": ("APPO",),
     "algorithms.ddpg": ("DDPG",),
     "algorithms.dqn": ("DQN",),

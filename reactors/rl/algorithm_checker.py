@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactionError, ReactorError
-from reactors.rl.algorithms.contract import check_learning, check_policy, descent, errors, numbers
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.state import StateError, encode
+from reactors.rl.contract.conformance import check_learning, check_policy, descent, errors, numbers
 from reactors.rl.dataflow.experience import memory_of
 from reactors.rl.envs.checker import broken
 from reactors.rl.envs.sources import Source, maker, spaces_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Learning
+    from reactors.rl.contract.algorithm import Algorithm, Learning
 
 _BY_HAND = 3  # rounds
 

@@ -11,7 +11,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.algorithms.rows import experience_dtype
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.dataflow.evaluator import Evaluator, play
 from reactors.rl.dataflow.experience import memory_of
 from reactors.rl.dataflow.program import Training

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError, ReactionError
-from reactors.rl.algorithms.hyperparameters import Bounds, _hints
+from reactors.rl.contract.hyperparameters import Bounds, _hints
 from reactors.rl.errors import RunFolderError
 from reactors.rl.runs.settings import algorithms, with_settings
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
 
 SECONDS = 0.5  # between measurements
 AHEAD = 4.0  # rounds: samplers whose weights are older wait for the learner, which makes fewer updates then

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.state import count
 from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.replay.buffer import ReplayBuffer
 from reactors.rl.replay.replay import batch_dtype
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import gymnasium as gym
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.dataflow.acting import Acting
 
 

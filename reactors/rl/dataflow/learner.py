@@ -13,10 +13,10 @@ import torch
 
 import reactors as rx
 from reactors.errors import ParameterError, ReactorError
-from reactors.rl.algorithms.contract import descent, errors, numbers
-from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.state import check_form, count
 from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.contract.conformance import descent, errors, numbers
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.dataflow.acting import EVERYBODY
 from reactors.rl.dataflow.rounds import ROUND, round_of
 from reactors.rl.errors import NotFiniteError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import gymnasium as gym
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.networks.layers import Descent, Flat
     from reactors.rl.replay.buffer import ReplayBuffer
 

@@ -13,7 +13,7 @@ from reactors.errors import ArgumentError
 from reactors.rl.algorithms.continuous import Continuous
 
 if TYPE_CHECKING:
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.dataflow.adaptation import Adaptation
 
 

@@ -26,8 +26,8 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.contract import check_learning, check_policy
 from reactors.rl.checkpoints.files import going_on
+from reactors.rl.contract.conformance import check_learning, check_policy
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
 from reactors.rl.dataflow.adaptive_learner import AdaptiveLearner
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Learning
     from reactors.rl.checkpoints.files import Saved
     from reactors.rl.checkpoints.stateful import Stateful
+    from reactors.rl.contract.algorithm import Algorithm, Learning
     from reactors.rl.dataflow.checkpoint import Saving
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.serving.server import Server

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
 from reactors.model.thread_state import not_in_a_reaction
-from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.algorithms.signatures import check_signatures
+from reactors.rl.contract.algorithm import Algorithm
+from reactors.rl.contract.signatures import check_signatures
 from reactors.rl.serving.server import Server
 from reactors.rl.synonyms import spelled
 

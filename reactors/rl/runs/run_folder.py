@@ -18,10 +18,10 @@ from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
 from reactors.execution.json_text import finite
-from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
 from reactors.rl.checkpoints.state import StateError, check_form
+from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.dataflow.journal_file import Row, read, verified
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import known, spelled
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import reactors as rx
-    from reactors.rl.algorithms.algorithm import Policy
     from reactors.rl.checkpoints.files import Saved
+    from reactors.rl.contract.algorithm import Policy
 
 
 CONFIG = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.algorithm import Algorithm, Policy
+from reactors.rl.contract.algorithm import Algorithm, Policy
 from reactors.rl.envs.sources import maker, spaces_of
 from reactors.rl.public import public
 from reactors.rl.runs.run_folder import RunFolder

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from reactors import script
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.algorithm import Algorithm
+from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.synonyms import ARGUMENTS_OF_TRAIN, no_hyperparameter
 from reactors_runtime.suggestions import did_you_mean
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.elaboration.workers import Backend
-    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.contract.algorithm import Algorithm, Policy
     from reactors.rl.dataflow.journal_file import Row
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.serving.server import Server

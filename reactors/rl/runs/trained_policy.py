@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.contract.algorithm import Algorithm, Policy
     from reactors.rl.envs.sources import Source
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.contract.algorithm import Policy
     from reactors.rl.serving.statistics import ServingStatistics
 
 

@@ -11,7 +11,7 @@ from reactors.rl.replay.transition import transition_dtype
 if TYPE_CHECKING:
     import gymnasium as gym
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
 
 
 def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:
