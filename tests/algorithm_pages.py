@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.rl.dataflow.program import Training, placement
 from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.options import Options
 from reactors.rl.runs.settings import algorithms
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def draw(page: str) -> None:
     _, env, _ = ALGORITHMS[page]
     make = maker(env, {}, "the drawing")
     training = Training(
-        kind_of(page)(), make, *spaces_of(make, "the drawing"), actors=2, mode="pipelined", lag=2, seed=0, eval_every=10
+        kind_of(page)(), make, *spaces_of(make, "the drawing"), Options(actors=2, mode="pipelined", eval_every=10)
     )
     PICTURES.mkdir(parents=True, exist_ok=True)
     where = placement(training, 2, "pipelined")

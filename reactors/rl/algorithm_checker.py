@@ -88,7 +88,7 @@ def check_algorithm(
     - two runs of 6 rounds have the same digest, and so has one in processes
     - so has a run that goes on from a checkpoint after round 3
     """
-    check_algorithm_given(algorithm, "rl.check_algorithm")
+    check_algorithm_given(algorithm, env, "rl.check_algorithm")
     given_rounds: object = rounds
     if isinstance(given_rounds, bool) or not isinstance(given_rounds, int) or rounds < 4:
         raise ArgumentError(

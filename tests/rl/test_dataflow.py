@@ -18,6 +18,7 @@ from reactors.rl.dataflow.program import Training
 from reactors.rl.dataflow.rollout import Rollout
 from reactors.rl.dataflow.rounds import ROUND, STOP
 from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.options import Options
 
 SMALL = rl.PPO(num_envs=2, horizon=4, epochs=1, hidden=(4,))
 LITTLE = rl.DQN(num_envs=2, horizon=2, hidden=(4,), capacity=64, batch_size=4, learning_starts=4)
@@ -127,7 +128,7 @@ def test_the_buffer_has_the_algorithms_options() -> None:
 
 def training(seed: int, **options: Any) -> Training:
     make = maker(Ending, {}, "here")
-    made = Training(LITTLE, make, *spaces_of(make, "here"), actors=1, mode="sync", lag=1, seed=seed, **options)
+    made = Training(LITTLE, make, *spaces_of(make, "here"), Options(actors=1, seed=seed), **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rx.ReactorWarning)  # what nothing reads
         rx.run(made, fast=True, seed=seed, timeout=5 * ROUND + STOP, keepalive=False)

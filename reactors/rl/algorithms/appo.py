@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
+from reactors.rl.bounded import Count, Positive
 from reactors.rl.checkpoints.state import count
-from reactors.rl.contract.hyperparameters import Count, Positive
 from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:

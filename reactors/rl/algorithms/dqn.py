@@ -16,9 +16,9 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.bounded import Count, Layers, Positive, Share
 from reactors.rl.checkpoints.state import count
 from reactors.rl.contract.algorithm import Learning, Policy
-from reactors.rl.contract.hyperparameters import Count, Layers, Positive, Share
 from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from reactors.errors import ArgumentError
 from reactors.rl.algorithms.actor_critic import ActorCritic
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing, check_batch
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.contract.hyperparameters import Count, Natural, NotNegative, Positive, Share
+from reactors.rl.bounded import Count, Natural, NotNegative, Positive, Share
 from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.estimates.returns import Course
 from reactors.rl.estimates.vtrace import vtrace

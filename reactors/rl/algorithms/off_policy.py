@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from reactors.rl.bounded import Count, Natural, Positive, Share
 from reactors.rl.contract.algorithm import Algorithm
-from reactors.rl.contract.hyperparameters import Count, Natural, Positive, Share
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy, Space
+from reactors.rl.bounded import Count, Layers, NotNegative, Positive
 from reactors.rl.checkpoints.state import count
 from reactors.rl.contract.algorithm import Algorithm, Learning
-from reactors.rl.contract.hyperparameters import Count, Layers, NotNegative, Positive
 from reactors.rl.networks.layers import Adam, Flat, Torso, descend
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.contract.hyperparameters import Count, Positive, Share
+from reactors.rl.bounded import Count, Positive, Share
 from reactors.rl.estimates.returns import Course, advantages, normalised
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
+from reactors.rl.bounded import Count, Rate, Share
 from reactors.rl.contract.algorithm import Algorithm, Learning, Policy
-from reactors.rl.contract.hyperparameters import Count, Rate, Share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,8 @@ from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import Bounds, Continuous
+from reactors.rl.bounded import Positive
 from reactors.rl.contract.algorithm import Policy
-from reactors.rl.contract.hyperparameters import Positive
 from reactors.rl.networks.layers import Adam, Flat, Inference
 
 if TYPE_CHECKING:

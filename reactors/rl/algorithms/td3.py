@@ -11,8 +11,8 @@ from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import Bounds, Continuous, DeterministicPolicy
+from reactors.rl.bounded import Count, NotNegative
 from reactors.rl.checkpoints.state import count
-from reactors.rl.contract.hyperparameters import Count, NotNegative
 from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:

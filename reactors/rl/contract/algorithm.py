@@ -18,7 +18,8 @@ import torch
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.model.lacking import explains
-from reactors.rl.contract.hyperparameters import Count, Share, Signature, check, check_call
+from reactors.rl.bounded import Count, Share
+from reactors.rl.contract.hyperparameters import Signature, check, check_call
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.synonyms import no_attribute
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.options import Options
 
 STILL = 1e-12
 WARM_UP = 2  # rounds that learners have made before the clock starts
@@ -64,9 +65,11 @@ class Stopwatch(rx.Reactor):
 class Together(Training):
     """An algorithm that is trained for some seconds, and no longer."""
 
-    def __init__(self, algorithm: Algorithm, *args: Any, seconds: float, **options: Any) -> None:
-        super().__init__(algorithm, *args, **options)
-        slack = FREE_SLACK if options["mode"] == "free" else options["lag"]
+    def __init__(
+        self, algorithm: Algorithm, make: Any, spaces: tuple[Any, Any], options: Options, seconds: float, **others: Any
+    ) -> None:
+        super().__init__(algorithm, make, *spaces, options, **others)
+        slack = FREE_SLACK if options.mode == "free" else options.late
         self.stopwatch = Stopwatch(seconds, slack * ROUND + STOP)
         rx.connect(self.learners[0].figures, self.stopwatch.figures)
 
@@ -123,9 +126,9 @@ class Repeating(Actor):
 class LearnersAlone(Together):
     """Learns from the same round again and again."""
 
-    def __init__(self, algorithm: Algorithm, *args: Any, recorded: Any, **options: Any) -> None:
+    def __init__(self, algorithm: Algorithm, *args: Any, recorded: Any, **others: Any) -> None:
         self.recorded = recorded
-        super().__init__(still(algorithm), *args, **options)
+        super().__init__(still(algorithm), *args, **others)
 
     def _actors(self, n: int, rollout: Callable[[int], Rollout], acting: Callable[[int], Acting]) -> rx.Bank[Any]:
         return rx.bank(n, Repeating, rollout, acting, self.recorded)
