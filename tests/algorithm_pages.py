@@ -1,7 +1,7 @@
-"""What in docs/algorithms follows from the code and from docs/learning?
+"""What in docs/algorithms and docs/training.md follows from the code and from docs/learning?
 
-Tables of hyperparameters, the paragraph on learning, the index, and with --pictures the graphs, of the programs that
-`rl.train` runs. `make pages` and `make pictures` write them, and tests/test_docs.py finds those that are old.
+Tables of hyperparameters and options, the paragraph on learning, the index, and with --pictures the graphs, of the
+programs that `rl.train` runs. `make pages` and `make pictures` write them, and tests/test_docs.py finds those that are old.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.rl.dataflow.program import Training, placement
 from reactors.rl.envs.sources import maker, spaces_of
-from reactors.rl.options import Options
+from reactors.rl.options import ARGUMENTS, Options, default_words
 from reactors.rl.runs.settings import algorithms
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = DOCS / "algorithms"
+TRAINING = "../training"
 PICTURES = DOCS / "pictures" / "algorithms"
 # page: algorithm, environment of its graph, where its experience is from
 ALGORITHMS = {
@@ -125,10 +126,21 @@ def index() -> str:
     return "\n".join(lines)
 
 
+def options() -> str:
+    """The options of `rl.train` and of the command as a table."""
+    lines = ["| `rl.train` | `reactors train` | default | |", "| --- | --- | --- | --- |"]
+    for each in fields(Options):
+        flag = ARGUMENTS[each.name] and f"`{ARGUMENTS[each.name]}`"
+        lines.append(f"| `{each.name}` | {flag} | {default_words(each)} | {each.metadata['help']} |")
+    return "\n".join(lines)
+
+
 def parts(page: str) -> dict[str, str]:
     """What is generated on a page, by its names."""
     if page == "README":
         return {"index": index()}
+    if page == TRAINING:
+        return {"options": options()}
     return {"hyperparameters": hyperparameters(kind_of(page)), "learning": learning(page)}
 
 
@@ -161,9 +173,10 @@ def _worker(where: dict[str, int], path: str) -> int:
 
 
 def pages() -> Iterator[str]:
-    """All that have generated parts; the index last, as it reads the others."""
+    """All that have generated parts; the index after those that it reads."""
     yield from ALGORITHMS
     yield "README"
+    yield TRAINING
 
 
 if __name__ == "__main__":
