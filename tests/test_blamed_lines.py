@@ -12,7 +12,7 @@ import pytest
 
 import reactors as rx
 import reactors_runtime
-from tests.told import Relay, Source, marked
+from tests.messages import Relay, Source, marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from reactors_runtime import tables
 from reactors_runtime.image import Image, Options
 from reactors_runtime.memory import Memory
 from reactors_runtime.stuck import AFTER_S, Stall
-from tests.typed import typed
+from tests.terminal import typed
 
 PROGRAM = """
 import sys

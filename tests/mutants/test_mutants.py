@@ -19,8 +19,8 @@ import pytest
 from tests import reference
 from tests.mutants.mutations import MUTATIONS
 from tests.mutants.planted import changed
-from tests.random_programs import random_program
-from tests.ways import Trace, logs_of, paths_of
+from tests.oracle.random_programs import random_program
+from tests.oracle.ways import Trace, logs_of, paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

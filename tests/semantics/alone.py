@@ -1,4 +1,4 @@
-"""The same as `tests.ways.trace`, but without the reference, for what the reference lacks."""
+"""The same as `tests.oracle.ways.trace`, but without the reference, for what the reference lacks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from tests.ways import WAYS, Trace, logs_of
+from tests.oracle.ways import WAYS, Trace, logs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import reactors as rx
-from tests.ways import TOGETHER, note, trace
+from tests.oracle.ways import TOGETHER, note, trace
 
 
 def sleepy(rx: Any, _: Any) -> Any:

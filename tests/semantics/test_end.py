@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import reactors as real
+from tests.oracle.ways import TOGETHER, WAYS, Way, note, trace
 from tests.semantics.alone import trace_alone
-from tests.ways import TOGETHER, WAYS, Way, note, trace
 
 Program = Callable[[Any], Any]
 

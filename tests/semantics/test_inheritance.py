@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import reactors as real
+from tests.oracle.ways import TOGETHER, note, trace
 from tests.semantics.alone import trace_alone
-from tests.ways import TOGETHER, note, trace
 
 
 def test_reactions_of_bases_come_first_along_the_whole_chain() -> None:

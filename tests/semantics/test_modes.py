@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from tests.ways import note, trace
+from tests.oracle.ways import note, trace
 
 
 def switching(how: str) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.ways import note, trace
+from tests.oracle.ways import note, trace
 
 
 def fans(rx: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from tests.ways import TOGETHER, WAYS, note, trace
+from tests.oracle.ways import TOGETHER, WAYS, note, trace
 
 
 def listener(rx: Any, **action: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from tests.ways import note, trace
+from tests.oracle.ways import note, trace
 
 
 def sources(rx: Any) -> Any:

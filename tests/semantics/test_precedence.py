@@ -6,7 +6,7 @@ import pytest
 
 import reactors as real
 from tests import reference
-from tests.ways import note, trace
+from tests.oracle.ways import note, trace
 
 
 def test_the_reactions_of_a_reactor_run_in_the_order_of_their_declaration() -> None:

@@ -24,10 +24,10 @@ SECTIONS = {  # how many rules each has
     "classes": 8,
 }
 ELSEWHERE = {
-    "tags 8": "how durations are written: tests/test_time.py",
+    "tags 8": "how durations are written: tests/model/test_time.py",
     "the end 10": "Ctrl-C: tests/faults/test_interrupts.py; shutdown reactions run here, then it comes out",
-    "wiring 7": "widths that do not match are refused: tests/test_bad_programs_fitting.py",
-    "precedence 8": "levels are no semantics: tests/test_graph.py",
+    "wiring 7": "widths that do not match are refused: tests/elaboration/test_bad_programs_fitting.py",
+    "precedence 8": "levels are no semantics: tests/elaboration/test_graph.py",
     "modes 15": "nobody can tell which attributes a mode should renew; what is to be renewed is an rx.State",
     "modes 17": "there are neither federations nor enclaves here",
     "classes 7": "a preamble is what a Python module and class have",

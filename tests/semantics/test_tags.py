@@ -3,7 +3,7 @@
 from typing import Any
 
 import reactors as real
-from tests.ways import note, trace
+from tests.oracle.ways import note, trace
 
 
 def test_tags_are_ordered_by_time_and_then_by_microstep() -> None:

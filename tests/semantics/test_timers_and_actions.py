@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from tests.ways import note, trace
+from tests.oracle.ways import note, trace
 
 
 def test_a_timer_fires_at_its_offset_and_then_every_period() -> None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import reactors as real
+from tests.oracle.ways import TOGETHER, note, trace
 from tests.semantics.alone import trace_alone
-from tests.ways import TOGETHER, note, trace
 
 
 def members(rx: Any) -> Any:

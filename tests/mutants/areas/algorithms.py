@@ -2,7 +2,7 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-UPDATES = "tests/rl/test_losses.py tests/rl/test_algorithms.py"
+UPDATES = "tests/rl/algorithms/test_losses.py tests/rl/algorithms/test_algorithms.py"
 
 MISTAKES = (
     Mistakes(
@@ -27,19 +27,19 @@ MISTAKES = (
                 "PPO reports what the critic does not explain",
                 "float(1 - (returns - values).var() / spread)",
                 "float((returns - values).var() / spread)",
-                "tests/rl/test_losses.py::test_figures_of_ppo_by_hand",
+                "tests/rl/algorithms/test_losses.py::test_figures_of_ppo_by_hand",
             ),
             Mistake(
                 "PPO reports a divergence of the wrong sign",
                 "(ratio - 1 - logs).mean()",
                 "(logs - ratio + 1).mean()",
-                "tests/rl/test_losses.py::test_figures_of_ppo_by_hand",
+                "tests/rl/algorithms/test_losses.py::test_figures_of_ppo_by_hand",
             ),
             Mistake(
                 "PPO reports what is clipped above only",
                 "((ratio - 1).abs() > clip)",
                 "((ratio - 1) > clip)",
-                "tests/rl/test_losses.py::test_figures_of_ppo_by_hand",
+                "tests/rl/algorithms/test_losses.py::test_figures_of_ppo_by_hand",
             ),
             Mistake("PPO does not normalise advantages", "if config.normalise:", "if False:"),
             Mistake("PPO learns values without their advantages", "returns = found + values", "returns = values"),
@@ -102,7 +102,7 @@ MISTAKES = (
                 "IMPALA does not train its auto-encoder",
                 "loss = loss + config.reconstruction * reconstruction",
                 "pass",
-                "tests/rl/test_autoencoder.py",
+                "tests/rl/algorithms/test_autoencoder.py",
             ),
             Mistake(
                 "IMPALA learns from its first fragments alone",
@@ -151,7 +151,7 @@ MISTAKES = (
                 "a state forgets how far annealing is",
                 '= state["rng"]\n        self.steps = ',
                 '= state["rng"]\n        _ = ',
-                "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py",
+                "tests/rl/algorithms/test_algorithms.py tests/rl/checkpoints/test_checkpoint.py",
             ),
         ),
     ),
@@ -173,7 +173,7 @@ MISTAKES = (
                 "normal actions are drawn with a spread of one",
                 "draw = outputs + np.exp(self.log_std) * noise",
                 "draw = outputs + noise",
-                "tests/rl/test_algorithms.py::test_continuous_actions_are_drawn_with_the_spread_that_was_learned",
+                "tests/rl/algorithms/test_algorithms.py::test_continuous_actions_are_drawn_with_the_spread_that_was_learned",
             ),
             Mistake("actions are taken to begin at 0", "actions[:, None] - self.start", "actions[:, None]"),
             Mistake(
@@ -200,7 +200,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/estimates/returns.py",
-        "tests/rl/test_vtrace.py",
+        "tests/rl/algorithms/test_vtrace.py",
         (
             Mistake(
                 "advantages look one step ahead and no further",
@@ -227,7 +227,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/estimates/vtrace.py",
-        "tests/rl/test_vtrace.py",
+        "tests/rl/algorithms/test_vtrace.py",
         (
             Mistake(
                 "V-trace does not truncate the trace",
@@ -252,7 +252,7 @@ MISTAKES = (
                 "DQN reports its goals for its values",
                 '"losses/q_values": q.detach(),',
                 '"losses/q_values": goal,',
-                "tests/rl/test_losses.py::test_figures_of_dqn_by_hand",
+                "tests/rl/algorithms/test_losses.py::test_figures_of_dqn_by_hand",
             ),
             Mistake(
                 "DQN discounts a return of several steps like one",
@@ -379,19 +379,19 @@ MISTAKES = (
                 "SAC's draws forget the spread that was learned",
                 "noise = np.exp(np.clip(outputs[:, size:], LEAST, MOST)) * rng",
                 "noise = rng",
-                "tests/rl/test_algorithms.py::test_actions_of_sac_are_squashed_draws_of_the_spread_that_was_learned",
+                "tests/rl/algorithms/test_algorithms.py::test_actions_of_sac_are_squashed_draws_of_the_spread_that_was_learned",
             ),
             Mistake(
                 "SAC never draws",
                 "np.tanh(outputs[:, :size] + noise)",
                 "np.tanh(outputs[:, :size])",
-                "tests/rl/test_algorithms.py::test_actions_of_sac_are_squashed_draws_of_the_spread_that_was_learned",
+                "tests/rl/algorithms/test_algorithms.py::test_actions_of_sac_are_squashed_draws_of_the_spread_that_was_learned",
             ),
             Mistake(
                 "SAC acts greedily from the start",
                 "if steps < self.config.learning_starts:",
                 "if False:",
-                "tests/rl/test_algorithms.py",
+                "tests/rl/algorithms/test_algorithms.py",
             ),
         ),
     ),
@@ -424,7 +424,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/algorithms/off_policy.py",
-        "tests/rl/test_algorithms.py::test_a_learning_rate_ends_with_the_last_update",
+        "tests/rl/algorithms/test_algorithms.py::test_a_learning_rate_ends_with_the_last_update",
         (
             Mistake(
                 "updates that are never made count",
@@ -446,19 +446,19 @@ MISTAKES = (
                 "actions have no noise",
                 "self.infer(observations) + noise), {}",
                 "self.infer(observations)), {}",
-                "tests/rl/test_algorithms.py::test_exploration_is_noise_of_the_spread_that_is_said_around_the_actors_action",
+                "tests/rl/algorithms/test_algorithms.py::test_exploration_is_noise_of_the_spread_that_is_said_around_the_actors_action",
             ),
             Mistake(
                 "all actions of a step have one noise",
                 "noise = self.noise * rng.standard_normal((n, self.bounds.size), np.float32)",
                 "noise = self.noise * rng.standard_normal((n, 1), np.float32)",
-                "tests/rl/test_algorithms.py::test_exploration_is_noise_of_the_spread_that_is_said_around_the_actors_action",
+                "tests/rl/algorithms/test_algorithms.py::test_exploration_is_noise_of_the_spread_that_is_said_around_the_actors_action",
             ),
             Mistake(
                 "critics begin with weights that are too small",
                 "bound = 1 / math.sqrt(before)",
                 "bound = 1 / before",
-                "tests/rl/test_algorithms.py::test_critics_begin_as_linear_layers_do",
+                "tests/rl/algorithms/test_algorithms.py::test_critics_begin_as_linear_layers_do",
             ),
             Mistake(
                 "random actions come from the upper half",
@@ -479,7 +479,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/algorithms/q_learning.py",
-        "tests/rl/test_losses.py",
+        "tests/rl/algorithms/test_losses.py",
         (
             Mistake("Q-learning goes on after the end", "goal = reward if end else reward +", "goal = reward +"),
             Mistake(
@@ -494,7 +494,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/algorithms/fragments.py",
-        "tests/rl/test_vtrace.py",
+        "tests/rl/algorithms/test_vtrace.py",
         (
             Mistake(
                 "the oldest fragments are kept",
@@ -511,7 +511,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/networks/layers.py",
-        UPDATES + " tests/rl/test_learners.py",
+        UPDATES + " tests/rl/dataflow/test_learners.py",
         (
             Mistake("gradients are scaled up, too", ".clamp_(max=1.0))", ")"),
             Mistake("gradients of updates add up", "    flat.clear()\n", ""),
@@ -525,7 +525,7 @@ MISTAKES = (
                 "bytes of frames are not scaled",
                 "x = x.div_(255)",
                 "pass",
-                "tests/rl/test_autoencoder.py tests/rl/test_torsos.py",
+                "tests/rl/algorithms/test_autoencoder.py tests/rl/networks/test_torsos.py",
             ),
             Mistake("gradients are not clipped", "        flat.clip(max_grad_norm)\n", "        pass\n"),
         ),

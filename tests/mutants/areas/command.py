@@ -5,7 +5,7 @@ from tests.mutants.planted import Mistake, Mistakes
 MISTAKES = (
     Mistakes(
         "reactors/drawing/folding.py",
-        "tests/test_draw.py",
+        "tests/drawing/test_draw.py",
         (
             Mistake(
                 "members of a bank that differ in deadlines alone are drawn as one",
@@ -38,7 +38,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/drawing/dot.py",
-        "tests/test_draw.py",
+        "tests/drawing/test_draw.py",
         (
             Mistake("names are not escaped", "return escape(_printable(text))", "return _printable(text)"),
             Mistake("physical wires look like others", '"style=dotted" if wire.physical else ""', '""'),
@@ -46,7 +46,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/drawing/draw.py",
-        "tests/test_draw.py tests/test_cli.py",
+        "tests/drawing/test_draw.py tests/command/test_cli.py",
         (
             Mistake(
                 "the highest worker of a placement is not drawn",
@@ -58,7 +58,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/command/cli.py",
-        "tests/test_cli.py",
+        "tests/command/test_cli.py",
         (
             *(
                 Mistake(f"`reactors run` drops {flag}", old, new)
@@ -99,7 +99,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/command/options.py",
-        "tests/rl/test_train_command.py",
+        "tests/command/test_train_command.py",
         (
             Mistake(
                 "`reactors train` lets the file come before the command line",
@@ -110,7 +110,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/command/train.py",
-        "tests/rl/test_train_command.py",
+        "tests/command/test_train_command.py",
         (
             Mistake(
                 "`reactors train --resume` takes what changes a run",
@@ -126,7 +126,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/command/runs.py",
-        "tests/rl/test_train_command.py",
+        "tests/command/test_train_command.py",
         (
             Mistake(
                 "`reactors eval` drops --seed",
@@ -137,7 +137,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/command/parameters.py",
-        "reactors/command/parameters.py tests/test_cli.py",
+        "reactors/command/parameters.py tests/command/test_cli.py",
         (
             Mistake(
                 "parameters of a class hide options of the command",

@@ -69,7 +69,7 @@ MISTAKES = (
                 "a message wakes nobody",
                 "p->sent_to |= 1ull << sub->consumer;\n",
                 "",
-                "tests/test_wakeups.py csrc/tests/test_channel.c",
+                "tests/runtime/test_wakeups.py csrc/tests/test_channel.c",
             ),
             Mistake(
                 "a ring has room for a message of a tag that sends several",
@@ -81,7 +81,7 @@ MISTAKES = (
                 "if (sub->mode == RX_SLOTS && !soon && payload >= sub->slots / 2)",
                 "if (sub->mode == RX_SLOTS && !soon && payload > sub->slots)",
                 PROTOCOL
-                + " tests/semantics/test_ports.py tests/semantics/test_physical_time.py tests/test_oracle.py::test_corners",
+                + " tests/semantics/test_ports.py tests/semantics/test_physical_time.py tests/oracle/test_oracle.py::test_corners",
             ),
             Mistake(
                 "what arrives over a physical connection overtakes what was sent before",
@@ -93,7 +93,7 @@ MISTAKES = (
                 "an arrival over a physical connection is not recorded",
                 "if (w->record >= 0) rx__log_arrival(w, tap, arrival);\n",
                 "",
-                "tests/test_record.py",
+                "tests/execution/test_record.py",
             ),
             Mistake(
                 "the last request to stop counts",
@@ -180,7 +180,7 @@ MISTAKES = (
                 "a send rings no bell",
                 "if (open > 0) rx__ring_bell(base, worker);\n",
                 "",
-                "csrc/tests/test_inbox.c tests/test_wakeups.py",
+                "csrc/tests/test_inbox.c tests/runtime/test_wakeups.py",
             ),
             Mistake(
                 "an event from outside has a tag that is over",
@@ -208,7 +208,7 @@ MISTAKES = (
                 "what waits in a mode forgets which microstep it is at",
                 "left ? e->tag.microstep : e->tag.microstep - w->tag.microstep",
                 "e->tag.microstep",
-                "tests/semantics/test_modes.py tests/test_oracle.py",
+                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake("reset does not begin timers again", "timers[i].started = 0;", "timers[i].started = 1;"),
             Mistake(
@@ -220,7 +220,7 @@ MISTAKES = (
                 "reset remembers what arrived last over physical connections",
                 "w->taps[tap].last = rx__tag(0, 0);\n",
                 "",
-                "tests/semantics/test_modes.py tests/test_oracle.py",
+                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "startup runs at every entry",
@@ -232,7 +232,7 @@ MISTAKES = (
                 "reset keeps a transition that is asked for inside",
                 "        machine->next = RX_NONE;\n        machine->current = machine->initial;",
                 "        machine->current = machine->initial;",
-                "tests/semantics/test_modes.py tests/test_oracle.py",
+                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "only active modes are shut down",
@@ -243,13 +243,13 @@ MISTAKES = (
                 "what waited comes back in another order",
                 "    qsort(w->aside.items, w->aside.n, sizeof *w->aside.items, in_order);\n",
                 "    (void)in_order;\n",
-                "tests/semantics/test_modes.py tests/test_oracle.py",
+                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "what waited forgets the spacing",
                 "if (w->cells[cell].action != RX_NONE) w->actions[w->cells[cell].action].last = tag;\n",
                 "",
-                "tests/semantics/test_modes.py tests/test_oracle.py",
+                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "the first of several modes counts",
@@ -302,7 +302,7 @@ MISTAKES = (
     ),
     Mistakes(
         "csrc/record.c",
-        "tests/test_record.py",
+        "tests/execution/test_record.py",
         (
             Mistake(
                 "values are under no checksum",
@@ -337,7 +337,7 @@ MISTAKES = (
                 "alone, nothing is heard of an abort",
                 "} else if (rx__aborted(w)) {",
                 "} else if (0) {",
-                "csrc/tests/test_worker.c tests/faults/test_interrupts.py tests/test_stepwise.py",
+                "csrc/tests/test_worker.c tests/faults/test_interrupts.py tests/execution/test_stepwise.py",
             ),
             Mistake(
                 "alone, a reaction runs twice",
@@ -375,7 +375,7 @@ MISTAKES = (
                 "who waits for a channel does not say for which",
                 "    p->want = rx__minus(g, wait->offset);\n    p->want_rank",
                 "    p->want_rank",
-                "tests/test_wakeups.py",
+                "tests/runtime/test_wakeups.py",
             ),
             Mistake(
                 "in a team a program that is kept alive starves",
@@ -396,13 +396,13 @@ MISTAKES = (
                 "nobody is concerned by a worker's progress",
                 "if (wants - RX_PASSED != w->index) return",
                 "return 0;\n    if (wants - RX_PASSED != w->index) return",
-                "tests/test_wakeups.py csrc/tests/test_shared.c",
+                "tests/runtime/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
                 "a mate is not woken when another begins the tag",
                 "rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), p->head)) return 1;",
                 "rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), p->head)) return 0;",
-                "tests/test_wakeups.py csrc/tests/test_shared.c",
+                "tests/runtime/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
                 "virtual time passes while somebody works",
@@ -420,7 +420,7 @@ MISTAKES = (
                 "an abort wakes worker 0 alone",
                 "workers; i++) rx__ring_bell(base, i);",
                 "workers && i < 1; i++) rx__ring_bell(base, i);",
-                "tests/test_wakeups.py csrc/tests/test_shared.c",
+                "tests/runtime/test_wakeups.py csrc/tests/test_shared.c",
             ),
         ),
     ),
@@ -456,7 +456,7 @@ MISTAKES = (
                 "an array is not frozen when it is set",
                 "if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) {",
                 "if (d->sets == KEEPS) {",
-                "tests/semantics/test_ports.py tests/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
             ),
             Mistake(
                 "a list of values that grows forgets those on their way",
@@ -467,7 +467,7 @@ MISTAKES = (
                 "a number that is too large is cut off",
                 "return !overflow;",
                 "return 1;",
-                "tests/semantics/test_ports.py tests/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
             ),
             Mistake(
                 "a delay that is no int is none",
@@ -507,13 +507,13 @@ MISTAKES = (
                 "values that others still need are given back",
                 "w->taps[i].done < least) least",
                 "w->taps[i].done > least) least",
-                "csrc/tests/test_channel.c csrc/tests/test_random.c tests/semantics/test_ports.py tests/test_oracle.py::test_corners",
+                "csrc/tests/test_channel.c csrc/tests/test_random.c tests/semantics/test_ports.py tests/oracle/test_oracle.py::test_corners",
             ),
             Mistake(
                 "a copy has no header",
                 "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE) + 64;",
                 "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE);",
-                "csrc/tests/test_channel.c tests/test_native.py",
+                "csrc/tests/test_channel.c tests/model/test_native.py",
             ),
         ),
     ),
@@ -525,7 +525,7 @@ MISTAKES = (
                 "the first of several pending events is recalled",
                 "(!payload || e->order > order)",
                 "(!payload || e->order < order)",
-                "tests/test_oracle.py::test_program",
+                "tests/oracle/test_oracle.py::test_program",
             ),
             Mistake(
                 "events at the stop tag are lost",
@@ -579,7 +579,7 @@ MISTAKES = (
                 "what C functions schedule has no min_delay",
                 "int64_t total = rx__add_ns(w->actions[number].min_delay, delay);",
                 "int64_t total = delay;",
-                "csrc/tests/test_worker.c tests/test_native.py",
+                "csrc/tests/test_worker.c tests/model/test_native.py",
             ),
             Mistake(
                 "after a failure reactions still schedule",
@@ -609,7 +609,7 @@ MISTAKES = (
                 "a second arrival at one tag takes the place of the first",
                 "rx__equal(nominal, w->tag) && cell->stamp != w->stamp)",
                 "rx__equal(nominal, w->tag))",
-                "csrc/tests/test_random.c tests/semantics/test_ports.py tests/semantics/test_tags.py tests/test_oracle.py::test_corners",
+                "csrc/tests/test_random.c tests/semantics/test_ports.py tests/semantics/test_tags.py tests/oracle/test_oracle.py::test_corners",
             ),
             Mistake(
                 "the period is a nanosecond longer",
@@ -629,7 +629,9 @@ MISTAKES = (
                 "if (w->tag.microstep <= w->runaway) return 0;",
                 "csrc/tests/test_worker.c tests/semantics/test_end.py tests/faults/test_exceptions.py",
             ),
-            Mistake("a pause is asked for once and for all", "    w->pausing = 0;\n", "", "tests/test_stepwise.py"),
+            Mistake(
+                "a pause is asked for once and for all", "    w->pausing = 0;\n", "", "tests/execution/test_stepwise.py"
+            ),
         ),
     ),
     Mistakes(
@@ -640,7 +642,7 @@ MISTAKES = (
                 "who publishes wakes nobody",
                 "    p->head = head;\n    rx__wake(w);",
                 "    p->head = head;",
-                "csrc/tests/test_shared.c tests/test_wakeups.py",
+                "csrc/tests/test_shared.c tests/runtime/test_wakeups.py",
             ),
         ),
     ),

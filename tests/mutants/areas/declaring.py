@@ -2,7 +2,7 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-WIRING = "tests/test_wiring.py tests/semantics/test_wiring.py"
+WIRING = "tests/elaboration/test_wiring.py tests/semantics/test_wiring.py"
 
 MISTAKES = (
     Mistakes(
@@ -10,13 +10,16 @@ MISTAKES = (
         WIRING,
         (
             Mistake(
-                "after=0 is no delay", "return (ns, 0) if ns else (0, 1)", "return (ns, 0)", "tests/test_wiring.py"
+                "after=0 is no delay",
+                "return (ns, 0) if ns else (0, 1)",
+                "return (ns, 0)",
+                "tests/elaboration/test_wiring.py",
             ),
             Mistake(
                 "a positive delay keeps microsteps gathered before it",
                 ", then[1]\n",
                 ", first[1] + then[1]\n",
-                "reactors/elaboration/wiring.py tests/test_wiring.py tests/semantics/test_wiring.py",
+                "reactors/elaboration/wiring.py tests/elaboration/test_wiring.py tests/semantics/test_wiring.py",
             ),
             Mistake(
                 "microsteps of a path do not add up",
@@ -39,7 +42,7 @@ MISTAKES = (
                 "a port may have two sources",
                 "if other.connection is not connection or other.source != source._element:",
                 "if False:",
-                "tests/test_bad_programs_connecting.py",
+                "tests/elaboration/test_bad_programs_connecting.py",
             ),
             Mistake(
                 "banks are not interleaved",
@@ -55,13 +58,13 @@ MISTAKES = (
                 "a connection may skip a level",
                 "return a._container is b._container if isinstance(target, Input) else a._container is b",
                 "return True",
-                "tests/test_bad_programs_connecting.py",
+                "tests/elaboration/test_bad_programs_connecting.py",
             ),
             Mistake(
                 "layouts are compared with those of the port before",
                 "_match(tree, tops[below], below, connection)",
                 "_match(tree, below, below, connection)",
-                "tests/test_bad_programs_fitting.py tests/test_wiring.py",
+                "tests/elaboration/test_bad_programs_fitting.py tests/elaboration/test_wiring.py",
             ),
         ),
     ),
@@ -73,19 +76,19 @@ MISTAKES = (
                 "interleaving drops what is behind the shortest",
                 "zip_longest(*rows)",
                 "zip(*rows)",
-                "tests/test_wiring.py tests/semantics/test_wiring.py tests/semantics/test_multiports.py",
+                "tests/elaboration/test_wiring.py tests/semantics/test_wiring.py tests/semantics/test_multiports.py",
             ),
             Mistake(
                 "connections may be drawn while the program runs",
                 "    if executing.program:\n        raise _too_late(connection)\n",
                 "",
-                "tests/test_bad_programs_declaring.py",
+                "tests/model/test_bad_programs_declaring.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/elaboration/precedence.py",
-        "tests/semantics/test_precedence.py tests/test_graph.py tests/test_oracle.py",
+        "tests/semantics/test_precedence.py tests/elaboration/test_graph.py tests/oracle/test_oracle.py",
         (
             Mistake(
                 "what a reaction uses may be written after it",
@@ -96,13 +99,13 @@ MISTAKES = (
                 "deadlines are not inferred",
                 "min([own, *(reactions[after].inferred_deadline for after in followers[r])])",
                 "own",
-                "tests/semantics/test_deadlines.py tests/test_graph.py tests/semantics/test_precedence.py",
+                "tests/semantics/test_deadlines.py tests/elaboration/test_graph.py tests/semantics/test_precedence.py",
             ),
             Mistake(
                 "a cycle is not noticed",
                 "if len(order) < len(reactions):",
                 "if False:",
-                "tests/test_bad_programs_connecting.py tests/test_graph.py",
+                "tests/elaboration/test_bad_programs_connecting.py tests/elaboration/test_graph.py",
             ),
             Mistake(
                 "reactions of one mode are in no order",
@@ -141,13 +144,13 @@ MISTAKES = (
                 "a policy without a spacing is taken",
                 'if policy != "defer" and min_spacing is None:',
                 "if False:",
-                "tests/test_bad_programs_declaring.py::test_policies_of_an_action",
+                "tests/model/test_bad_programs_declaring.py::test_policies_of_an_action",
             ),
             Mistake(
                 "a period of zero is taken where a name stands for it",
                 "if period == 0:",
                 "if False:",
-                "tests/test_bad_programs_declaring.py::test_zero_or_negative_duration_in_a_parameter",
+                "tests/model/test_bad_programs_declaring.py::test_zero_or_negative_duration_in_a_parameter",
             ),
             Mistake(
                 "an event before the run counts as accepted",
@@ -159,25 +162,25 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/model/reactor.py",
-        "tests/semantics/test_rules.py tests/test_declare.py tests/semantics/test_timers_and_actions.py",
+        "tests/semantics/test_rules.py tests/model/test_declare.py tests/semantics/test_timers_and_actions.py",
         (
             Mistake(
                 "all reactors have one seed",
                 'f"{self._run_seed}:{self.path}".encode()',
                 'f"{self._run_seed}".encode()',
-                "tests/test_seeds.py",
+                "tests/execution/test_seeds.py",
             ),
             Mistake(
                 "the seed of the run does not matter",
                 'f"{self._run_seed}:{self.path}".encode()',
                 'f"{self.path}".encode()',
-                "tests/test_seeds.py",
+                "tests/execution/test_seeds.py",
             ),
             Mistake(
                 "every look at rng begins anew",
                 "            self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))\n",
                 "            return np.random.default_rng(np.random.SeedSequence(self.seed))\n",
-                "tests/test_seeds.py",
+                "tests/execution/test_seeds.py",
             ),
             Mistake(
                 "lag has the wrong sign",
@@ -189,13 +192,13 @@ MISTAKES = (
                 "reactors may be made while the program runs",
                 '        if executing.program:\n            raise StructureError(\n                f"{article(spelled(cls))}',
                 '        if False:\n            raise StructureError(\n                f"{article(spelled(cls))}',
-                "tests/test_bad_programs_declaring.py",
+                "tests/model/test_bad_programs_declaring.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/model/bank.py",
-        "tests/test_declare.py tests/test_wiring.py",
+        "tests/model/test_declare.py tests/elaboration/test_wiring.py",
         (
             Mistake(
                 "all members of a bank are the first",
@@ -229,7 +232,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/time.py",
-        "tests/test_time.py",
+        "tests/model/test_time.py",
         (
             Mistake(
                 "a minute has 100 seconds",
@@ -245,7 +248,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/model/layout.py",
-        "tests/test_declare.py tests/test_bad_programs_fitting.py",
+        "tests/model/test_declare.py tests/elaboration/test_bad_programs_fitting.py",
         (
             Mistake(
                 "arrays of any shape fit",
@@ -261,7 +264,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/elaboration/tree.py",
-        "tests/test_graph.py tests/test_declare.py tests/semantics/test_rules.py",
+        "tests/elaboration/test_graph.py tests/model/test_declare.py tests/semantics/test_rules.py",
         (
             Mistake(
                 "children are elaborated last first",
@@ -272,13 +275,13 @@ MISTAKES = (
                 "one reactor may be contained twice",
                 "if id(reactor) in seen:",
                 "if False:",
-                "tests/test_bad_programs_containing.py",
+                "tests/elaboration/test_bad_programs_containing.py",
             ),
             Mistake(
                 "two initial modes are taken",
                 "if place.modes and len(initial) != 1:",
                 "if place.modes and not initial:",
-                "tests/test_bad_programs_containing.py tests/semantics/test_modes.py",
+                "tests/elaboration/test_bad_programs_containing.py tests/semantics/test_modes.py",
             ),
         ),
     ),

@@ -5,7 +5,7 @@ from tests.mutants.planted import Mistake, Mistakes
 MISTAKES = (
     Mistakes(
         "csrc/python/rows.c",
-        "tests/rl/test_env.py tests/rl/test_vector_env.py",
+        "tests/rl/envs/test_env.py tests/rl/vector/test_vector_env.py",
         (
             Mistake("returns of episodes are not summed", "    to->totals[i] += number;\n", ""),
             Mistake(
@@ -13,79 +13,81 @@ MISTAKES = (
                 "if (!PyDict_CheckExact(info) || PyDict_Size(info)) return 0;",
                 "if (!PyDict_CheckExact(info)) return 0;",
             ),
-            Mistake("a reward of NaN is one", "if (number != number || (number", "if ((number", "tests/rl/test_env.py"),
+            Mistake(
+                "a reward of NaN is one", "if (number != number || (number", "if ((number", "tests/rl/envs/test_env.py"
+            ),
             Mistake("truncation is overlooked", "|| !is_false(PyTuple_GetItem(answer, 3))) return 0;", ") return 0;"),
         ),
     ),
     Mistakes(
         "reactors/rl/vector/vector_env.py",
-        "tests/rl/test_vector_env.py",
+        "tests/rl/vector/test_vector_env.py",
         (
             Mistake(
                 "a reset without seeds forgets those before",
                 "self._seeds = [old if new is None else new for old, new in zip(self._seeds, seeds, strict=True)]",
                 "self._seeds = seeds",
-                "tests/rl/test_vector_env.py::test_an_error_names_the_seed_of_the_last_reset_that_had_one",
+                "tests/rl/vector/test_vector_env.py::test_an_error_names_the_seed_of_the_last_reset_that_had_one",
             ),
             Mistake(
                 "max_concurrency bounds nothing",
                 "63 if oversubscribe else cores, most or n))",
                 "63 if oversubscribe else cores, n))",
-                "tests/rl/test_vector_env.py::test_max_concurrency_bounds_the_workers",
+                "tests/rl/vector/test_vector_env.py::test_max_concurrency_bounds_the_workers",
             ),
             Mistake(
                 "a timeout forgets that the step goes on",
                 "self._overdue = not done",
                 "self._overdue = False",
-                "tests/rl/test_vector_env.py::test_timeouts",
+                "tests/rl/vector/test_vector_env.py::test_timeouts",
             ),
             Mistake(
                 "episodes of a process that died terminate",
                 "ended = np.zeros(n, bool), np.ones(n, bool)",
                 "ended = np.ones(n, bool), np.zeros(n, bool)",
-                "tests/rl/test_vector_env.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
+                "tests/rl/vector/test_vector_env.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
             ),
             Mistake(
                 "environments that were made anew do not count",
                 "self._lost += n",
                 "self._lost += 0",
-                "tests/rl/test_vector_env.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
+                "tests/rl/vector/test_vector_env.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
             ),
             Mistake(
                 "what was received is still pending",
                 "self._pending -= {answer.env_id for answer in answers}",
                 "pass",
-                "tests/rl/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+                "tests/rl/vector/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
             ),
             Mistake(
                 "answers say who was asked and not who answered",
                 'infos["env_id"] = np.array([answer.env_id for answer in answers])',
                 'infos["env_id"] = np.arange(len(answers))',
-                "tests/rl/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+                "tests/rl/vector/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
             ),
             Mistake(
                 "what is received twice is the same",
                 "answers, beat.ready = beat.ready[:n], beat.ready[n:]",
                 "answers = beat.ready[:n]",
-                "tests/rl/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+                "tests/rl/vector/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
             ),
             Mistake(
                 "last observations are not marked",
                 'infos["_final_obs"][i] = infos["_final_info"][i] = True',
                 'infos["_final_info"][i] = True',
-                "tests/rl/test_vector_env.py",
+                "tests/rl/vector/test_vector_env.py",
             ),
             Mistake(
                 "a caller's list of actions is not copied",
                 "for action in deepcopy(given)]",
                 "for action in given]",
-                "tests/rl/test_vector_env_alike.py::test_actions_are_those_of_the_call_though_the_caller_changes_them",
+                "tests/rl/vector/test_vector_env_alike.py::test_actions_are_those_of_the_call_though_the_caller_changes_them",
             ),
         ),
     ),
     Mistakes(
         "reactors/rl/envs/sources.py",
-        "tests/rl/test_vector_env.py::test_seeds",
+        "tests/rl/vector/test_vector_env.py::test_seeds",
         (
             Mistake(
                 "all environments are reset with one seed",
@@ -96,103 +98,103 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/vector/lockstep.py",
-        "tests/rl/test_vector_env.py tests/rl/test_vector_env_alike.py",
+        "tests/rl/vector/test_vector_env.py tests/rl/vector/test_vector_env_alike.py",
         (
             Mistake(
                 "environments write into the actions of others",
                 "self.step_with(self.actions.value[self.group.own].copy())",
                 "self.step_with(self.actions.value[self.group.own])",
-                "tests/rl/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+                "tests/rl/vector/test_vector_env_alike.py::test_actions_arrive_as_they_are",
             ),
             Mistake(
                 "actions of all groups are the first ones",
                 "self.step_with(self.actions.value[self.group.own].copy())",
                 "self.step_with(self.actions.value[: len(self.group.makers)].copy())",
-                "tests/rl/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+                "tests/rl/vector/test_vector_env_alike.py::test_actions_arrive_as_they_are",
             ),
             Mistake(
                 "listed actions of all groups are the first ones",
                 "for action in self.listed.value[self.group.own]])",
                 "for action in self.listed.value[: len(self.group.makers)]])",
-                "tests/rl/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+                "tests/rl/vector/test_vector_env_alike.py::test_actions_arrive_as_they_are",
             ),
             Mistake(
                 "infos of a step are those of the first group",
                 "self.told = [info for answer in self.infos if answer.is_present for info in answer.value]",
                 "self.told = [*self.infos[0].value] if self.infos[0].is_present else []",
-                "tests/rl/test_vector_env.py::test_every_step_is_the_same",
+                "tests/rl/vector/test_vector_env.py::test_every_step_is_the_same",
             ),
             Mistake(
                 "infos stay after their step",
                 "        self.told: Infos = []\n        if self.next_order",
                 "        if self.next_order",
-                "tests/rl/test_vector_env.py::test_every_step_is_the_same",
+                "tests/rl/vector/test_vector_env.py::test_every_step_is_the_same",
             ),
             Mistake(
                 "rewards are overwritten by the next step",
                 "returns, ended = self.all_rewards[0].value.copy(), self.all_ended[0].value.copy()",
                 "returns, ended = self.all_rewards[0].value, self.all_ended[0].value",
-                "tests/rl/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
+                "tests/rl/vector/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
             ),
             Mistake(
                 "terminations and truncations are swapped",
                 "self.latest = returns[:n], ended[0, :n], ended[1, :n]",
                 "self.latest = returns[:n], ended[1, :n], ended[0, :n]",
-                "tests/rl/test_vector_env.py::test_every_step_is_the_same",
+                "tests/rl/vector/test_vector_env.py::test_every_step_is_the_same",
             ),
             Mistake(
                 "observations of a single group are overwritten by the next step",
                 "self.batch = found[0].copy()",
                 "self.batch = found[0]",
-                "tests/rl/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
+                "tests/rl/vector/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
             ),
             Mistake(
                 "observations of several groups are overwritten by the next step",
                 "                    self.whole = np.empty(self.whole.shape, self.whole.dtype)",
                 "                    pass",
-                "tests/rl/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
+                "tests/rl/vector/test_vector_env.py::test_what_a_step_gave_stays_as_it_was",
             ),
             Mistake(
                 "a wait for some answers is for one more",
                 "if before < self.wanted <= len(self.ready):",
                 "if before < self.wanted < len(self.ready):",
-                "tests/rl/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+                "tests/rl/vector/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
             ),
         ),
     ),
     Mistakes(
         "reactors/rl/envs/owned.py",
-        "tests/rl/test_vector_env_alike.py",
+        "tests/rl/vector/test_vector_env_alike.py",
         (
             Mistake(
                 "environments share what their functions carry",
                 "    return found\n",
                 "    return make\n",
-                "tests/rl/test_vector_env_alike.py::test_what_functions_carry_is_each_environments_own",
+                "tests/rl/vector/test_vector_env_alike.py::test_what_functions_carry_is_each_environments_own",
             ),
             Mistake(
                 "classes that carry nothing are copied, too",
                 "elif not isinstance(part, type | ModuleType) or self.carries(part, set()):",
                 "elif not isinstance(part, type | ModuleType) or self.has_no_name(part):",
-                "tests/rl/test_vector_env_alike.py::test_classes_that_carry_nothing_are_not_copied",
+                "tests/rl/vector/test_vector_env_alike.py::test_classes_that_carry_nothing_are_not_copied",
             ),
             Mistake(
                 "an environment of two rows is known by its wrapper",
                 'base = getattr(env, "unwrapped", env)',
                 "base = env",
-                "tests/rl/test_vector_env_alike.py::test_an_environment_in_two_wrappers_is_refused_by_name",
+                "tests/rl/vector/test_vector_env_alike.py::test_an_environment_in_two_wrappers_is_refused_by_name",
             ),
             Mistake(
                 "two rows may have one environment",
                 "if owner is not None:",
                 "if False:",
-                "tests/rl/test_vector_env_alike.py::test_an_environment_of_two_rows_is_refused_by_name",
+                "tests/rl/vector/test_vector_env_alike.py::test_an_environment_of_two_rows_is_refused_by_name",
             ),
             Mistake(
                 "an environment is never let go of",
                 "_claims: weakref.WeakValueDictionary[int, Claim] = weakref.WeakValueDictionary()",
                 "_claims: dict[int, Claim] = {}",
-                "tests/rl/test_vector_env_alike.py::test_an_environment_of_two_rows_is_refused_by_name",
+                "tests/rl/vector/test_vector_env_alike.py::test_an_environment_of_two_rows_is_refused_by_name",
             ),
         ),
     ),
@@ -258,13 +260,13 @@ MISTAKES = (
                 "environments are asked by any number",
                 "which = [range(n)[i] for i in given]",
                 "which = [i - 1 if i < 0 else i for i in given]",
-                "tests/rl/test_vector_env_alike.py::test_stable_baselines_indices_may_count_from_the_end",
+                "tests/rl/vector/test_vector_env_alike.py::test_stable_baselines_indices_may_count_from_the_end",
             ),
         ),
     ),
     Mistakes(
         "reactors/rl/envs/simulation.py",
-        "tests/rl/test_env.py tests/rl/test_vector_env.py",
+        "tests/rl/envs/test_env.py tests/rl/vector/test_vector_env.py",
         (
             Mistake(
                 "the length of an episode is one too high",
@@ -288,7 +290,7 @@ MISTAKES = (
                 "what a reset raises in place of a step is that of the step",
                 "        if isinstance(error, ResetError):\n",
                 "        if False:\n",
-                "tests/rl/test_vector_env_words.py",
+                "tests/rl/vector/test_vector_env_words.py",
             ),
             Mistake(
                 "an episode that breaks terminates",
@@ -312,7 +314,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/envs/vector_simulation.py",
-        "tests/rl/test_batched.py",
+        "tests/rl/envs/test_batched.py",
         (
             Mistake(
                 "steps that are none count",
@@ -333,7 +335,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/envs/env.py",
-        "tests/rl/test_env.py",
+        "tests/rl/envs/test_env.py",
         (
             Mistake(
                 "a transition has what followed for what was observed",

@@ -2,12 +2,12 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-REPLAY = "csrc/tests/test_replay.c tests/rl/test_replay_buffer.py tests/rl/test_replay_episodes.py"
+REPLAY = "csrc/tests/test_replay.c tests/rl/replay/test_replay_buffer.py tests/rl/replay/test_replay_episodes.py"
 
 MISTAKES = (
     Mistakes(
         "csrc/sumtree/tree.inc",
-        "csrc/tests/test_sumtree.c tests/rl/test_sum_tree.py",
+        "csrc/tests/test_sumtree.c tests/rl/replay/test_sum_tree.py",
         (
             Mistake(
                 "a search ends in a slot without priority",
@@ -35,7 +35,7 @@ MISTAKES = (
     ),
     Mistakes(
         "csrc/sumtree/sumtree.c",
-        "csrc/tests/test_sumtree.c tests/rl/test_sum_tree.py",
+        "csrc/tests/test_sumtree.c tests/rl/replay/test_sum_tree.py",
         (Mistake("all strata are one", "((double)i + x) / (double)n * total;", "x * total;"),),
     ),
     Mistakes(
@@ -167,7 +167,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/replay/replay.py",
-        "tests/rl/test_replay.py",
+        "tests/rl/replay/test_replay.py",
         (
             Mistake("answers go to the newest batch", "self._sent.popleft()", "self._sent.pop()"),
             Mistake(
@@ -187,7 +187,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/replay/buffer.py",
-        "tests/rl/test_replay_buffer.py tests/rl/test_replay.py tests/rl/test_replay_episodes.py",
+        "tests/rl/replay/test_replay_buffer.py tests/rl/replay/test_replay.py tests/rl/replay/test_replay_episodes.py",
         (
             Mistake(
                 "a batch in a program has no importance weights",
@@ -213,7 +213,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/replay/n_step.py",
-        "tests/rl/test_replay_episodes.py tests/rl/test_replay_saving.py",
+        "tests/rl/replay/test_replay_episodes.py tests/rl/replay/test_replay_saving.py",
         (
             Mistake(
                 "truncation is that of the first step",
@@ -225,7 +225,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/model/lossless.py",
-        "tests/rl/test_replay_buffer.py tests/rl/test_chosen.py",
+        "tests/rl/replay/test_replay_buffer.py tests/rl/algorithms/test_chosen.py",
         (
             Mistake("parts of whole numbers are lost", "(rounds and a % 1 != 0)", "(a % 1 != 0)"),
             Mistake("2**63 is an int64", "int(np.iinfo(dtype).max)\n", "int(np.iinfo(dtype).max) + 1\n"),

@@ -5,7 +5,7 @@ from tests.mutants.planted import Mistake, Mistakes
 MISTAKES = (
     Mistakes(
         "reactors/shipping/parcels.py",
-        "tests/faults/test_shipping.py",
+        "tests/shipping/test_shipping.py",
         (
             Mistake(
                 "an attribute that goes from 1 to True stays 1",
@@ -32,19 +32,19 @@ MISTAKES = (
                 "the error of a worker is the runtime's own",
                 "    found.__cause__ = error.__cause__\n",
                 "",
-                "tests/faults/test_start.py tests/faults/test_shipping.py",
+                "tests/faults/test_start.py tests/shipping/test_shipping.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/execution/binding.py",
-        "tests/semantics/test_ports.py tests/test_declare.py tests/test_bad_programs_running.py",
+        "tests/semantics/test_ports.py tests/model/test_declare.py tests/execution/test_bad_programs_running.py",
         (
             Mistake(
                 "ports stay alive after the run",
                 "            thing.__class__, thing.__dict__ = rest, at_rest\n",
                 "",
-                "tests/test_declare.py tests/test_bad_programs_running.py tests/test_testing.py",
+                "tests/model/test_declare.py tests/execution/test_bad_programs_running.py tests/execution/test_testing.py",
             ),
             Mistake(
                 "a mode may be set that is not declared",
@@ -56,7 +56,7 @@ MISTAKES = (
                 "a deadline may be updated that there is not",
                 "if self._engine.deadline() is None:",
                 "if False:",
-                "tests/semantics/test_deadlines.py tests/test_bad_programs_running.py",
+                "tests/semantics/test_deadlines.py tests/execution/test_bad_programs_running.py",
             ),
         ),
     ),
@@ -74,7 +74,7 @@ MISTAKES = (
                 "a multiport takes fewer values than channels",
                 "if given != len(self._channels):",
                 "if given is None or given > len(self._channels):",
-                "tests/test_bad_programs_running.py tests/semantics/test_multiports.py",
+                "tests/execution/test_bad_programs_running.py tests/semantics/test_multiports.py",
             ),
             Mistake(
                 "a value of a physical action stays in memory",
@@ -109,13 +109,13 @@ MISTAKES = (
                 "what follows an abort takes the place of what caused it",
                 "return aftermath, *error.tag, error.reaction",
                 "return False, *error.tag, error.reaction",
-                "tests/test_bad_programs_running.py tests/test_stepwise.py",
+                "tests/execution/test_bad_programs_running.py tests/execution/test_stepwise.py",
             ),
             Mistake(
                 "the last failure is raised",
                 "(cause, _), *others = sorted(failures, key=when)",
                 "(cause, _), *others = sorted(failures, key=when, reverse=True)",
-                "tests/test_bad_programs_running.py tests/faults/test_exceptions.py tests/semantics/test_end.py",
+                "tests/execution/test_bad_programs_running.py tests/faults/test_exceptions.py tests/semantics/test_end.py",
             ),
             Mistake(
                 "a program with physical actions starves",
@@ -123,12 +123,12 @@ MISTAKES = (
                 "keepalive=bool(keepalive),",
                 "tests/semantics/test_physical_time.py",
             ),
-            Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None", "tests/test_seeds.py"),
+            Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None", "tests/execution/test_seeds.py"),
             Mistake(
                 "a replay has the seed of its call",
                 "seed, options.replay, options.fast, options.keepalive = recorded.seed,",
                 "seed, options.replay, options.fast, options.keepalive = seed,",
-                "tests/test_record.py",
+                "tests/execution/test_record.py",
             ),
             Mistake(
                 "a failing thread lets the others go on",
@@ -140,7 +140,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/elaboration/workers.py",
-        "tests/test_bad_programs_running.py",
+        "tests/execution/test_bad_programs_running.py",
         (
             Mistake("65 workers are taken", "    if given > MOST:\n", "    if given > MOST + 1:\n"),
             Mistake("no workers are taken", "or given < 1:", "or given < 0:"),
@@ -148,7 +148,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/recording.py",
-        "tests/test_record.py",
+        "tests/execution/test_record.py",
         (
             Mistake("a changed first line of a log is taken", "    if check != _check(head):\n", "    if False:\n"),
             Mistake(
@@ -165,13 +165,13 @@ MISTAKES = (
                 "programs that differ in deadlines have the same log",
                 ' deadline {reaction.deadline}"',
                 '"',
-                "tests/test_record.py",
+                "tests/execution/test_record.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/execution/result.py",
-        "tests/test_reading.py tests/test_declare.py tests/test_cli.py",
+        "tests/model/test_reading.py tests/model/test_declare.py tests/command/test_cli.py",
         (
             Mistake(
                 "connections of modes count as reactions",
@@ -183,13 +183,13 @@ MISTAKES = (
                 "the digest depends on the order of reactors",
                 "for path, number in sorted(own):",
                 "for path, number in own[::-1]:",
-                "tests/test_oracle.py tests/semantics/test_ports.py tests/test_testing.py",
+                "tests/oracle/test_oracle.py tests/semantics/test_ports.py tests/execution/test_testing.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/execution/summary.py",
-        "tests/test_summary.py",
+        "tests/execution/test_summary.py",
         (
             Mistake(
                 "the slowest member is the first", "slowest = max(self.members, key=mean)", "slowest = self.members[0]"
@@ -205,7 +205,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/spreading.py",
-        "tests/test_placement.py",
+        "tests/elaboration/test_placement.py",
         (
             Mistake("what runs once counts", "if any(program.elements[e].kind not in _ONCE", "if any(True"),
             Mistake("who may stop the program is forgotten", "if reaction.stop is not None:", "if False:"),
@@ -216,7 +216,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/debug_ports.py",
-        "tests/test_bad_programs_running.py",
+        "tests/execution/test_bad_programs_running.py",
         (
             Mistake(
                 "debug mode takes values of any type",
@@ -227,7 +227,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/testing.py",
-        "tests/test_testing.py",
+        "tests/execution/test_testing.py",
         (
             Mistake("outcomes are not compared", "        if not _equal(found[2], first[2]):\n", "        if False:\n"),
             Mistake(
@@ -254,7 +254,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/stepwise.py",
-        "tests/test_stepwise.py",
+        "tests/execution/test_stepwise.py",
         (
             Mistake(
                 "others are not told when the run breaks off",

@@ -19,19 +19,19 @@ MISTAKES = (
                 "delays of a path add their microsteps whatever time passes",
                 "steps = np.where(more > 0, microsteps[None, k, :], microsteps[:, k, None] + microsteps[None, k, :])",
                 "steps = microsteps[:, k, None] + microsteps[None, k, :]",
-                "tests/test_image.py",
+                "tests/runtime/test_image.py",
             ),
             Mistake(
                 "a wait is for the first of several writers",
                 "max(least.get((source.worker, offset), -1), source.writers[-1])",
                 "max(least.get((source.worker, offset), -1), source.writers[0])",
-                TOGETHER + " tests/test_oracle.py",
+                TOGETHER + " tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "nobody waits for a stop",
                 'rows["stop_waits"] = [[*offset, producer, writer] for (producer, offset), writer in stops.items()]',
                 'rows["stop_waits"] = []',
-                "tests/semantics/test_end.py tests/test_oracle.py",
+                "tests/semantics/test_end.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "a physical connection is a logical one",
@@ -61,7 +61,7 @@ MISTAKES = (
                 "rows of a multiport that lie apart are one block",
                 "if row.block >= 0 or e.dtype != like.dtype or e.shape != like.shape:",
                 "if row.block >= 0:",
-                "tests/test_image.py",
+                "tests/runtime/test_image.py",
             ),
             Mistake(
                 "min_spacing is left out of the tables",
@@ -91,13 +91,13 @@ MISTAKES = (
                 "a replay ends at its timeout",
                 "image.timeout.time, image.timeout.microstep = options.replay.stop",
                 "pass",
-                "tests/test_record.py",
+                "tests/execution/test_record.py",
             ),
             Mistake(
                 "physical connections share a tap in a log",
                 "e.mode, element if e.physical and self.options.plain else -1",
                 "e.mode, -1",
-                "tests/test_record.py",
+                "tests/execution/test_record.py",
             ),
             Mistake(
                 "every second slot of a block is another's",
@@ -120,7 +120,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/order.py",
-        "tests/test_overlap.py tests/test_oracle.py",
+        "tests/runtime/test_overlap.py tests/oracle/test_oracle.py",
         (
             Mistake(
                 "what needs other workers is not put last",
@@ -132,31 +132,31 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/placement.py",
-        "tests/test_graph.py tests/semantics/test_wiring.py",
+        "tests/elaboration/test_graph.py tests/semantics/test_wiring.py",
         (
             Mistake(
                 "what a member of a bank contains is on worker 0",
                 "if not (inside and reactor.path.startswith(inside)):",
                 "if True:",
-                "tests/test_placement.py tests/test_graph.py",
+                "tests/elaboration/test_placement.py tests/elaboration/test_graph.py",
             ),
             Mistake(
                 "what a placed reactor contains stays where it was",
                 "if worker is None and container in chosen:",
                 "if False:",
-                "tests/test_placement.py tests/test_graph.py",
+                "tests/elaboration/test_placement.py tests/elaboration/test_graph.py",
             ),
             Mistake(
                 "placement by a dict reaches direct children alone",
                 "placed[i] = chosen[reactor.path] = worker",
                 "placed[i] = worker\n        if choice and not callable(choice) and reactor.path in choice:\n            chosen[reactor.path] = worker",
-                "tests/test_placement.py tests/test_graph.py",
+                "tests/elaboration/test_placement.py tests/elaboration/test_graph.py",
             ),
             Mistake(
                 "members of a bank are dealt out in turn",
                 "index * workers // width",
                 "index % workers",
-                "tests/test_placement.py tests/test_graph.py",
+                "tests/elaboration/test_placement.py tests/elaboration/test_graph.py",
             ),
             Mistake(
                 "what lies in a mode may be anywhere",
@@ -168,7 +168,7 @@ MISTAKES = (
                 "one worker more can be named than there is",
                 "not 0 <= worker < workers:",
                 "not 0 <= worker <= workers:",
-                "tests/test_placement.py",
+                "tests/elaboration/test_placement.py",
             ),
         ),
     ),
@@ -180,13 +180,13 @@ MISTAKES = (
                 "what fails after an abort looks like a failure of its own",
                 "aftermath=self.failed, ",
                 "aftermath=False, ",
-                "tests/test_bad_programs_running.py tests/faults/test_exceptions.py",
+                "tests/execution/test_bad_programs_running.py tests/faults/test_exceptions.py",
             ),
             Mistake(
                 "a later failure takes the place of the first",
                 "        if before is None:\n            return error\n",
                 "        if True:\n            return error\n",
-                "tests/semantics/test_end.py tests/faults/test_exceptions.py tests/test_bad_programs_running.py",
+                "tests/semantics/test_end.py tests/faults/test_exceptions.py tests/execution/test_bad_programs_running.py",
             ),
             Mistake(
                 "others do not hear of a failure",
@@ -203,7 +203,7 @@ MISTAKES = (
                 "in a batch nobody knows who runs",
                 "                    current[0] = each\n",
                 "",
-                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_end.py tests/test_bad_programs_running.py",
+                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_end.py tests/execution/test_bad_programs_running.py",
             ),
             Mistake(
                 "the second Ctrl-C waits like the first",
@@ -215,13 +215,13 @@ MISTAKES = (
                 "a mode may be entered that was not declared",
                 "if running < 0 or mode not in self.image.program.reactions[running].transitions:",
                 "if running < 0:",
-                "tests/test_bad_programs_running.py tests/semantics/test_modes.py",
+                "tests/execution/test_bad_programs_running.py tests/semantics/test_modes.py",
             ),
             Mistake(
                 "any reaction may stop the program",
                 "if reaction.reactor == reactor and self.doors[door] & lib.RX_WRITABLE:",
                 "if reaction.reactor == reactor:",
-                "tests/test_bad_programs_running.py tests/semantics/test_end.py",
+                "tests/execution/test_bad_programs_running.py tests/semantics/test_end.py",
             ),
             Mistake(
                 "a deadline of zero is met when it is asked for",
@@ -233,9 +233,9 @@ MISTAKES = (
                 "looks at a deadline are not counted",
                 "self._looks[1] + 1 if self._looks[0] == look else 0",
                 "0",
-                "tests/test_record.py",
+                "tests/execution/test_record.py",
             ),
-            Mistake("the log stays open", "            os.close(self._record)\n", "", "tests/test_record.py"),
+            Mistake("the log stays open", "            os.close(self._record)\n", "", "tests/execution/test_record.py"),
         ),
     ),
     Mistakes(
@@ -246,7 +246,7 @@ MISTAKES = (
                 "two readers of an object have two",
                 "        self._cached = key, value\n",
                 "",
-                "tests/semantics/test_ports.py tests/faults/test_shipping.py",
+                "tests/semantics/test_ports.py tests/shipping/test_shipping.py",
             ),
             Mistake(
                 "a value of another tag is read again",
@@ -258,46 +258,49 @@ MISTAKES = (
                 "an object that outgrows its slot is cut off",
                 "if record.capacity < len(data):",
                 "if not record.capacity:",
-                "tests/test_large_values.py",
+                "tests/runtime/test_large_values.py",
             ),
             Mistake(
                 "buffers of a pickle begin anywhere",
                 "        at += -at % 64\n",
                 "",
-                "tests/semantics/test_ports.py tests/faults/test_shipping.py",
+                "tests/semantics/test_ports.py tests/shipping/test_shipping.py",
             ),
             Mistake(
                 "arrays that are read can be written",
                 "    view.flags.writeable = False\n",
                 "",
-                "tests/semantics/test_ports.py tests/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
             ),
             Mistake(
                 "scalars of other byte orders are copied as they are",
                 'if scalar != " " and self.dtype.isnative else 0',
                 'if scalar != " " else 0',
-                "tests/semantics/test_ports.py tests/test_declare.py",
+                "tests/semantics/test_ports.py tests/model/test_declare.py",
             ),
         ),
     ),
     Mistakes(
         "runtime/reactors_runtime/plain.py",
-        "runtime/reactors_runtime/plain.py tests/test_record.py",
+        "runtime/reactors_runtime/plain.py tests/execution/test_record.py",
         (
             Mistake(
-                "True comes back as False", 'return kind == b"T", at', 'return kind == b"F", at', "tests/test_plain.py"
+                "True comes back as False",
+                'return kind == b"T", at',
+                'return kind == b"F", at',
+                "tests/runtime/test_plain.py",
             ),
             Mistake(
                 "a tuple comes back as a list",
                 'return (items if kind == b"l" else tuple(items)), at',
                 "return items, at",
-                "tests/test_plain.py",
+                "tests/runtime/test_plain.py",
             ),
             Mistake(
                 "what follows the values is not noticed",
                 "if end != len(data):",
                 "if end > len(data):",
-                "tests/test_plain.py",
+                "tests/runtime/test_plain.py",
             ),
         ),
     ),
@@ -309,7 +312,7 @@ MISTAKES = (
                 "the last error of a worker counts",
                 "        if report.error is None:\n            self.errors += 1",
                 "        if True:\n            self.errors += 1",
-                "tests/faults/test_exceptions.py tests/test_bad_programs_running.py",
+                "tests/faults/test_exceptions.py tests/execution/test_bad_programs_running.py",
             ),
             Mistake(
                 "others go on when a worker has failed",
@@ -333,13 +336,13 @@ MISTAKES = (
                 "what workers imported is forgotten",
                 "servers.prepare(self.server, self.modules)",
                 "servers.prepare(self.server, ())",
-                "tests/faults/test_setting.py",
+                "tests/runtime/test_setting.py",
             ),
         ),
     ),
     Mistakes(
         "runtime/reactors_runtime/worker.py",
-        "tests/faults/test_setting.py tests/faults/test_exceptions.py tests/faults/test_shipping.py",
+        "tests/runtime/test_setting.py tests/faults/test_exceptions.py tests/shipping/test_shipping.py",
         (
             Mistake(
                 "a worker has the environment of its server",
@@ -375,7 +378,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/remote_logging.py",
-        "tests/faults/test_logging.py",
+        "tests/runtime/test_logging.py",
         (
             Mistake(
                 "handlers of a module write on the worker, too",
@@ -392,7 +395,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/value_settings.py",
-        "tests/faults/test_value_settings.py",
+        "tests/runtime/test_value_settings.py",
         (
             Mistake(
                 "each worker has a context of decimals by default",
@@ -409,7 +412,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/server.py",
-        "tests/faults/test_interrupts.py tests/faults/test_start.py tests/faults/test_setting.py",
+        "tests/faults/test_interrupts.py tests/faults/test_start.py tests/runtime/test_setting.py",
         (
             Mistake("workers outlive their server", "            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)\n", ""),
             Mistake(
@@ -432,7 +435,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/servers.py",
-        "tests/faults/test_setting.py tests/faults/test_start.py",
+        "tests/runtime/test_setting.py tests/faults/test_start.py",
         (
             Mistake("a server of another setting is lent", "if server.key == key and not readable", "if not readable"),
             Mistake(
@@ -450,7 +453,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/memory.py",
-        "tests/faults/test_start.py tests/test_bad_programs_running.py tests/test_bad_programs_too_large.py runtime/reactors_runtime/memory.py",
+        "tests/faults/test_start.py tests/execution/test_bad_programs_running.py tests/elaboration/test_bad_programs_too_large.py runtime/reactors_runtime/memory.py",
         (
             Mistake("memory that there is not is asked for", "if size > free:", "if False:"),
             Mistake(

@@ -5,7 +5,7 @@ from tests.mutants.planted import Mistake, Mistakes
 MISTAKES = (
     Mistakes(
         "reactors/rl/dataflow/learner.py",
-        "tests/rl/test_learners.py",
+        "tests/rl/dataflow/test_learners.py",
         (
             Mistake("learners go by the sum of gradients", "        mean.div_(len(self.received))\n", ""),
             Mistake(
@@ -18,24 +18,24 @@ MISTAKES = (
                 "weights on their way are forgotten by a checkpoint",
                 "        self.sent.append((self.tag.time, weights))\n",
                 "",
-                "tests/rl/test_checkpoint.py",
+                "tests/rl/checkpoints/test_checkpoint.py",
             ),
             Mistake(
                 "a loss that is no number goes unnoticed",
                 "        if wrong:\n",
                 "        if False:\n",
-                "tests/rl/test_checkpoint.py",
+                "tests/rl/checkpoints/test_checkpoint.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/rl/dataflow/learner.py",
-        "tests/rl/test_own_algorithm.py",
+        "tests/rl/algorithms/test_own_algorithm.py",
         (Mistake("draws are looked for in the first round alone", " or round_of(self.tag) + 1 in WATCHED", ""),),
     ),
     Mistakes(
         "reactors/rl/contract/conformance.py",
-        "tests/rl/test_own_algorithm.py",
+        "tests/rl/algorithms/test_own_algorithm.py",
         (
             Mistake(
                 "weights may be fewer than the policy takes", "if size != len(weights):", "if size < len(weights):"
@@ -46,12 +46,12 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/algorithm_checker.py",
-        "tests/rl/test_own_algorithm.py",
+        "tests/rl/algorithms/test_own_algorithm.py",
         (Mistake("weights() may return a view", "if np.shares_memory(learning.weights(), before):", "if False:"),),
     ),
     Mistakes(
         "reactors/rl/dataflow/experience.py",
-        "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py",
+        "tests/rl/algorithms/test_algorithms.py tests/rl/checkpoints/test_checkpoint.py",
         (
             Mistake("learning starts a round late", "if self.added < ", "if self.added - rows.size < "),
             Mistake(
@@ -61,73 +61,73 @@ MISTAKES = (
                 "priorities come to the wrong rows",
                 "self.buffer.update_priorities(indices, errors)",
                 "self.buffer.update_priorities(indices, errors[::-1])",
-                "tests/rl/test_experience.py",
+                "tests/rl/dataflow/test_experience.py",
             ),
             Mistake(
                 "priorities come to the wrong batches",
                 "zip(self.sent, every, strict=True)",
                 "zip(self.sent[::-1], every, strict=True)",
-                "tests/rl/test_experience.py",
+                "tests/rl/dataflow/test_experience.py",
             ),
             Mistake(
                 "replay draws the same in every run",
                 "self.buffer.rng = np.random.default_rng(self.seed)",
                 "self.buffer.rng = np.random.default_rng(0)",
-                "tests/rl/test_dataflow.py tests/rl/test_checkpoint.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/checkpoints/test_checkpoint.py",
             ),
             Mistake(
                 "experience is not prioritized",
                 "prioritized=algorithm.prioritized, **by_priority",
                 "prioritized=False",
-                "tests/rl/test_algorithms.py",
+                "tests/rl/algorithms/test_algorithms.py",
             ),
             Mistake(
                 "returns are of one step whatever is said",
                 "n_step=algorithm.n_step,",
                 "n_step=1,",
-                "tests/rl/test_dataflow.py tests/rl/test_algorithms.py tests/rl/test_checkpoint.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/algorithms/test_algorithms.py tests/rl/checkpoints/test_checkpoint.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/rl/dataflow/evaluator.py",
-        "tests/rl/test_train_command.py tests/rl/test_algorithms.py",
+        "tests/command/test_train_command.py tests/rl/algorithms/test_algorithms.py",
         (
             Mistake(
                 "the evaluator plays the same episodes each time",
                 "self.episodes, seed_of(self.seed, number))",
                 "self.episodes, seed_of(self.seed, 0))",
-                "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the evaluator plays one episode again and again",
                 "seeds = [seed_of(seed, i) for i in range(episodes)]",
                 "seeds = [seed_of(seed, 0) for i in range(episodes)]",
-                "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the last weights are the best",
                 "if mean > self.highest:",
                 "if mean >= self.highest or True:",
-                "tests/rl/test_dataflow.py tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the evaluator explores",
                 "chosen.checked(policy.greedy(sim.observations),",
                 "chosen.checked(policy.act(sim.observations, np.random.default_rng(0), 10**9)[0],",
-                "tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "a later episode counts for the first",
                 "if returns[episode.env] is None:",
                 "if True:",
-                "tests/rl/test_dataflow.py tests/rl/test_evaluator.py tests/rl/test_learning.py tests/rl/test_hyperparameters.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/rl/dataflow/rollout.py",
-        "tests/rl/test_inference.py tests/rl/test_checkpoint.py",
+        "tests/rl/dataflow/test_inference.py tests/rl/checkpoints/test_checkpoint.py",
         (
             Mistake(
                 "what was observed is what follows",
@@ -143,13 +143,13 @@ MISTAKES = (
                 "termination and truncation are swapped",
                 'fields["terminated"][t], fields["truncated"][t]',
                 'fields["truncated"][t], fields["terminated"][t]',
-                "tests/rl/test_dataflow.py tests/rl/test_checkpoint.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/checkpoints/test_checkpoint.py",
             ),
         ),
     ),
     Mistakes(
         "reactors/rl/dataflow/rollout.py",
-        "tests/rl/test_checkpoint.py::test_an_episode_that_begins_with_no_number_is_named",
+        "tests/rl/checkpoints/test_checkpoint.py::test_an_episode_that_begins_with_no_number_is_named",
         (
             Mistake(
                 "what is seen first after a truncation is not checked",
@@ -165,7 +165,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/dataflow/acting.py",
-        "tests/rl/test_algorithms.py::test_training_explores_as_far_as_the_policy_says",
+        "tests/rl/algorithms/test_algorithms.py::test_training_explores_as_far_as_the_policy_says",
         (
             Mistake(
                 "actors never explore",
@@ -177,7 +177,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/serving/requests.py",
-        "tests/rl/test_serving.py",
+        "tests/rl/serving/test_serving.py",
         (
             Mistake(
                 "the last request decides how long the first waits",
@@ -209,7 +209,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/serving/answers.py",
-        "tests/rl/test_serving.py",
+        "tests/rl/serving/test_serving.py",
         (
             Mistake(
                 "the end of a server in another process is not heard",
@@ -225,7 +225,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/checkpoints/files.py",
-        "tests/rl/test_checkpoint.py",
+        "tests/rl/checkpoints/test_checkpoint.py",
         (
             Mistake("one checkpoint is kept", "_all(folder)[:-KEPT]", "_all(folder)[:-1]"),
             Mistake("checkpoints of an abandoned course stay", "if other.name > saved.path.name:", "if False:"),
@@ -239,7 +239,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/checkpoints/state.py",
-        "tests/rl/test_env_state.py tests/rl/test_checkpoint.py reactors/rl/checkpoints/state.py",
+        "tests/rl/envs/test_env_state.py tests/rl/checkpoints/test_checkpoint.py reactors/rl/checkpoints/state.py",
         (
             Mistake(
                 "a tuple in a state comes back as a list",
@@ -255,13 +255,13 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/dataflow/program.py",
-        "tests/rl/test_algorithms.py tests/rl/test_checkpoint.py tests/rl/test_train_command.py",
+        "tests/rl/algorithms/test_algorithms.py tests/rl/checkpoints/test_checkpoint.py tests/command/test_train_command.py",
         (
             Mistake(
                 "weights are a round early",
                 "after=lag * ROUND - later, broadcast=True)",
                 "after=max(1, lag - 1) * ROUND - later, broadcast=True)",
-                "tests/rl/test_checkpoint.py tests/rl/test_algorithms.py tests/rl/test_inference.py tests/rl/test_learning.py",
+                "tests/rl/checkpoints/test_checkpoint.py tests/rl/algorithms/test_algorithms.py tests/rl/dataflow/test_inference.py tests/rl/algorithms/test_learning.py",
             ),
             Mistake(
                 "an evaluator is forgotten by its run",

@@ -1,0 +1,184 @@
+"""Do the snippets of the documentation run as they stand, and does all else in it still hold?"""
+
+import gc
+import html
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from reactors.command.cli import main
+from reactors.rl.runs.settings import algorithm_named, algorithms, with_settings
+from tests.docs.algorithm_pages import ALGORITHMS, hyperparameters, kind_of, meaning, pages, renewed
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+TEXTS = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """Of code of this language, without what they are indented by."""
+    found = re.findall(r"^ *```([a-z]*)\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(block) for kind, block in found if kind == language]
+
+
+def snippets(page: str) -> str:
+    return "\n\n".join(blocks((DOCS / page).read_text(), "python"))
+
+
+PAGES = (
+    "model.md", "tutorial.md", "generated.md", "environments.md", "replay.md", "training.md", "modes.md",
+    "reproducibility.md", "serving.md", "own_algorithm.md", "logging.md",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_snippets_of_a_page_run_one_after_another(page: str, tmp_path: Path) -> None:
+    script = tmp_path / "page.py"
+    script.write_text(snippets(page))
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_programs_that_programs_write_need_no_module() -> None:
+    exec(snippets("generated.md"), {})
+
+
+# ---- algorithms ----
+
+
+@pytest.fixture
+def collected() -> Iterator[None]:
+    """Graphs are cycles, and replay memory goes with them."""
+    yield
+    gc.collect()
+
+
+@pytest.mark.usefixtures("collected")
+@pytest.mark.parametrize("page", ALGORITHMS)
+def test_the_example_of_an_algorithm_runs(page: str) -> None:
+    exec(snippets(f"algorithms/{page}.md"), {})
+
+
+def test_every_algorithm_has_a_page() -> None:
+    assert {kind_of(page) for page in ALGORITHMS} == set(algorithms().values())
+    for page in ALGORITHMS:
+        assert (DOCS / "algorithms" / f"{page}.md").exists()
+
+
+def test_what_pages_say_of_the_code_and_of_runs_is_up_to_date() -> None:
+    old = [page for page in pages() if (DOCS / "algorithms" / f"{page}.md").read_text() != renewed(page)]
+    assert old == [], "`make pages` writes them anew"
+
+
+def test_every_hyperparameter_is_explained() -> None:
+    kinds = map(kind_of, ALGORITHMS)
+    missing = [f"{kind.name}.{field.name}" for kind in kinds for field in fields(kind) if not meaning(kind, field.name)]
+    assert missing == []
+
+
+def test_tables_of_hyperparameters_have_meaning_and_remark() -> None:
+    table = hyperparameters(kind_of("impala"))
+    assert "| `value` | `0.5` | Weight of the value loss. The paper's table G.1. |" in table
+    assert (
+        "| `learning_starts` | `100` | Transitions before the first update. Stable-Baselines3's. |"
+        in hyperparameters(kind_of("sac"))
+    )
+
+
+# ---- pictures ----
+
+
+def test_the_picture_of_the_rooms_is_up_to_date() -> None:
+    program = runpy.run_path(str(DOCS / "pictures" / "architecture.py"))
+    source: str = program["drawn"]().source
+    arrows = set(re.findall(r'^\t"?([\w.]+)"? -> "?([\w.]+)"?', source, re.MULTILINE))
+    drawn = html.unescape(program["PICTURE"].read_text())
+    assert arrows
+    assert arrows == set(re.findall(r"<title>([\w.]+)->([\w.]+)</title>", drawn)), "`make pictures` draws it again"
+
+
+# ---- commands ----
+
+
+def commands() -> Iterator[list[str]]:
+    """Calls of `reactors` in the documentation."""
+    for text in TEXTS:
+        for line in "".join(blocks(text.read_text(), "")).splitlines():
+            words = shlex.split(line, comments=True) if line.startswith("reactors ") else []
+            if words and "..." not in words:
+                yield words[1:]
+
+
+def test_commands_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = list(commands())
+    assert any("--lag" in words for words in found)
+    for command, *words in found:
+        for word in words:
+            if word.startswith("runs/"):
+                Path(word).mkdir(parents=True, exist_ok=True)
+            elif word.endswith(".toml"):
+                Path(word).touch()
+        given = main.commands[command].make_context(command, words).params
+        if command == "train" and given["algorithm"]:
+            with_settings(algorithm_named(given["algorithm"]), given["given"])
+
+
+# ---- form ----
+
+
+def too_wide(text: str) -> list[str]:
+    """Lines of prose; tables, formulas, pictures and code are as wide as they are."""
+    prose = re.sub(r"^ *```.*?^ *```|^\$\$.*?\$\$$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [line for line in prose.splitlines() if len(line) > 100 and not line.startswith(("|", "!["))]
+
+
+def test_prose_is_wrapped_at_100() -> None:
+    pages = [page for page in TEXTS if page.name != "CHANGELOG.md"]  # an entry is a line
+    assert [(page.name, line) for page in pages for line in too_wide(page.read_text())] == []
+    assert too_wide("word " * 21) != []
+
+
+# ---- links ----
+
+
+def anchors(text: str) -> set[str]:
+    """Of headings, as GitHub makes them."""
+    prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def broken(page: Path) -> list[str]:
+    """Links and pictures that lead nowhere in this repository."""
+    prose = re.sub(r"^ *```.*?^ *```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    found = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        target = page.parent / file if file else page
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text())):
+            found.append(link)
+    return found
+
+
+def test_links_lead_somewhere() -> None:
+    found = {str(page.relative_to(ROOT)): broken(page) for page in TEXTS}
+    assert "README.md" in found
+    assert {page: links for page, links in found.items() if links} == {}
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    good = "# A title, too\n[a](page.md#a-title-too) [b](#a-title-too) `[e](f)`"
+    page.write_text(f"{good} [c](page.md#other) [d](none.md)\n")
+    assert broken(page) == ["page.md#other", "none.md"]

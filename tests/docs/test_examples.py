@@ -1,0 +1,340 @@
+"""Every example runs from end to end, and those that learn do learn."""
+
+import gc
+import importlib
+import importlib.util
+import io
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import reactors as rx
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PNG = b"\x89PNG\r\n\x1a\n"
+
+Load = Callable[[str], Any]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def fonts() -> None:
+    """Matplotlib keeps the fonts open that it has used: better before a test than in it."""
+    figure = Figure()
+    figure.text(0, 0, "text")
+    figure.savefig(io.BytesIO())
+
+
+@pytest.fixture
+def example(monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Imports an example by name, as a script beside it could."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+
+    def load(name: str) -> ModuleType:
+        return importlib.import_module(name)
+
+    return load
+
+
+@pytest.fixture
+def call(example: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs the main function of an example with arguments, and returns what it prints."""
+
+    def called(name: str, *arguments: str) -> str:
+        module = example(name)
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+        monkeypatch.setenv("COLUMNS", "120")
+        module.main()
+        return capsys.readouterr().out
+
+    return called
+
+
+def line(output: str, start: str) -> str:
+    """The line of the output that begins with `start`."""
+    return next(each for each in output.splitlines() if each.startswith(start))
+
+
+# ---- the small ones ----
+
+
+def test_hello_counts_ten_times_a_second(example: Load, capsys: pytest.CaptureFixture[str]) -> None:
+    rx.run(example("hello").Hello(), timeout="1 s", fast=True)
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 11
+    assert printed[3].endswith(": 4")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_pingpong_plays_all_rounds(call: Callable[..., str], workers: str) -> None:
+    output = call("pingpong", "100", "--workers", workers)
+    assert "100 rounds" in output
+    assert "201 reactions" in output  # the last serve finds nothing to serve
+
+
+def test_native_bodies_give_the_same_sum(call: Callable[..., str]) -> None:
+    output = call("native", "--ticks", "100")
+    for bodies in ("python", "numba", "cffi"):
+        assert "sum 5,050, 200 reactions" in line(output, bodies)
+
+
+def test_native_says_what_is_missing(call: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    output = call("native", "--ticks", "3")
+    assert "numba (pip install numba), which is not installed" in line(output, "numba")
+    assert "a C compiler (cc), which is not installed" in line(output, "cffi")
+
+
+# ---- learning ----
+
+
+def learned(program: Any, ways: list[dict[str, Any]], values: Callable[[Any], np.ndarray]) -> list[np.ndarray]:
+    """What a program has learned, run in several ways; the digests must be equal."""
+    outcomes, digests = [], set()
+    for way in ways:
+        main = program()
+        digests.add(rx.run(main, fast=True, seed=3, **way).digest)
+        outcomes.append(values(main))
+    assert len(digests) == 1
+    return outcomes
+
+
+INLINE: dict[str, Any] = {"workers": 1}
+PROCESSES: dict[str, Any] = {"workers": 2, "backend": "process"}
+
+
+def test_qlearning_prints_draws_and_evaluates(call: Callable[..., str], tmp_path: Path) -> None:
+    small = ("--actors", "2", "--rounds", "20", "--horizon", "20", "--episodes", "5", "--workers", "1")
+    output = call("qlearning", *small, "--env", "FrozenLake-v1", "Taxi-v4", "--out", str(tmp_path))
+    for env_id in ("FrozenLake-v1", "Taxi-v4"):
+        assert (tmp_path / f"{env_id}-curve.png").read_bytes().startswith(PNG)
+        graph = next(tmp_path.glob(f"{env_id}-graph.*")).read_text()
+        assert "rollouts" in graph
+        assert "the greedy policy has mean return" in line(output, f"{env_id}:")
+    assert "round   20 of 20" in output
+    said = r"^digest ([0-9a-f]{32}): what ran when, which is the same for every environment$"
+    assert len(set(re.findall(said, output, re.MULTILINE))) == 1
+    assert len(set(re.findall(r"^table  ([0-9a-f]{32}): what was learned$", output, re.MULTILINE))) == 2
+
+
+def test_qlearning_draws_mermaid_without_dot(example: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    path = example("qlearning").draw(example("qlearning").QLearning(actors=2), tmp_path / "graph", workers=2)
+    assert path.suffix == ".mmd"
+    assert "rollouts" in path.read_text()
+
+
+def test_qlearning_is_the_same_inline_and_on_processes(example: Load) -> None:
+    module = example("qlearning")
+    alone, together = learned(
+        lambda: module.QLearning(actors=4, rounds=30, horizon=50), [INLINE, PROCESSES], lambda main: main.learner.q
+    )
+    assert alone.any()
+    assert np.array_equal(alone, together)
+
+
+@pytest.mark.parametrize(("env_id", "alpha", "bar"), [("FrozenLake-v1", 0.1, 0.70), ("Taxi-v4", 0.3, 7.5)])
+def test_qlearning_reaches_the_known_optimum(example: Load, env_id: str, alpha: float, bar: float) -> None:
+    module = example("qlearning")
+    program = module.QLearning(env_id, rounds=120, alpha=alpha)
+    rx.run(program, workers=2, fast=True, seed=0)
+    assert module.evaluate(env_id, program.learner.q, episodes=1000, seed=1).mean() >= bar
+
+
+def test_blackjack_prints_draws_and_evaluates(call: Callable[..., str], tmp_path: Path) -> None:
+    small = ("--actors", "2", "--rounds", "50", "--horizon", "10", "--batch", "8", "--hands", "5", "--workers", "1")
+    output = call("dqn_blackjack", *small, "--out", str(tmp_path))
+    assert (tmp_path / "Blackjack-v1-curve.png").read_bytes().startswith(PNG)
+    assert "replay" in next(tmp_path.glob("Blackjack-v1-graph.*")).read_text()
+    assert "mean return" in line(output, "round   50")
+    assert "over 5 hands" in line(output, "the greedy policy")
+
+
+def test_blackjack_is_the_same_inline_and_on_processes(example: Load) -> None:
+    module = example("dqn_blackjack")
+    alone, together = learned(
+        lambda: module.Blackjack(batch=16, rounds=12, actors=4, horizon=10),
+        [INLINE, PROCESSES],
+        lambda main: module.flat(main.learner.net),
+    )
+    assert np.array_equal(alone, together)
+
+
+def test_blackjack_policy_acts_as_the_network_does(example: Load) -> None:
+    torch, module = pytest.importorskip("torch"), example("dqn_blackjack")
+    torch.manual_seed(0)
+    net = module.network()
+    policy = module.Policy(module.flat(net))
+    for obs in np.random.default_rng(0).integers(0, 22, size=(200, 3)).astype(np.float32):
+        assert policy.greedy(obs) == int(net(torch.from_numpy(obs)).argmax())
+
+
+def test_blackjack_learns_to_play_better_than_chance(example: Load) -> None:
+    module = example("dqn_blackjack")
+    program = module.Blackjack(rounds=150, horizon=10)
+    rx.run(program, workers=2, fast=True, seed=0)
+    assert module.evaluate(program.learner.net, hands=2000, seed=1).mean() > -0.2  # by chance: -0.39
+
+
+def test_replay_alone_trains_in_a_plain_loop(call: Callable[..., str]) -> None:
+    output = call("replay_alone", "--steps", "700")
+    assert output.startswith("700 steps, 101 updates")
+    assert output.endswith("rows kept\n")
+
+
+def test_a_replay_among_reactors_trains_the_same_on_two_workers(call: Callable[..., str]) -> None:
+    outputs = [call("replay_dataflow", "--steps", "60", "--workers", workers) for workers in ("1", "2")]
+    for start in ("weights", "the last"):
+        assert line(outputs[0], start) == line(outputs[1], start)
+    assert outputs[0].startswith("113 updates")
+    gc.collect()  # the programs, with the memory of their buffers
+
+
+def test_pipeline_is_the_same_inline_and_on_processes(call: Callable[..., str]) -> None:
+    small = ("--actors", "3", "--updates", "50")
+    alone, together = call("pipeline", *small), call("pipeline", *small, "--workers", "2")
+    for start in ("digest", "the best policy"):
+        assert line(alone, start) == line(together, start)
+
+
+def test_pipeline_learns_to_balance(example: Load) -> None:
+    module = example("pipeline")
+    program = module.Train(updates=300)
+    rx.run(program, workers=2, fast=True, seed=0)
+    assert program.evaluator.best >= 150  # by chance: 22
+
+
+def test_vector_env_trains_the_same_on_any_number_of_workers(call: Callable[..., str]) -> None:
+    small = ("--envs", "4", "--steps", "1024")
+    alone, together = (call("vector_env", *small, "--workers", workers) for workers in ("1", "2"))
+    assert "1,024 steps" in alone
+    assert line(alone, "mean return") == line(together, "mean return")
+
+
+def test_train_cartpole_goes_on_with_the_same_weights(call: Callable[..., str], tmp_path: Path) -> None:
+    output = call("train_cartpole", "--out", str(tmp_path / "runs"))
+    assert "resumed at 5,120 with 2 workers: the same weights, bit for bit" in output
+    assert (tmp_path / "runs" / "again" / "curve.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize("way", [("1", "thread"), ("1", "process"), ("2", "process")])
+def test_train_and_serve_answers_clients_with_new_weights(call: Callable[..., str], way: tuple[str, str]) -> None:
+    output = call("train_and_serve", "--steps", "1024", "--workers", way[0], "--backend", way[1])
+    assert "1,024 steps, 4 times new weights for the server" in output
+    match = re.search(r"main.serving: ([\d,]+) requests answered and \d refused", output)
+    assert match
+    assert int(match[1].replace(",", "")) > 5
+
+
+# ---- many agents ----
+
+
+@pytest.mark.filterwarnings("ignore:The old environment creation API")  # PettingZoo's tests use it themselves
+@pytest.mark.parametrize("cars", [1, 4, 10])
+def test_traffic_junction_is_a_parallel_environment(example: Load, cars: int) -> None:
+    tests = pytest.importorskip("pettingzoo.test")
+    module = example("traffic_junction")
+    tests.parallel_api_test(module.TrafficJunction(cars), num_cycles=200)
+    tests.parallel_seed_test(lambda: module.TrafficJunction(cars), num_cycles=50)
+
+
+def test_traffic_junction_cars_come_late_and_leave_at_the_end_of_their_route(example: Load) -> None:
+    env = example("traffic_junction").TrafficJunction(10)
+    env.reset(seed=0)
+    there = []
+    while env.agents:
+        there.append(set(env.agents))
+        *_, terminated, truncated, _ = env.step(dict.fromkeys(env.agents, 1))
+        assert not any(truncated.values())
+        assert {agent for agent, over in terminated.items() if over}.isdisjoint(env.agents)
+    assert set.union(*there) == set(env.possible_agents)
+    assert len(there[0]) < 10
+    assert all(env.progress[agent] == len(env.routes[env.way[agent]]) for agent in env.possible_agents)
+
+
+def test_traffic_junction_punishes_collisions(example: Load) -> None:
+    module = example("traffic_junction")
+    env = module.TrafficJunction(2, arrival=1.0)
+    env.reset(seed=0)
+    env.agents, env.waiting = list(env.possible_agents), []
+    env.way = dict.fromkeys(env.agents, 1)  # both straight on from the north
+    env.progress = {"car_0": 3, "car_1": 2}
+    observations, rewards, *_ = env.step({"car_0": 0, "car_1": 1})
+    assert rewards == {agent: pytest.approx(module.COLLISION + module.DELAY) for agent in env.agents}
+    _, rewards, *_ = env.step({"car_0": 1, "car_1": 0})
+    assert rewards["car_0"] == pytest.approx(2 * module.DELAY)
+    assert observations["car_0"].shape == env.observation_space("car_0").shape
+
+
+def test_traffic_junction_tows_cars_that_do_not_move(example: Load) -> None:
+    env = example("traffic_junction").TrafficJunction(1, patience=3)
+    env.reset(seed=0)
+    *_, first, _ = env.step({"car_0": 0})
+    env.step({"car_0": 0})
+    *_, last, _ = env.step({"car_0": 0})
+    assert (first, last) == ({"car_0": False}, {"car_0": True})
+    assert env.agents == []
+
+
+def test_multi_agent_gives_no_action_for_agents_that_are_not_there(example: Load) -> None:
+    program = example("multi_agent").MultiAgent(agents=10, steps=60)
+    result = rx.run(program, fast=True, seed=0)
+    acts = sum(each.count for each in result.statistics if each.path.endswith(".act"))
+    assert program.world.decisions == acts
+    assert 60 < acts < 600
+
+
+def test_multi_agent_is_the_same_inline_on_threads_and_on_processes(example: Load) -> None:
+    module = example("multi_agent")
+    ways = [INLINE, {"workers": 2, "backend": "thread"}, PROCESSES]
+    rewards = learned(lambda: module.MultiAgent(agents=4, steps=40), ways, lambda main: np.array(main.world.reward))
+    assert len({float(reward) for reward in rewards}) == 1
+
+
+def test_multi_agent_batched_is_the_same_inline_on_threads_and_on_processes(example: Load) -> None:
+    module = example("multi_agent")
+    ways = [INLINE, {"workers": 2, "backend": "thread"}, PROCESSES]
+    rewards = learned(
+        lambda: module.MultiAgent(agents=10, steps=60, batched=True), ways, lambda main: np.array(main.world.reward)
+    )
+    assert len({float(reward) for reward in rewards}) == 1
+
+
+def test_multi_agent_runs_with_a_reaction_for_each_agent_or_one_for_all(call: Callable[..., str]) -> None:
+    each, batched = call("multi_agent", "--steps", "50"), call("multi_agent", "--steps", "50", "--batched")
+    assert "50 steps" in each
+    assert "50 steps" in batched
+    assert "main.agents.act \N{MULTIPLICATION SIGN}4" in each
+    assert "main.agents.act" in batched
+
+
+@pytest.mark.parametrize("way", [("1", "inline"), ("2", "thread"), ("2", "process")])
+def test_multi_agent_answers_requests_while_the_simulation_runs(call: Callable[..., str], way: tuple[str, str]) -> None:
+    output = call("multi_agent", "--serve", "--steps", "60", "--workers", way[0], "--backend", way[1])
+    match = re.search(r"(\d+) requests answered", output)
+    assert match
+    assert int(match[1]) > 5
+    assert "60 steps" in output
+
+
+def test_multi_agent_plays_an_environment_of_the_registry(call: Callable[..., str]) -> None:
+    pytest.importorskip("pygame")
+    pytest.importorskip("pymunk")
+    output = call("multi_agent", "--env", "pistonball", "--agents", "4", "--steps", "5")
+    assert "4.00 of 4 agents there on average" in output
+
+
+@pytest.mark.filterwarnings("ignore:The old environment creation API")
+def test_pettingzoo_parallel_is_the_same_on_two_workers(call: Callable[..., str]) -> None:
+    alone = call("pettingzoo_parallel", "--steps", "200")
+    together = call("pettingzoo_parallel", "--steps", "200", "--workers", "2")
+    for start in ("player_0: score", "player_1: score", "8 matches over, digest"):
+        assert line(alone, start) == line(together, start)
