@@ -55,7 +55,7 @@ def train_command(
                 before = run_in(folder_of(found(resume)), asked.settings.get("algorithm"), asked.settings.get("env"))
                 options = _going_on(before, asked)
                 before.maker()  # says why, if it cannot be made
-                made, source, env_kwargs = before.algorithm, before.env, before.env_kwargs
+                made, source, env_kwargs = before.algorithm, before.env, dict(before.env_kwargs)
                 named = before.config["env"]
                 out = before.path if out is None else out
             else:

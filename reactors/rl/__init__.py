@@ -7,7 +7,7 @@ then, torch where tensors are meant, and Stable-Baselines3 for `rl.sb3`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reactors.names import refuse
+from reactors.lowlevel import refuse
 
 if TYPE_CHECKING:
     from reactors.rl import record as record

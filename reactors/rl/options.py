@@ -18,8 +18,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
-from reactors.elaboration.workers import Backend, Workers, where_to_run
 from reactors.errors import ArgumentError
+from reactors.lowlevel import Backend, Workers, where_to_run
 from reactors.rl.bounded import Count, Natural, Positive, Range, accepts, words
 from reactors.rl.public import public
 
@@ -48,8 +48,8 @@ class Serves(Protocol):
 class Writer(Protocol):
     """What takes scalars, as TensorBoard's `SummaryWriter` does."""
 
-    def add_scalar(self, tag: str, value: float, step: int) -> object:
-        """One value of a curve."""
+    def add_scalar(self, tag: str, scalar_value: float, global_step: int, /) -> object:
+        """One point of one curve."""
 
 
 @public("rl.Bounds")

@@ -17,7 +17,7 @@ import gymnasium as gym
 import torch
 
 from reactors.errors import ArgumentError, ParameterError
-from reactors.model.lacking import explains
+from reactors.lowlevel import explains
 from reactors.rl.bounded import Count, Share
 from reactors.rl.contract.hyperparameters import Signature, check, check_call
 from reactors.rl.networks.seeded import Seeded

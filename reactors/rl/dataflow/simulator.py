@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.lowlevel import run_seed
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.dataflow.rounds import round_of
 from reactors.rl.envs.spaces import memory
@@ -44,7 +45,7 @@ class Simulator(Stateful):
 
     def open(self) -> None:
         """Make the environments, and tell what they show."""
-        self.rollout.open(self._run_seed or 0, self.path)
+        self.rollout.open(run_seed(self), self.path)
         self.go_on()
         self.rows = np.zeros(self.rollout.shape, self.rollout.dtype)
         seen = self.initial.loan()

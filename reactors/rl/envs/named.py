@@ -23,12 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium as gym
 
-from reactors import script
 from reactors.errors import ParameterError
-from reactors.location import Location
-from reactors.model.thread_state import executing
-from reactors_runtime.imports import installed
-from reactors_runtime.suggestions import did_you_mean
+from reactors.lowlevel import Location, definitions, did_you_mean, installed, script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,11 +109,11 @@ def module_of(place: str, name: str, path: str) -> ModuleType:
 
 def imported(place: str, file: Path | None, what: str) -> ModuleType:
     """A module by its name, or that of a file; `ParameterError` says in which line the import failed, and why."""
-    before, executing.definitions = executing.definitions, True  # it is to define, and to run nothing
     try:
-        if file is not None:
-            return script.imported(file) or script.load(file)
-        return importlib.import_module(place)
+        with definitions():
+            if file is not None:
+                return script.imported(file) or script.load(file)
+            return importlib.import_module(place)
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
             remedy = "; name its file, as in FILE:CLASS, or let its folder be on PYTHONPATH"
@@ -127,8 +123,6 @@ def imported(place: str, file: Path | None, what: str) -> ModuleType:
             ) from error
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise ParameterError(f"{what}: importing {place} raised {said}{_line(error)}") from error
-    finally:
-        executing.definitions = before
 
 
 def _file(place: str) -> Path | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never, NoReturn, Sel
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
+from reactors.lowlevel import did_you_mean
 from reactors.rl.public import public
 from reactors.rl.replay import saving
 from reactors.rl.replay.batch import Batch, of_one_step, tensor_of
@@ -24,7 +25,6 @@ from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.storage import Block, Field, opened
 from reactors.rl.replay.transition import transition_dtype
 from reactors_runtime._core import ffi, lib
-from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
-from reactors.model.thread_state import not_in_a_reaction
+from reactors.lowlevel import not_in_a_reaction
 from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.contract.signatures import check_signatures
 from reactors.rl.serving.server import Server

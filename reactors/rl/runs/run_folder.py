@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
-from reactors.execution.json_text import finite
+from reactors.lowlevel import finite
 from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
 from reactors.rl.checkpoints.state import StateError, check_form

@@ -11,12 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from reactors import script
 from reactors.errors import ArgumentError
+from reactors.lowlevel import did_you_mean, script
 from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.options import ARGUMENTS
 from reactors.rl.synonyms import no_hyperparameter
-from reactors_runtime.suggestions import did_you_mean
 
 SCHEDULE = "total_steps"
 """The field of an algorithm that `Algorithm.scheduled` alone sets."""

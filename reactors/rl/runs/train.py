@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.elaboration.workers import counted
 from reactors.errors import ArgumentError
-from reactors.execution.recording import description
+from reactors.lowlevel import description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.checkpoints.state import count
@@ -147,10 +146,8 @@ def train(given: TrainCall) -> Trained:
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, given.total_steps)
     check_server(given.serve, algorithm, spaces)
-    options = replace(
-        given, workers=counted(given.workers, "rl.train"), actors=min(given.actors, algorithm.num_envs), lag=given.late
-    )
-    workers: Any = options.workers
+    workers = where_to_run(given.workers, given.backend, "rl.train")
+    options = replace(given, workers=workers, actors=min(given.actors, algorithm.num_envs), lag=given.late)
     if options.adapt is not False:
         file = None if out is None else RunFolder(Path(out)).decisions_file
         who = replace(who, adaptation=adapting(algorithm, options, workers, len(who), file))

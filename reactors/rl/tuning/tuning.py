@@ -27,7 +27,7 @@ from reactors.rl.tuning.timed import ActorsAlone, LearnersAlone, Together, begun
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from reactors.elaboration.workers import Backend
+    from reactors.lowlevel import Backend
     from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.options import Mode
 
