@@ -64,20 +64,20 @@ from reactors.execution.debug_ports import DebugPort
 from reactors.execution.json_text import finite
 from reactors.execution.recording import description
 from reactors.location import Location
-from reactors.model.bank import Ports
-from reactors.model.lacking import explains
-from reactors.model.lossless import NUMBERS, LostError, lossless
+from reactors.lossless import NUMBERS, LostError, lossless
+from reactors.model.ports import Ports
 from reactors.model.thread_state import apart, executing, not_in_a_reaction
-from reactors.names import refuse
+from reactors.names.lacking import explains
+from reactors.names.modules import refuse
 from reactors.time import Duration, duration
-from reactors_runtime.faults import CRASHES
+from reactors_runtime.encoding import decode, encode
 from reactors_runtime.imports import installed
 from reactors_runtime.memory import Memory, OutOfMemory, available, in_units
-from reactors_runtime.plain import decode, encode
-from reactors_runtime.servers import ending
-from reactors_runtime.stuck import AFTER_S as STUCK_AFTER_S
+from reactors_runtime.processes.faults import CRASHES
+from reactors_runtime.processes.servers import ending
+from reactors_runtime.processes.stuck import AFTER_S as STUCK_AFTER_S
+from reactors_runtime.processes.terminal import say
 from reactors_runtime.suggestions import closest, did_you_mean
-from reactors_runtime.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
