@@ -60,7 +60,7 @@ def arguments(kind: type[Reactor], values: Mapping[str, Any]) -> tuple[list[Any]
     return positional, named
 
 
-_PREFIX = "parameter_"  # so that they are told from the options of a command
+_PREFIX = "parameter_"  # which sets them apart from options of a command
 
 
 def _parameters(kind: type[Reactor]) -> list[Parameter]:

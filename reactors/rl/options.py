@@ -38,7 +38,7 @@ class Serves(Protocol):
 
     @property
     def policy(self) -> Any:
-        """What acts."""
+        """The policy that acts, whose weights it loads."""
 
     @property
     def weights(self) -> Any:

@@ -95,7 +95,7 @@ class EpisodeStatistics(rx.Reactor):
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
-        """End the file."""
+        """End the file, so that it can be read."""
         if self._file is not None:
             self._file.close()
         self._file = self._rows = None

@@ -60,7 +60,7 @@ class Policy(ABC):
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - most policies have nothing else
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
 
 
 class Learning(ABC):
@@ -104,7 +104,7 @@ class Learning(ABC):
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,7 @@ def named(name: str, path: str, registry: Registry = GYMNASIUM) -> Any:
     ids = registry.entries()
     if not colon:
         if name not in ids:
-            meant = did_you_mean(name, ids) or f"; {registry.remedy}"
+            meant = _of_file(Path(name)) or did_you_mean(name, ids) or f"; {registry.remedy}"
             raise ParameterError(f"{path}: there is no environment {name!r}{meant}")
         return ids[name]
     if not place or not what:
@@ -77,6 +77,18 @@ def named(name: str, path: str, registry: Registry = GYMNASIUM) -> Any:
     listed = f"; it has {', '.join(own)}" if 0 < len(own) <= 12 else ""
     meant = did_you_mean(what, [*own, *registry.entries()]) or listed
     raise ParameterError(f"{path}: {place} has no environment {what!r}{meant}")
+
+
+def _of_file(file: Path) -> str:
+    """How to name a class in a file, if it is one: the first that could be meant, read without importing it."""
+    if file.suffix != ".py" or not file.is_file():
+        return ""
+    try:
+        classes = [node.name for node in ast.parse(file.read_bytes()).body if isinstance(node, ast.ClassDef)]
+    except SyntaxError:
+        classes = []
+    example = f", as in {file}:{classes[0]}" if classes else ""
+    return f"; it is a file, so say which class of it is meant: FILE:CLASS{example}"
 
 
 def attribute(module: ModuleType, name: str) -> Any:

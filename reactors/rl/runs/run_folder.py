@@ -285,10 +285,10 @@ class RunFolder:
         }
         if not functions:
             return f"give the algorithm: {self.asking.algorithm}"
-        told = ", ".join(f"{key}={value}" for key, value in functions.items())
+        listed = ", ".join(f"{key}={value}" for key, value in functions.items())
         if self.asking is IN_PYTHON:
-            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({told}, ...))"
-        return f"give a class of yours that has {told}: {self.asking.algorithm}"
+            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({listed}, ...))"
+        return f"give a class of yours that has {listed}: {self.asking.algorithm}"
 
     def keep(self, weights: NDArray[Any]) -> None:
         """Write the weights of the policy, with a checksum, in place of those before."""

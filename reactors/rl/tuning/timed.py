@@ -35,7 +35,7 @@ WARM_UP = 2  # rounds that learners have made before the clock starts
 class Stopwatch(rx.Reactor):
     """Stops the program so many `seconds` after it has warmed up; `marks` are rounds, and when they were over.
 
-    The word to stop comes `late`, lest everybody waits for it in every round.
+    The word to stop comes `late`, so that no worker waits for it in every round.
     """
 
     figures = rx.Input(dict)
@@ -57,7 +57,7 @@ class Stopwatch(rx.Reactor):
 
     @property
     def rate(self) -> float:
-        """Rounds a second."""
+        """Rounds a second, from the first mark to the last."""
         (first, began), (last, ended) = self.marks[0], self.marks[-1]
         return (last - first) / (ended - began)
 
@@ -86,7 +86,7 @@ class Idle(rx.Reactor):
         self.add_reaction(self.segments, self.answer, effects=(self.weights, self.figures))
 
     def answer(self) -> None:
-        """A round."""
+        """Give the weights back as they were."""
         self.weights.set(self.initial)
         self.figures.set({})
 
@@ -116,7 +116,7 @@ class Repeating(Actor):
         """Weights are no matter."""
 
     def play(self) -> None:
-        """A round."""
+        """Send the recorded round again."""
         rows = self.segment.loan()
         rows[...] = self.recorded
         self.segment.set(rows)
