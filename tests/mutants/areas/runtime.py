@@ -386,7 +386,7 @@ MISTAKES = (
             Mistake(
                 "who has ended is stuck", "if now - since >= AFTER_S and not finished", "if now - since >= AFTER_S"
             ),
-            Mistake("a stuck run is reported again and again", "        self._told.add(what)\n", ""),
+            Mistake("a stuck run is reported again and again", "        self._said.add(what)\n", ""),
             Mistake(
                 "whom a stopped program waits for is never said",
                 "self._due = time.monotonic() + _NOTICE_S",
