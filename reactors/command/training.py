@@ -18,7 +18,7 @@ import click
 from reactors.command.tracebacks import reported
 from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.errors import ArgumentError, ParameterError
-from reactors.execution.json_text import json_line
+from reactors.reports.json_text import json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from reactors.execution.recording import _check
+from reactors.reports.recording import _check
 from reactors_runtime import log
 from reactors_runtime._core import ffi, lib
 from tests.messages import warned

@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
-from reactors.execution.json_text import finite
+from reactors.reports.json_text import finite
 from reactors.rl.algorithms.algorithm import Algorithm
 from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside

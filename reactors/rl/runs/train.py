@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.elaboration.workers import Workers, where_to_run
 from reactors.errors import ArgumentError
-from reactors.execution.recording import description
+from reactors.reports.recording import description
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
 from reactors.rl.checkpoints.state import count

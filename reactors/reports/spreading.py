@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from reactors.errors import ReactorWarning
+from reactors_runtime import callers
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
@@ -46,6 +48,21 @@ def advice(graph: Graph, workers: int) -> str:
     if _is_serial(_Model(graph, [[node] for node in _all(graph.root)])):
         return f"its reactions wait for one another, and no placement changes that: leave workers={workers} out"
     return "placement= says what is to run elsewhere"
+
+
+def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
+    """Warn where nothing will happen, or nothing at the same time."""
+    program = graph.program
+    if not program.reactions and len(where) == 1:
+        message = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
+        callers.warn(message, ReactorWarning)
+    written = sum(not reactor.relay for reactor in program.reactors)
+    if workers > 1 and written > 1 and not any(where):
+        callers.warn(
+            f"all {written} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
+            f"itself, only a bank is spread; {advice(graph, workers)}",
+            ReactorWarning,
+        )
 
 
 def _all(node: ReactorNode) -> Iterator[ReactorNode]:
@@ -120,7 +137,7 @@ class _Model:
     def groups(self) -> list[list[int]]:
         """Parts that wait for one another, group by group in the order in which values go through them.
 
-        Whoever waits only for values of more than the longest period ago is free to be ahead.
+        A part that waits only for values of more than the longest period ago is free to be ahead.
         """
         import networkx as nx
 
@@ -166,7 +183,7 @@ def _ahead(model: _Model, workers: int) -> list[int]:
 
 
 def _is_serial(model: _Model) -> bool:
-    """Whether nothing ever runs beside anything else, wherever it is; False if only times could tell."""
+    """Whether nothing ever runs beside anything else, wherever it is; False if only measured times could show it."""
     return bool(model.total) and not (model.slack or _beside(model, 2) or _ahead(model, 2))
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from reactors.execution import summary
-from reactors.execution.statistics import ReactionStatistics, WorkerStatistics
+from reactors.reports import summary
+from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
 from reactors_runtime import engine as engines
 from reactors_runtime import tables
 from reactors_runtime.engine import start_time
@@ -30,7 +30,7 @@ class Noted(Protocol):
     """A reactor with a line of its own for `Result.summary()`, which it says after the end, in the caller's process."""
 
     def __note__(self) -> str:
-        """Without its path."""
+        """The line, without the path of the reactor."""
         ...
 
 
@@ -106,9 +106,10 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
             if program.reactors[reaction.reactor].relay:
                 relayed += count
                 continue
-            path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
             seconds = ns / sampled * count / 1e9 if sampled else 0.0
-            reactions.append(ReactionStatistics(path, worker, count, late, seconds, classes[reaction.reactor]))
+            reactions.append(
+                ReactionStatistics(program.name(number), worker, count, late, seconds, classes[reaction.reactor])
+            )
         bell = bells[worker]
         workers.append(
             WorkerStatistics(

@@ -29,7 +29,7 @@ def written(file: str | os.PathLike[str], graph: Graph, image: Image, memory: Me
     """
     events: list[dict[str, object]] = []
     program = graph.program
-    names = [f"{program.reactors[r.reactor].path}.{r.name}" for r in program.reactions]
+    names = graph.names
     for worker, part in enumerate(image.parts):
         events.append({"ph": "M", "pid": 0, "tid": worker, "name": "thread_name", "args": {"name": f"worker {worker}"}})
         where = f"reactions that worker {worker} ran"

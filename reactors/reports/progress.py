@@ -28,7 +28,7 @@ _EVERY_S = {True: 0.1, False: 5.0}  # on a terminal, elsewhere
 
 
 class Progress:
-    """Looks at the arena of a running program; `look` is called by whoever waits, or by a thread of its own."""
+    """Looks at the arena of a running program; `look` is called by the thread that waits for workers, or its own."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class Progress:
             except RuntimeError as error:  # a run without progress is as good
                 if self._wanted:
                     path = self._image.program.reactors[0].path
-                    told = f"{path} runs without progress, for which the system refuses a thread ({error})"
-                    callers.warn(told, ReactorWarning)
+                    message = f"{path} runs without progress, for which the system refuses a thread ({error})"
+                    callers.warn(message, ReactorWarning)
             else:
                 self._thread = thread
         return self

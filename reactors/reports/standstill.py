@@ -1,4 +1,4 @@
-"""Where does time stand still?
+"""Where does time stand still? A Zeno behaviour, in the words of hybrid systems.
 
 Microsteps can go on for ever where reactions start one another in a circle and none of its delays is positive.
 """

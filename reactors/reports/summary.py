@@ -17,7 +17,7 @@ from reactors.drawing.diagram import spans, times
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reactors.execution.statistics import ReactionStatistics, WorkerStatistics
+    from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
     from reactors.tag import Tag
 
 _COLUMNS = ("reaction", "worker", "count", "total", "mean", "share", "slowest", "member", "")

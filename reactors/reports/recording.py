@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactors.errors import ArgumentError, ReactorWarning, ReplayError
-from reactors.execution.result import final_tag
+from reactors.reports.result import final_tag
 from reactors.tag import Tag
 from reactors_runtime import callers, engine, log
 from reactors_runtime.encoding import decode, encode
