@@ -97,7 +97,7 @@ static int last_look(rx_worker *w, int (*done)(rx_worker *))
         rx__put32(&w->bell->producer, producer);
         rx__put_tag(&w->bell->want, want);
         rx__put(&w->bell->want_rank, rank);
-        atomic_fetch_or_explicit((_Atomic uint64_t *)&w->image->sleepers, 1ull << w->index, memory_order_seq_cst);
+        rx__set_bits(&w->image->sleepers, 1ull << w->index);
         w->until = INT64_MAX;
         int result = done(w);
         int same = wants == p->wants && producer == p->producer && rx__equal(want, p->want) && rank == p->want_rank;
@@ -115,7 +115,7 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
         w->bell->sleeps++;
         if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
     }
-    atomic_fetch_and_explicit((_Atomic uint64_t *)&w->image->sleepers, ~(1ull << w->index), memory_order_seq_cst);
+    rx__clear_bits(&w->image->sleepers, 1ull << w->index);
     return result ? result : look_around(w, error, ns) ? RX_INTERRUPTED : 0;
 }
 

@@ -28,7 +28,7 @@ typedef struct {
     char scalar;              /* 'q' int64_t, 'd' double */
 } Door;
 
-static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for somebody may change it */
+static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for its owner may change it */
 
 static PyObject *refuse(Door *d, const char *use, const char *kind)
 {
@@ -112,7 +112,7 @@ static int keep(Door *d, PyObject *value)
     return PyList_SetItem(d->values, (Py_ssize_t)(number & (uint64_t)(PyList_Size(d->values) - 1)), value);
 }
 
-/* 1: it went into the slot, 0: somebody else has to see to it. */
+/* 1: it went into the slot, 0: the caller has to see to it. */
 static int copy(Door *d, PyObject *value)
 {
     if (value == numbered(d->slots, *d->where)) return 1;        /* the loan: it is there already */

@@ -2,7 +2,7 @@
  *
  * Between two environments Python takes half a microsecond, to unpack an answer, look at it, and copy it: as much as a
  * small environment itself. Here the common answer is stored at once: an array of the form that is expected, a number,
- * an episode that goes on, nothing else to tell. Any other answer goes back to Python, which goes on behind it. */
+ * an episode that goes on, nothing else to report. Any other answer goes back to Python, which goes on behind it. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

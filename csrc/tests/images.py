@@ -46,8 +46,8 @@ def integers(numbers: Iterator[int]) -> list[int]:
     return [next(numbers) for _ in range(next(numbers))]
 
 
-def find_levels(all_elements: list[Element], declared: list[Reaction]) -> None:
-    """The length of the longest chain of reactions before each."""
+def levelled(all_elements: list[Element], declared: list[Reaction]) -> list[Reaction]:
+    """With levels: the length of the longest chain of reactions before each."""
     before: dict[int, set[int]] = {r: set() for r in range(len(declared))}
     for r, reaction in enumerate(declared):
         reads = [all_elements[e] for e in (*reaction.triggers, *reaction.uses)]
@@ -56,8 +56,10 @@ def find_levels(all_elements: list[Element], declared: list[Reaction]) -> None:
             same = earlier.reactor == reaction.reactor and earlier.number < reaction.number
             if same or sources & set(earlier.effects):
                 before[r].add(other)
+    levels: dict[int, int] = {}
     for r in TopologicalSorter(before).static_order():
-        declared[r].level = max((declared[b].level + 1 for b in before[r]), default=0)
+        levels[r] = max((levels[b] + 1 for b in before[r]), default=0)
+    return [reaction._replace(level=levels[r]) for r, reaction in enumerate(declared)]
 
 
 def write(numbers: Iterator[int]) -> list[int]:
@@ -67,9 +69,8 @@ def write(numbers: Iterator[int]) -> list[int]:
     )
     placement = integers(numbers)
     all_elements = list(elements(numbers))
-    declared = list(reactions(numbers))
+    declared = levelled(all_elements, list(reactions(numbers)))
     blocks = [integers(numbers) for _ in range(next(numbers))]
-    find_levels(all_elements, declared)
     order = sorted(range(len(declared)), key=lambda r: (declared[r].level, declared[r].reactor, declared[r].number))
     reactors = [Reactor(f"main.{n}") for n in range(len(placement))]
     program = Program(reactors, all_elements, [declared[r] for r in order], blocks)

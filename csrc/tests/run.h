@@ -121,7 +121,7 @@ static inline void *slot_at(runner *m, uint32_t door)
     if (s->row.mode == RX_SEQUENCE) {
         uint64_t low = w->low[door];
         assert(where < low + KEPT);
-        for (; store->forgotten < low; store->forgotten++)      /* whoever still looks there is in for a surprise */
+        for (; store->forgotten < low; store->forgotten++)      /* a reader that still looks there finds this */
             memset(store->values + store->forgotten % KEPT * e->bytes, 0xEE, e->bytes);
         return store->values + where % KEPT * e->bytes;
     }
@@ -212,7 +212,7 @@ static inline void *work(void *argument)
         if (given == RX_RUNAWAY) given = 0;
     }
     m->result = given;
-    if (given != RX_DONE) {              /* somebody failed: shutdown reactions, and that is all */
+    if (given != RX_DONE) {              /* a worker failed: shutdown reactions, and that is all */
         rx_abort(m->run->b->base, RX_E_ABORTED);
         rx_fail(m->core);
         do given = rx_next(m->core); while (go_on(m, given));

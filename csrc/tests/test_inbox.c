@@ -221,7 +221,7 @@ static void test_memory_for_large_values_is_as_much_as_is_needed_at_once(void)
     end_listener(m);
 }
 
-/* ---- with more workers: what is heard goes on to the others, and nobody has begun a later tag ------------------ */
+/* ---- with more workers: what is heard goes on to the others, and no worker has begun a later tag ------------------ */
 
 typedef struct { uint64_t value, n; rx_tag last; } ear;
 

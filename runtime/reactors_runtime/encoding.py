@@ -1,4 +1,4 @@
-"""How is a value kept in a file that anybody may have written? Without pickle: reading it runs no code.
+"""How is a value kept in a file that anyone may have written? Without pickle: reading it runs no code.
 
 None, booleans, numbers, strings, bytes, arrays and NumPy scalars, and tuples, lists and dicts of them (keys of
 dicts are none of the last five); a letter for the kind, then what it takes.

@@ -1,9 +1,9 @@
 """Where do the values of ports and actions live, and how does a door's `where` lead to them?
 
 A store belongs to one source, on one worker. Objects that stay with their tag and worker are one attribute away.
-Objects that travel in time, or to another thread, are numbered by the core, and kept under that number until nobody
-needs them. Between processes they are pickled once into a slot. Arrays lie in slots of shared memory, and everybody
-reads them there.
+Objects that travel in time, or to another thread, are numbered by the core, and kept under that number until no
+reader needs them. Between processes they are pickled once into a slot. Arrays lie in slots of shared memory, and all
+read them there.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class ObjectStore(Store):
 class SequenceStore(ObjectStore):
     """Values by number, for readers later or on other threads: value n is at n modulo the length, a power of two.
 
-    The list grows where more values are on their way than ever before; what nobody needs any more is overwritten.
+    The list grows where more values are on their way than ever before; what no reader needs any more is overwritten.
     """
 
     __slots__ = ()

@@ -65,7 +65,7 @@ static int are_there(const rx_replay *r, uint64_t stream, const uint8_t *frames,
 {
     uint64_t written = r->streams[stream].frames;
     if (written < n) return 0;
-    for (uint64_t i = n; i-- > 0;)      /* from the last, which tells most */
+    for (uint64_t i = n; i-- > 0;)      /* from the last, which says most */
         if (memcmp(frame_at(r, stream, written - n + i), frames + i * r->shape.frame_bytes, r->shape.frame_bytes)) return 0;
     return 1;
 }

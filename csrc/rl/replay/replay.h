@@ -11,13 +11,13 @@
  *
  * - Who inserts takes numbers with one atomic addition. Of two rows for one slot the later number stays.
  * - A row that was sampled is whole, and is the one whose index came with it: the word of its slot is read before and
- *   after the row is copied (a sequence lock), and if it changed, or says that somebody is writing, another row is drawn.
+ *   after the row is copied (a sequence lock), and if it changed, or says that a thread is writing, another row is drawn.
  * - While a row is written its priority is 0, so that it is hardly drawn at all (lazy writing, as in "Parallel Actors and
  *   Learners"); its true priority is in the tree before the word says that it is complete.
  * - An update of a priority reaches the row that it was meant for or none: it holds the word while it changes the tree,
  *   and who wants to overwrite the row waits so long. Updates of rows that are gone are counted in `late`.
- * - Nobody waits for ever: what a process was writing when it died is taken over; others may be waited for, up to
- *   RX_REPLAY_PATIENCE_NS. Updates wait for nobody.
+ * - No thread waits for ever: what a process was writing when it died is taken over; others may be waited for, up to
+ *   RX_REPLAY_PATIENCE_NS. Updates do not wait.
  * - Numbers within a stream follow the order of insertion, and the position in the episode is right, if one thread at a
  *   time inserts into that stream. Frames (frames.c) and sequences need that.
  *
@@ -34,7 +34,7 @@
 #define RX_REPLAY_CHUNK 64                         /* rows that are written, copied or updated together */
 
 /* The first bytes of a record. [word]: from the top, 40 bits of the number of the row plus 1 (0: no row), 23 bits, and 1
- * bit that says somebody is writing; the 23 bits are the writer's process, or how many are changing the priority. */
+ * bit that says a thread is writing; the 23 bits are the writer's process, or how many are changing the priority. */
 typedef struct {
     uint64_t word;
     uint32_t step;      /* position in its episode */
@@ -43,7 +43,7 @@ typedef struct {
 
 #define RX__WRITING 1ull
 #define RX__HELD 2ull
-#define RX__BUSY 2           /* of rx__claim: somebody has the row */
+#define RX__BUSY 2           /* of rx__claim: another thread has the row */
 #define RX__NUMBER 24      /* where the number begins */
 
 typedef struct {

@@ -12,7 +12,7 @@
 #include "replay.h"
 
 /* The word of a row decides whether what was copied counts, so a torn copy does no harm; but ThreadSanitizer has to be
- * told that we mean it. */
+ * shown that it is meant. */
 #if defined(__SANITIZE_THREAD__)
 void rx__copy_in(void *to, const void *from, size_t bytes)
 {
@@ -85,7 +85,7 @@ void rx_replay_counters(const rx_replay *r, uint64_t *late, uint64_t *again, uin
 
 /* ---- who may write ------------------------------------------------------------------------------------------- */
 
-/* Somebody holds the row: wait a little. 1: look again; 0: take it over; or RX_REPLAY_STUCK. */
+/* Another thread holds the row: wait a little. 1: look again; 0: take it over; or RX_REPLAY_STUCK. */
 static int wait_for(rx_replay *r, uint64_t word, uint64_t round, int64_t *since)
 {
     if (round < 100) {

@@ -1,4 +1,4 @@
-/* What may a buffer take over from elsewhere, a file or another process, whoever made it?
+/* What may a buffer take over from elsewhere, a file or another process, whatever made it?
  *
  * Rows and their positions in episodes may be any bytes: they are copied and compared. What leads to places in memory is
  * looked at here, once, before it is used: the numbers of rows and frames, and the priorities, whose sums are never

@@ -17,13 +17,13 @@
  * All or nothing. A write with a slot out of range, or with a priority that is negative, NaN or not finite as the
  *   tree's type, changes nothing.
  * Concurrency. Any number of threads and processes may call anything at any time, but for rx_sumtree_init; there is no
- *   lock, and nobody waits for anybody.
- *   - A leaf holds the value that was stored there last. When nobody writes, each inner node equals, bit for bit, the
+ *   lock, and no caller waits for another.
+ *   - A leaf holds the value that was stored there last. When no thread writes, each inner node equals, bit for bit, the
  *     sum of its row: no write is ever lost. While others write, sums may lack what is being written.
- *   - What a thread wrote before it called rx_sumtree_set is seen by whoever got the priority so set, from
+ *   - What a thread wrote before it called rx_sumtree_set is seen by any thread that got the priority so set, from
  *     rx_sumtree_sample, _find or _get. What it writes after rx_sumtree_set returned comes after the priorities set.
  *     So lazy writing works: priority 0, then the row, then the true priority; and who samples looks whether the slot
- *     has been claimed anew once the row is copied.
+ *     has been claimed again once the row is copied.
  *   - A slot sampled had a priority above 0 when it was looked at, and that is the priority returned.
  *   - A process that dies in the middle of a write leaves sums above some leaves old. A sampler that is led to a
  *     priority 0 by such sums repairs the path; any later write to the same rows, or rx_sumtree_rebuild, repairs the rest.
@@ -32,7 +32,7 @@
  * parent, makes another fence and sums the row again, until the sum is what it stored. Let A be who stored a parent
  * last. If A's last look at the row missed a child stored by B, then A's fence came before B's, hence B, which stores
  * the parent after its fence, stored it later than A: so A was not the last. The second look is spared where the
- * counter of writes, incremented atomically before the first store, shows that there was no other writer since: whoever
+ * counter of writes, incremented atomically before the first store, shows that there was no other writer since: a writer that
  * comes after that look stores the parents later. */
 #ifndef RX_SUMTREE_H
 #define RX_SUMTREE_H

@@ -198,7 +198,7 @@ static void stress(uint64_t streams, uint64_t share, int how)
     }
     for (int i = 0; i < 5; i++) pthread_join(threads[i], NULL);
     assert(workers[3].sampled + workers[4].sampled);
-    /* At rest every slot holds a whole row, held by nobody, and the tree agrees with its leaves. */
+    /* At rest every slot holds a whole row, held by no process, and the tree agrees with its leaves. */
     uint64_t slots = streams * share;
     for (uint64_t slot = 0; slot < slots; slot++) {
         uint64_t word = rx__row_at(b.r, slot)->word;

@@ -207,7 +207,7 @@ static void test_a_block_of_another_shape_is_not_taken_for_the_tree(void)
     free(t);
 }
 
-/* A process died between its leaf and the sums above: whoever is led astray by them puts them right. */
+/* A process died between its leaf and the sums above: a reader that they lead astray repairs them. */
 static void test_sums_left_old_are_repaired_by_who_meets_them(void)
 {
     rx_sumtree *t = new_tree(1000, 16, 4, 0);
@@ -310,7 +310,7 @@ static void test_no_write_is_lost_among_threads(void)
 }
 
 /* Two writers start at the same moment, on the same rows, and when both are done nothing may be old: here the last of
- * the writes count, which nobody repairs later. */
+ * the writes count, which no later one repairs. */
 typedef struct { rx_sumtree *tree; int number; uint64_t *met, rounds; pthread_t thread; } racer;
 
 static void meet(uint64_t *met, uint64_t all)
@@ -353,7 +353,7 @@ static void test_two_writes_of_one_moment_are_both_summed(void)
     }
 }
 
-/* Lazy writing. The words of a row tell which write they come from, so a row put together from two is noticed. */
+/* Lazy writing. The words of a row show which write they come from, so a row put together from two is noticed. */
 static void *write_rows_lazily(void *argument)
 {
     thread *me = argument;
@@ -382,7 +382,7 @@ static void *read_rows(void *argument)
         if (rx_sumtree_sample(s->tree, 1, &uniform, 0, &slot, &priority) != 1) continue;
         uint64_t row[WORDS], claim = rx__get(&s->claims[slot]);
         for (int w = 0; w < WORDS; w++) row[w] = rx__get(&s->rows[slot][w]);
-        if (claim & 1 || rx__get(&s->claims[slot]) != claim) continue;      /* claimed anew since: not to be used */
+        if (claim & 1 || rx__get(&s->claims[slot]) != claim) continue;      /* claimed again since: not to be used */
         assert(claim > 0 && row[0] >= WORDS);                               /* it had been written before it was sampled */
         for (int w = 0; w < WORDS; w++) assert(row[w] == row[0] + (uint64_t)w);
         me->met++;

@@ -50,7 +50,7 @@ class Wire:
         return self._socket.fileno()
 
     def send(self, *message: Any, descriptors: Sequence[int] = ()) -> None:
-        """Send a message; the descriptors stay the sender's. BrokenPipeError or ConnectionError: nobody is there."""
+        """Send a message; the descriptors stay the sender's. ConnectionError: the other end is gone."""
         payload = pickle.dumps(message, protocol=5)
         if len(payload) < _LARGE:
             socket.send_fds(self._socket, [_PLAIN, payload], descriptors)
@@ -123,7 +123,7 @@ def spill(pieces: Iterable[bytes | memoryview]) -> int:
 def mapped(descriptor: int) -> mmap.mmap:
     """What a memfd holds, to be read; the descriptor is closed.
 
-    A descriptor sent to several processes has one position for all of them, so nobody reads it by position.
+    A descriptor sent to several processes has one position for all of them, so none reads it by position.
     """
     try:
         return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)

@@ -16,7 +16,7 @@ class Output:
     """The workers' standard output and error while a run lasts.
 
     A stream of the caller that writes to a file lends its descriptor. One that does not, as in a notebook, gets what
-    the workers print through a pipe, which somebody must `forward` whenever poll finds one of `sources()` readable.
+    the workers print through a pipe; call `forward` whenever poll finds one of `sources()` readable.
     """
 
     def __init__(self) -> None:

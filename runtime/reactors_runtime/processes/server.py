@@ -73,7 +73,7 @@ class _Server:
                 before = os.listdir("/proc/self/fd")  # noqa: PTH208
                 try:
                     importlib.import_module(name)
-                except BaseException:  # noqa: BLE001 - whoever needs it gets the error where it is needed
+                except BaseException:  # noqa: BLE001 - the error comes again where the module is needed
                     continue
                 if len(os.listdir("/proc/self/task")) > 1 or os.listdir("/proc/self/fd") != before:  # noqa: PTH208
                     return name
@@ -132,7 +132,7 @@ def prctl(option: int, value: int | bytes) -> None:
 
 def main(descriptor: int, caller: int) -> NoReturn:
     """Serve the process `caller` over the socket `descriptor` until it hangs up."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who tells us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who says when to end
     prctl(_PR_SET_NAME, b"reactors-server")
     gc.disable()
     pidfd = os.pidfd_open(os.getppid())

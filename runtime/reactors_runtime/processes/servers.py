@@ -223,7 +223,7 @@ class _Idle:
             server.close()
 
     def forget(self) -> None:
-        self.lock = threading.Lock()  # whoever held it is not in this process
+        self.lock = threading.Lock()  # the thread that held it is not in this process
         if self.server is not None:
             self.server.forget()
             self.server = None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reactors_runtime.planning.image import Image
 
 AFTER_S = 30.0  # how long no reaction has to end before a run counts as stuck
-_NOTICE_S = 1.0  # after which the user is told for whom a stopped program waits
+_NOTICE_S = 1.0  # after which the user hears for whom a stopped program waits
 
 
 class Stall:
@@ -34,7 +34,7 @@ class Stall:
     def __init__(self, image: Image, memory: Memory) -> None:
         self._image, self._memory = image, memory
         self._bells = engine.bells(memory, image)
-        self._told: set[str] = set()
+        self._said: set[str] = set()
         self.restart(time.monotonic())
 
     def restart(self, now: float) -> None:
@@ -42,7 +42,7 @@ class Stall:
         self._signs, self._since = self._alive(), [now] * self._image.workers
 
     def look(self, now: float) -> str | None:
-        """What to tell the user if nothing happens, which is told once."""
+        """What to say to the user if nothing happens; it is said once."""
         for worker, (sign, before) in enumerate(zip(signs := self._alive(), self._signs, strict=True)):
             if sign != before:
                 self._since[worker] = now
@@ -53,9 +53,9 @@ class Stall:
             if now - since >= AFTER_S and not finished
         ]
         what = "no reaction has ended for" if engine.begun(self._memory) else "not all workers have started after"
-        if what in self._told or not stuck:
+        if what in self._said or not stuck:
             return None
-        self._told.add(what)
+        self._said.add(what)
         places = (f"{faults.who(self._image, w)} is {faults.where(self._image, self._memory, w)}" for w in stuck)
         return f"{what} {AFTER_S:g} s: {', '.join(places)}; Ctrl-C stops the run"
 

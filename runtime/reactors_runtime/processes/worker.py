@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Part(Protocol):
-    """A worker's share of the program; made, and pickled, by whoever calls the runtime."""
+    """A worker's share of the program; made, and pickled, by the caller of the runtime."""
 
     def attach(self, engine: Engine) -> tuple[list[Callable[[], None]], list[Callable[[], None] | None]]:
         """Make the reactors. The bodies of their reactions, and what runs instead when a deadline is missed."""
@@ -169,7 +169,7 @@ def _live(
             part.detach(engine, file)
             file.flush()
             wire.send("done", number, imports.new_since(before), descriptors=[file.fileno()])
-    except BaseException as error:  # noqa: BLE001 - there is nobody to raise it to
+    except BaseException as error:  # noqa: BLE001 - there is no caller to raise it to
         if when == "start" and isinstance(error, SystemExit):
             error = _left(error)
         with contextlib.suppress(ConnectionError):  # the caller is gone, and so shall we be

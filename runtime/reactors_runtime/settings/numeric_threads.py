@@ -1,4 +1,4 @@
-"""With how many threads do NumPy's BLAS, MKL, OpenMP and torch reckon inside of reactions?
+"""With how many threads do NumPy's BLAS, MKL, OpenMP and torch compute inside of reactions?
 
 With one, or as many as OMP_NUM_THREADS and the like in the environment say: the workers share the cores already, and a
 product of matrices that is split over another number of threads has other last bits. The server imports all libraries

@@ -306,19 +306,19 @@ MISTAKES = (
                 "True comes back as False",
                 'return kind == b"T", at',
                 'return kind == b"F", at',
-                "tests/runtime/test_plain.py",
+                "tests/runtime/test_encoding.py",
             ),
             Mistake(
                 "a tuple comes back as a list",
                 'return (items if kind == b"l" else tuple(items)), at',
                 "return items, at",
-                "tests/runtime/test_plain.py",
+                "tests/runtime/test_encoding.py",
             ),
             Mistake(
                 "what follows the values is not noticed",
                 "if end != len(data):",
                 "if end > len(data):",
-                "tests/runtime/test_plain.py",
+                "tests/runtime/test_encoding.py",
             ),
         ),
     ),
@@ -386,7 +386,7 @@ MISTAKES = (
             Mistake(
                 "who has ended is stuck", "if now - since >= AFTER_S and not finished", "if now - since >= AFTER_S"
             ),
-            Mistake("a stuck run is reported again and again", "        self._told.add(what)\n", ""),
+            Mistake("a stuck run is reported again and again", "        self._said.add(what)\n", ""),
             Mistake(
                 "whom a stopped program waits for is never said",
                 "self._due = time.monotonic() + _NOTICE_S",
