@@ -29,7 +29,7 @@ from reactors.model.native import Native
 from reactors.model.ports import Port
 from reactors.run import run, whole
 from reactors.time import duration
-from reactors_runtime import workers
+from reactors_runtime.processes import workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

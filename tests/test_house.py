@@ -50,6 +50,14 @@ def test_the_map_has_every_room() -> None:
     assert said == top - {"__init__", "__main__", "py.typed"}
 
 
+def test_the_runtime_that_is_loaded_knows_no_reinforcement_learning() -> None:
+    from reactors.rl import _core as rl
+    from reactors_runtime import _core as runtime
+
+    assert {"rx_replay_open", "rx_sumtree_bytes"} <= set(dir(rl.lib))
+    assert not set(dir(rl.lib)) & set(dir(runtime.lib))
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Both packages, to plant mistakes in."""

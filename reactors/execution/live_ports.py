@@ -39,7 +39,7 @@ from reactors.model.ports import Input, Output
 from reactors.time import duration
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
-from reactors_runtime.plain import decode, encode
+from reactors_runtime.encoding import decode, encode
 from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:

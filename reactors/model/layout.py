@@ -18,8 +18,8 @@ import numpy as np
 from reactors.errors import ArgumentError, MemoryTooSmall, MismatchError, ParameterError, WidthError
 from reactors.model.declaration import parameter
 from reactors.time import LONGEST
-from reactors_runtime.image import MOST_CELLS
 from reactors_runtime.memory import available
+from reactors_runtime.planning.image import MOST_CELLS
 
 if TYPE_CHECKING:
     import builtins

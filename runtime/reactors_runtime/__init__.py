@@ -1,6 +1,6 @@
-"""Runs a plain graph of integers on a C core, on one worker or many, in threads or processes.
+"""Internal: runs elaborated programs. Users import `reactors`.
 
-The graph (`program`), its tables in shared memory (`image`), one worker's loop (`engine`), worker processes (`workers`,
-`worker`, `server`), and what they share of the caller's: terminal, logging, warnings, Ctrl-C. Nothing here knows a
-reactor class or reinforcement learning, and nothing imports `reactors`.
+What a program is once names and classes are gone (program), what the C core of csrc/ runs it from (planning, tables,
+memory), the loop around the core (engine) with the values of ports (values), and workers as processes (processes).
+Nothing here knows a Python reactor, nor anything of reinforcement learning.
 """

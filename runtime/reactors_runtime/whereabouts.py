@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 from reactors_runtime.spelling import spell_tag
 
 if TYPE_CHECKING:
-    from reactors_runtime.image import Image
+    from reactors_runtime.planning.image import Image
 
 _NONE = "-"  # what a line shows where there is none
 
 
 class Running(Protocol):
-    """What is known here of an engine."""
+    """An engine, as far as it is asked where it is."""
 
     image: Image
     worker: int
 
     def running(self) -> int:
-        """The reaction that runs, by its number in the program; -1: none."""
-        ...
+        """The reaction that runs, as the program counts; negative: none."""
 
     def tag(self) -> tuple[int, int]:
-        """The tag being executed."""
-        ...
+        """At which tag."""
 
 
 class _Here(threading.local):

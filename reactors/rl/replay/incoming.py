@@ -9,7 +9,7 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.lossless import NUMBERS, LostError, lossless
-from reactors_runtime._core import ffi
+from reactors.rl._core import ffi
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

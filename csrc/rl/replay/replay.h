@@ -25,7 +25,7 @@
 #ifndef RX_REPLAY_H
 #define RX_REPLAY_H
 
-#include "shared.h"
+#include "atomic.h"
 #include "sumtree/sumtree.h"
 
 #define RX_REPLAY_MAGIC 0x79616c7065727872ull      /* "rxreplay" */
@@ -72,7 +72,7 @@ struct rx_replay {
     uint64_t stride;                 /* of a record */
     uint64_t n_streams, share;       /* slots of each */
     uint64_t process;                /* who we are: a child may have been forked */
-    uint32_t n_fields, terminated, truncated;      /* which fields say that an episode ends; RX_NONE: none */
+    uint32_t n_fields, terminated, truncated;      /* which fields say that an episode ends; RX_REPLAY_NO_FIELD: none */
     uint64_t sampled_bytes;          /* of one row, all fields */
     rx_replay_shape shape;
     rx_replay_field fields[];

@@ -1,6 +1,7 @@
 /* How do rows get out: drawn, copied, and known to be whole? */
 #include <string.h>
 
+#include "lock.h"
 #include "replay.h"
 
 #define GIL_BYTES 200000      /* copies that others should not have to wait for */

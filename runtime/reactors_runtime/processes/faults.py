@@ -10,16 +10,16 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
-from reactors_runtime.servers import ending
+from reactors_runtime.processes.servers import ending
 from reactors_runtime.spelling import spell_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
+    from reactors_runtime.processes.worker import Failure
     from reactors_runtime.program import Reactor
-    from reactors_runtime.worker import Failure
 
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
 

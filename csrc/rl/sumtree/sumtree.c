@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "shared.h"
+#include "atomic.h"
 
 #ifdef __SANITIZE_THREAD__
 #define TSAN

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "lock.h"
 #include "replay.h"
 
 /* The word of a row decides whether what was copied counts, so a torn copy does no harm; but ThreadSanitizer has to be
@@ -92,8 +94,8 @@ static int wait_for(rx_replay *r, uint64_t word, uint64_t round, int64_t *since)
     }
     uint64_t writer = word >> 1 & 0x7fffff;
     if (word & RX__WRITING && writer != rx__get(&r->process) && kill((pid_t)writer, 0) && errno == ESRCH) return 0;
-    if (!*since) *since = rx_clock_ns();
-    if (rx_clock_ns() - *since > RX_REPLAY_PATIENCE_NS)
+    if (!*since) *since = rx__clock();
+    if (rx__clock() - *since > RX_REPLAY_PATIENCE_NS)
         return word & RX__WRITING ? RX_REPLAY_STUCK : 0;      /* updates take microseconds: that one has died */
     void *thread = rx__let_go ? rx__let_go() : NULL;
     if (round < 200) sched_yield();
@@ -166,8 +168,8 @@ static void note_greatest(rx_replay *r, int64_t n, const float *p)
 
 static inline int ends_at(const rx_replay *r, const void *const *from, const uint64_t *strides, int64_t i)
 {
-    int terminated = r->terminated != RX_NONE && *((const uint8_t *)from[r->terminated] + (uint64_t)i * strides[r->terminated]);
-    int truncated = r->truncated != RX_NONE && *((const uint8_t *)from[r->truncated] + (uint64_t)i * strides[r->truncated]);
+    int terminated = r->terminated != RX_REPLAY_NO_FIELD && *((const uint8_t *)from[r->terminated] + (uint64_t)i * strides[r->terminated]);
+    int truncated = r->truncated != RX_REPLAY_NO_FIELD && *((const uint8_t *)from[r->truncated] + (uint64_t)i * strides[r->truncated]);
     return terminated || truncated;
 }
 

@@ -12,13 +12,13 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from reactors_runtime.processes.messages import Wire, pair, readable
 from reactors_runtime.whereabouts import locate
-from reactors_runtime.wire import Wire, pair, readable
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from reactors_runtime.remote_warnings import Warned
+    from reactors_runtime.processes.remote_warnings import Warned
 
 _AT_ONCE = 64  # records that are handled before the caller looks after something else
 _PLAIN = {str, int, float, bool, bytes, complex, type(None)}

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
-from reactors_runtime import torch_settings
-from reactors_runtime.on_import import when_imported
+from reactors_runtime.settings import torch_settings
+from reactors_runtime.settings.on_import import when_imported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,8 +23,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from reactors_runtime import worker
-from reactors_runtime.wire import Wire, readable
+from reactors_runtime.processes import worker
+from reactors_runtime.processes.messages import Wire, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

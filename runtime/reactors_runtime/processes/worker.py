@@ -18,18 +18,20 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
-from reactors_runtime import imports, numeric_threads, terminal
+from reactors_runtime import imports
 from reactors_runtime.memory import Memory
+from reactors_runtime.processes import terminal
+from reactors_runtime.processes.messages import Wire, mapped
+from reactors_runtime.settings import numeric_threads
 from reactors_runtime.suggestions import completed
-from reactors_runtime.wire import Wire, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors_runtime.engine import Engine
-    from reactors_runtime.inheritance import Inheritance
-    from reactors_runtime.remote_logging import Configuration, Sender
-    from reactors_runtime.value_settings import ValueSettings
+    from reactors_runtime.processes.inheritance import Inheritance
+    from reactors_runtime.processes.remote_logging import Configuration, Sender
+    from reactors_runtime.settings.value_settings import ValueSettings
 
 
 class Part(Protocol):
@@ -130,8 +132,8 @@ def _live(
     try:
         _settle(setting, *out)
         from reactors_runtime.engine import Engine
-        from reactors_runtime.remote_logging import Sender
-        from reactors_runtime.remote_warnings import send_home
+        from reactors_runtime.processes.remote_logging import Sender
+        from reactors_runtime.processes.remote_warnings import send_home
 
         home = Sender(number, records_at)
         send_home(home.warned)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "shared.h"
+#include "atomic.h"
 
 enum { MOST = 5000 };
 

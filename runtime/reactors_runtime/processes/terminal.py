@@ -167,6 +167,6 @@ def _debugs() -> bool:
 
 
 def _stop(turn: Turn, worker: int, frame: Any) -> None:
-    from reactors_runtime.debugger import Debugger
+    from reactors_runtime.processes.debugger import Debugger
 
     Debugger(turn, worker).set_trace(frame)

@@ -1,7 +1,7 @@
 /* Where in its block does a tree lie? Levels one after another, the root first, each from a cache line of its own. */
 #include <string.h>
 
-#include "shared.h"
+#include "atomic.h"
 #include "sumtree.h"
 
 #define MAGIC 0x3165657274757372ull

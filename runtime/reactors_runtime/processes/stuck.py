@@ -10,13 +10,14 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from reactors_runtime import engine, faults, terminal
+from reactors_runtime import engine
+from reactors_runtime.processes import faults, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
 
 AFTER_S = 30.0  # how long no reaction has to end before a run counts as stuck
 _NOTICE_S = 1.0  # after which the user is told for whom a stopped program waits

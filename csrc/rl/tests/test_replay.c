@@ -29,7 +29,7 @@ static buffer new_buffer(uint64_t streams, uint64_t share, int tree)
     buffer b = {0};
     rx_replay_shape *s = &b.shape;
     uint64_t slots = streams * share, at = up(rx_replay_header_bytes(streams));
-    *s = (rx_replay_shape){.streams = streams, .share = share, .n_fields = 3, .terminated = 2, .truncated = RX_NONE, .stride = 64};
+    *s = (rx_replay_shape){.streams = streams, .share = share, .n_fields = 3, .terminated = 2, .truncated = RX_REPLAY_NO_FIELD, .stride = 64};
     if (tree) {
         s->tree = at;
         at += up(rx_sumtree_bytes(slots, 16, 4, 0));
@@ -40,11 +40,8 @@ static buffer new_buffer(uint64_t streams, uint64_t share, int tree)
     b.fields[1] = (rx_replay_field){at, WORDS * 8, WORDS * 8, WORDS * 8};
     b.fields[2] = (rx_replay_field){s->records + 24, s->stride, 1, 1};
     s->bytes = at + slots * WORDS * 8;
-    int fd = memfd_create("replay", 0);
-    assert(fd >= 0 && !ftruncate(fd, (off_t)s->bytes));
-    b.base = rx_map(fd, s->bytes);
-    assert(b.base);
-    close(fd);
+    b.base = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert(b.base != MAP_FAILED);
     if (tree) assert(!rx_sumtree_init((uint8_t *)b.base + s->tree, slots, 16, 4, 0));
     b.r = rx_replay_open(b.base, s, b.fields, 1);
     assert(b.r);
@@ -54,7 +51,7 @@ static buffer new_buffer(uint64_t streams, uint64_t share, int tree)
 static void drop(buffer *b)
 {
     rx_replay_close(b->r);
-    rx_unmap(b->base, b->shape.bytes);
+    munmap(b->base, b->shape.bytes);
 }
 
 /* A row all of whose words follow from one. */
@@ -296,7 +293,7 @@ static void long_rows_are_whole(uint64_t share)
 {
     uint64_t head = up(rx_replay_header_bytes(1)), records = up(share * 16);
     rx_replay_shape shape = {.bytes = head + records + share * LONG * 8, .streams = 1, .share = share, .records = head, .stride = 16,
-                             .n_fields = 1, .terminated = RX_NONE, .truncated = RX_NONE};
+                             .n_fields = 1, .terminated = RX_REPLAY_NO_FIELD, .truncated = RX_REPLAY_NO_FIELD};
     rx_replay_field field = {head + records, LONG * 8, LONG * 8, LONG * 8};
     void *base = aligned_alloc(64, up(shape.bytes));
     memset(base, 0, shape.bytes);

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class Turn(Protocol):
-    """Whose the terminal is."""
+    """The right to use the terminal, which one worker has at a time."""
 
     def take(self) -> None:
-        """Wait until it is ours; at once if it is already."""
+        """Wait for it."""
 
     def end(self) -> None:
-        """Leave it to others, if it is ours."""
+        """Give it to others."""
 
 
 class Debugger(pdb.Pdb):

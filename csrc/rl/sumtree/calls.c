@@ -1,4 +1,5 @@
 /* The operations for a caller that may hold a lock which others need: who gives a long batch lets go of it meanwhile. */
+#include "lock.h"
 #include "sumtree.h"
 
 #define LONG 2048        /* of so many, a call takes tens of microseconds */

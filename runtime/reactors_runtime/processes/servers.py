@@ -19,13 +19,13 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from reactors_runtime.numeric_threads import one_thread
-from reactors_runtime.wire import mapped, pair, readable
+from reactors_runtime.processes.messages import mapped, pair, readable
+from reactors_runtime.settings.numeric_threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from reactors_runtime.interrupts import Interrupts
+    from reactors_runtime.processes.interrupts import Interrupts
 
 
 class Key(NamedTuple):
@@ -45,7 +45,7 @@ class Key(NamedTuple):
 ESSENTIAL = ("numpy", "reactors_runtime.engine")  # what every worker needs
 _PASSING = {"PYTEST_CURRENT_TEST", "PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES"}  # no import depends on these
 _BOOT = (
-    "import sys; sys.path[:] = sys.argv[3:]; from reactors_runtime.server import main; "
+    "import sys; sys.path[:] = sys.argv[3:]; from reactors_runtime.processes.server import main; "
     "main(int(sys.argv[1]), int(sys.argv[2]))"
 )
 _PATIENCE = 120.0  # seconds; for an import that takes longer, something is wrong

@@ -37,7 +37,7 @@
 #ifndef RX_SUMTREE_H
 #define RX_SUMTREE_H
 
-#include "reactors.h"      /* declares the operations */
+#include "rl.h"      /* declares the operations */
 
 #define RX_SUMTREE_LEVELS 33
 

@@ -43,7 +43,7 @@ static buffer new_buffer(int tree, int frames, int minima)
     buffer b = {0};
     rx_replay_shape *s = &b.shape;
     uint64_t at = up(rx_replay_header_bytes(STREAMS));
-    *s = (rx_replay_shape){.streams = STREAMS, .share = SHARE, .n_fields = 4, .terminated = 2, .truncated = RX_NONE, .stride = 40};
+    *s = (rx_replay_shape){.streams = STREAMS, .share = SHARE, .n_fields = 4, .terminated = 2, .truncated = RX_REPLAY_NO_FIELD, .stride = 40};
     if (tree) {
         s->tree = at;
         b.priorities = at + rx_sumtree_priorities(SLOTS, 16, 4, minima);

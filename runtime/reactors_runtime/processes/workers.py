@@ -19,26 +19,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reactors_runtime import engine, faults, servers, terminal
-from reactors_runtime.faults import WorkerDied, WorkerNotStarted
-from reactors_runtime.inheritance import Inheritance
-from reactors_runtime.interrupts import Interrupts
-from reactors_runtime.output import Output
+from reactors_runtime import engine
+from reactors_runtime.processes import faults, servers, terminal
+from reactors_runtime.processes.faults import WorkerDied, WorkerNotStarted
+from reactors_runtime.processes.inheritance import Inheritance
+from reactors_runtime.processes.interrupts import Interrupts
+from reactors_runtime.processes.messages import mapped, spill
+from reactors_runtime.processes.output import Output
+from reactors_runtime.processes.remote_logging import Configuration, Records
+from reactors_runtime.processes.servers import close_server, idle_server, warm_up
+from reactors_runtime.processes.stuck import Stopping
+from reactors_runtime.processes.worker import Setting
 from reactors_runtime.program import Element, NativeFunction
-from reactors_runtime.remote_logging import Configuration, Records
-from reactors_runtime.servers import close_server, idle_server, warm_up
-from reactors_runtime.stuck import Stopping
-from reactors_runtime.value_settings import ValueSettings
-from reactors_runtime.wire import mapped, spill
-from reactors_runtime.worker import Setting
+from reactors_runtime.settings.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     import mmap
     from collections.abc import Callable, Iterable, Mapping
 
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
-    from reactors_runtime.servers import Server
+    from reactors_runtime.planning.image import Image
+    from reactors_runtime.processes.servers import Server
 
 __all__ = ["Report", "WorkerDied", "WorkerNotStarted", "close_server", "idle_server", "run", "warm_up"]
 
