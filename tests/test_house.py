@@ -30,7 +30,6 @@ def test_a_room_says_what_lives_there_and_is_not_crowded(room: Path) -> None:
 
 
 MOST = {  # more than there should be
-    "runtime/reactors_runtime": 42,
     "reactors/execution": 19,
     "reactors/rl/algorithms": 27,
     "reactors/rl/dataflow": 26,
