@@ -34,7 +34,7 @@ class HasPorts:
 
 
 class Owner(HasPorts):
-    """A reactor, as what is declared in it knows it; `Reactor`, which is made of all that, is the one that there is."""
+    """A reactor, as far as what it declares knows it. `Reactor` is made of these declarations, and so stands above."""
 
     __slots__ = ()
 

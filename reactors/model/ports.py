@@ -1,9 +1,9 @@
 """Through what do values enter and leave a reactor?
 
 `Input` and `Output` are declarations in a class and, bound to a reactor, the handles that its reactions read and write.
-A port with a width is a multiport: one object with a channel for every element, each a port of its own. At rest, that
-is outside of a reaction, a port knows its name and layout and nothing else; what it can do in a reaction is
-in `reactors.execution`.
+A port with a width is a multiport: one object with a channel for every element, each a port of its own. `Ports` is the
+same port of every member of a bank. At rest, that is outside of a reaction, a port knows its name and its layout; what
+it can do in a reaction is in `reactors.execution`.
 """
 
 from __future__ import annotations

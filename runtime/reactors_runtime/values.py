@@ -37,6 +37,7 @@ class Owner(Protocol):
 
     def tag(self) -> tuple[int, int]:
         """The tag that is being executed."""
+        ...
 
 
 class Stores:

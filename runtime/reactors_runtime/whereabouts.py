@@ -21,9 +21,11 @@ class Running(Protocol):
 
     def running(self) -> int:
         """The reaction that runs, as the program counts; negative: none."""
+        ...
 
     def tag(self) -> tuple[int, int]:
         """At which tag."""
+        ...
 
 
 class _Here(threading.local):

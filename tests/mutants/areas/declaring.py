@@ -101,6 +101,12 @@ MISTAKES = (
                 "tests/elaboration/test_wiring.py tests/semantics/test_wiring.py tests/semantics/test_multiports.py",
             ),
             Mistake(
+                "an arrow belongs to no mode",
+                '"target", location), location, mode=innermost()))',
+                '"target", location), location))',
+                "tests/elaboration/test_wiring.py",
+            ),
+            Mistake(
                 "connections may be drawn while the program runs",
                 "    if executing.program:\n        raise _too_late(connection)\n",
                 "",
