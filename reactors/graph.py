@@ -21,7 +21,7 @@ from reactors.elaboration.relays import add_relays
 from reactors.elaboration.sources import resolve
 from reactors.elaboration.tree import grow
 from reactors.elaboration.wiring import wire
-from reactors.model.keywords import spelled_out
+from reactors.names.keywords import spelled_out
 from reactors_runtime.program import Program
 from reactors_runtime.program import Reactor as Row
 

@@ -23,8 +23,8 @@ from reactors.execution.arguments import checked, chosen, not_while_importing, o
 from reactors.execution.bare_numbers import warn_of_bare_numbers
 from reactors.execution.in_process import in_threads, inline
 from reactors.graph import Graph
-from reactors.model.keywords import spelled_out
 from reactors.model.thread_state import not_in_a_reaction
+from reactors.names.keywords import spelled_out
 from reactors.reports import recording as logs
 from reactors.reports import timeline
 from reactors.reports.failures import failure, noted, runaway
@@ -33,9 +33,9 @@ from reactors.reports.result import Result, collect
 from reactors.reports.spreading import warn_of_idleness
 from reactors.time import Duration, duration
 from reactors_runtime import callers
-from reactors_runtime import placement as placements
 from reactors_runtime.engine import NotRecorded, ReactionFailed, Runaway
-from reactors_runtime.image import Image
+from reactors_runtime.planning import placement as placements
+from reactors_runtime.planning.image import Image
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def run(
         graph = main if isinstance(main, Graph) else Graph(reactor, debug=debug)
         way = chosen(backend, workers)
         if way == "process":
-            from reactors_runtime import servers
+            from reactors_runtime.processes import servers
 
             with contextlib.suppress(servers.ServerDied, OSError):  # what is wrong with it is said when it is needed
                 servers.warm_up(("reactors.shipping.parcels",))  # it starts while the image is made

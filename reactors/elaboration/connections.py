@@ -19,7 +19,7 @@ from reactors.model.ports import Input, Output, Port
 if TYPE_CHECKING:
     from reactors.elaboration.tree import Tree
     from reactors.model.connect import Connection
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Owner
 
 
 class Wire(NamedTuple):
@@ -65,7 +65,7 @@ def wires(tree: Tree) -> list[Wire]:
     return sorted(found, key=lambda wire: wire.mode >= 0)  # it is stable
 
 
-def _around(source: Port[Any], target: Port[Any]) -> Reactor:
+def _around(source: Port[Any], target: Port[Any]) -> Owner:
     """The reactor that contains a connection of these; nothing contains one of the main reactor to itself but that."""
     a, b = source._owner, target._owner
     assert a is not None
@@ -73,7 +73,7 @@ def _around(source: Port[Any], target: Port[Any]) -> Reactor:
     return around or a
 
 
-def _delay(connection: Connection, around: Reactor) -> tuple[int, int]:
+def _delay(connection: Connection, around: Owner) -> tuple[int, int]:
     """What a connection adds to a tag; the name of an attribute is one of the reactor that contains it."""
     if connection.after is None:
         return 0, 0
@@ -81,7 +81,7 @@ def _delay(connection: Connection, around: Reactor) -> tuple[int, int]:
     return (ns, 0) if ns else (0, 1)
 
 
-def _mode(connection: Connection, around: Reactor) -> int:
+def _mode(connection: Connection, around: Owner) -> int:
     """The mode of a connection, which has to be one of the reactor that contains it; -1 if that lies in it."""
     mode = connection.mode
     assert mode is not None

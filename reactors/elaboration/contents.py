@@ -11,10 +11,10 @@ from inspect import getattr_static
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from reactors.code.bytecode import assignment
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError
 from reactors.model.actions import Timed
 from reactors.model.bank import Bank
-from reactors.model.code_check import assignment
 from reactors.model.declaration import Declared, article, spelled
 from reactors.model.modes import EACH_ITS_OWN, Mode, State, refuse_inside
 from reactors.model.port_types import annotated, meant
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reactors.location import Location
+    from reactors.model.declaration import Owner
 
 Stray: TypeAlias = tuple[Any, str]  # a reactor where none is looked for, and what to say if it is nowhere else
 
@@ -293,7 +294,7 @@ def _named(container: Reactor) -> str:
     return f"a {kind} (made at {container._made_at})" if container._path is None else f"{container.path}, a {kind}"
 
 
-def is_around(mode: Mode, reactor: Reactor | None) -> bool:
+def is_around(mode: Mode, reactor: Owner | None) -> bool:
     """Whether this reactor, or one around it, was made inside of the `with` of this mode."""
     while reactor is not None:
         if reactor._mode is mode:

@@ -11,17 +11,17 @@ from __future__ import annotations
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from reactors.code.bytecode import ASSIGNED, deep_assignments
+from reactors.code.functions import own_code
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
 from reactors.model.actions import Action, Timed, resolved_duration
 from reactors.model.bank import Bank
-from reactors.model.bytecode import ASSIGNED, deep_assignments
 from reactors.model.code_check import check_code
 from reactors.model.declaration import Declared
 from reactors.model.modes import bound
 from reactors.model.native import Native
 from reactors.model.ports import Input, Port
-from reactors.model.reaction import Bodies, Reaction, own_code
 from reactors.model.reactor import Reactor
 from reactors.model.triggers import BuiltinTrigger, Stop
 from reactors_runtime.program import NativeFunction
@@ -29,6 +29,7 @@ from reactors_runtime.program import Reaction as Row
 
 if TYPE_CHECKING:
     from reactors.elaboration.tree import Place, Tree
+    from reactors.model.reaction import Bodies, Reaction
     from reactors.time import Duration
 
 

@@ -83,7 +83,7 @@ class _Adding:
         assert isinstance(source, Port)
         assert isinstance(target, Port)
         path = f"{tree.modes[wire.mode].path}: {source.path} -> {target.path}"
-        direct = Connection([source], [target], None, False, False, None, None, location)
+        direct = Connection([source], [target], location)
         undelayed = Wire(wire.source, -1, (0, 0), False, -1, wire.container, direct)
         if wire.delay == (0, 0) and not wire.physical:
             self._add(_made(source, target, location), wire.mode, path, undelayed)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reactors.elaboration.contents import Stray
+    from reactors.model.declaration import Owner
     from reactors.model.reaction import Reaction
     from reactors.model.reactor import Reactor
 
@@ -61,7 +62,7 @@ class Tree(NamedTuple):
     multiports: Sequence[Sequence[int]]
     modes: Sequence[ModeRow]
 
-    def holds(self, reactor: Reactor | None) -> bool:
+    def holds(self, reactor: Owner | None) -> bool:
         """Whether `reactor` is part of this program."""
         if reactor is None or reactor._path is None:
             return False

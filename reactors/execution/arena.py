@@ -10,14 +10,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import MemoryTooSmall, TooManyOpenFiles
-from reactors_runtime.image import Options
 from reactors_runtime.memory import ROOM, Memory, OutOfMemory
+from reactors_runtime.planning.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reactors.graph import Graph
-    from reactors_runtime.image import Image
+    from reactors_runtime.planning.image import Image
 
 # How long a worker looks before it sleeps. A sleeping core wakes in 12 us on bare metal, in a virtual machine in 50
 # to 200, and a round of lock-step simulation, in which half of the workers may have nothing to do, takes up to 1 ms.

@@ -16,7 +16,7 @@ from reactors.time import LONGEST
 
 def not_while_importing() -> None:
     """Refuse to run what a file runs when all that is wanted of it is what it defines."""
-    from reactors_runtime import worker
+    from reactors_runtime.processes import worker
 
     if executing.definitions or worker.loading:
         what = "the program's classes are imported by a worker" if worker.loading else "the file is imported"

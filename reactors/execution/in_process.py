@@ -10,17 +10,18 @@ from reactors.execution.binding import Binding
 from reactors.execution.session import Session
 from reactors.reports.failures import first, is_aftermath
 from reactors_runtime import engine as engines
-from reactors_runtime import numeric_threads, terminal
 from reactors_runtime.engine import Engine
-from reactors_runtime.interrupts import Interrupts
-from reactors_runtime.stuck import Stopping
-from reactors_runtime.value_settings import ValueSettings
+from reactors_runtime.processes import terminal
+from reactors_runtime.processes.interrupts import Interrupts
+from reactors_runtime.processes.stuck import Stopping
+from reactors_runtime.settings import numeric_threads
+from reactors_runtime.settings.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     from reactors.graph import Graph
     from reactors.reports.progress import Progress
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
 
 
 def inline(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:  # noqa: ARG001
@@ -93,7 +94,7 @@ def start(thread: threading.Thread, what: str) -> None:
     try:
         thread.start()
     except RuntimeError as error:
-        from reactors_runtime import faults
+        from reactors_runtime.processes import faults
 
         raise WorkerStartError(str(faults.not_started(what, str(error)))) from error
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 from reactors.errors import ReactionError, ReactorError
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
-from reactors_runtime import terminal
 from reactors_runtime.engine import ReactionFailed, Runaway
+from reactors_runtime.processes import terminal
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
 

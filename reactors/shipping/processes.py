@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from reactors.execution.binding import Binding
 from reactors.reports.failures import first
 from reactors.shipping import parcels
-from reactors_runtime import workers
+from reactors_runtime.processes import workers
 
 if TYPE_CHECKING:
     from reactors.graph import Graph
     from reactors.reports.progress import Progress
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
 
 
 def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:

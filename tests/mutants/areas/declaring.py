@@ -246,7 +246,7 @@ MISTAKES = (
             ),
             Mistake(
                 "a `with` does not end",
-                "        executing.modes = executing.modes[:-1]\n",
+                "        _within.modes = _within.modes[:-1]\n",
                 "        pass\n",
                 "tests/semantics/test_modes.py",
             ),

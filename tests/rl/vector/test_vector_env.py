@@ -24,7 +24,7 @@ from gymnasium.wrappers.vector import NormalizeObservation, RecordEpisodeStatist
 
 import reactors as rx
 from reactors import rl
-from reactors_runtime import workers
+from reactors_runtime.processes import workers
 
 
 class Word(gym.Space[str]):
