@@ -42,7 +42,7 @@ class JournalFile:
         self._file: Any = None
 
     def add(self, row: Row) -> None:
-        """One row more."""
+        """Append a row; a new column has the whole file written again."""
         with self._writing():
             if self._file is None and self.path.exists():
                 with self.path.open(newline="") as there:
@@ -62,7 +62,7 @@ class JournalFile:
                 os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """No more rows."""
+        """Close the file; another row opens it again."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -165,7 +165,7 @@ class Tail:
         return self._file is None or os.fstat(self._file.fileno()).st_ino != self.path.stat().st_ino
 
     def close(self) -> None:
-        """Read no more."""
+        """Close the file that is read."""
         if self._file is not None:
             self._file.close()
             self._file = None

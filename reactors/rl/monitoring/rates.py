@@ -21,7 +21,7 @@ class Rates:
         self.begin(0.0, 0)
 
     def begin(self, seconds: float, steps: float) -> None:
-        """Count from here."""
+        """Count from this moment on."""
         self.known: deque[tuple[float, float, int, int]] = deque([(seconds, steps, 0, 0)])
 
     def after(self, seconds: float, steps: float, updates: int, frames: int) -> dict[str, float]:

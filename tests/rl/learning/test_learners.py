@@ -19,11 +19,11 @@ from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError, ParameterError, ReactionError
 from reactors.rl.algorithms.a2c import A2CLearning
-from reactors.rl.dataflow.learners import Learners
 from reactors.rl.dataflow.program import Training
-from reactors.rl.dataflow.rounds import ROUND, STOP
 from reactors.rl.errors import CheckpointError
+from reactors.rl.learning.learners import Learners
 from reactors.rl.networks.layers import alone
+from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:

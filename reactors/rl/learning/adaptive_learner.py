@@ -9,15 +9,14 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.algorithms.contract import errors
-from reactors.rl.algorithms.rows import experience_dtype
-from reactors.rl.checkpoints.state import count
-from reactors.rl.dataflow.experience import memory_of
-from reactors.rl.dataflow.learner import Learner
+from reactors.rl.algorithms.rows import experience_dtype, memory_of
+from reactors.rl.encoding.state import count
+from reactors.rl.learning.learner import Learner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.dataflow.adaptation import Adaptation
+    from reactors.rl.learning.adaptation import Adaptation
     from reactors.rl.networks.layers import Descent
 
 
@@ -44,7 +43,7 @@ class AdaptiveLearner(Learner):
         self.adaptation.begin()
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the memory."""
+        """As any learner, and the buffer."""
         return super().state_dict() | {"buffer": self.buffer.state_dict(), "added": self.added}
 
     def form(self) -> dict[str, Any]:
@@ -52,7 +51,7 @@ class AdaptiveLearner(Learner):
         return super().state_dict() | {"buffer": {}, "added": 0}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Also the memory."""
+        """As any learner, and the buffer."""
         super().load_state_dict(state)
         self.buffer.load_state_dict(state["buffer"])
         self.added = count(state["added"])

@@ -14,9 +14,9 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.rl.checkpoints import files
-from reactors.rl.dataflow.journal import Journal
-from reactors.rl.dataflow.journal_file import JournalFile, read
 from reactors.rl.errors import CheckpointError, RunFolderError
+from reactors.rl.monitoring.journal import Journal
+from reactors.rl.monitoring.journal_file import JournalFile, read
 from reactors.rl.runs.curves import table
 from reactors.rl.runs.digest import CLOCK
 from reactors.rl.runs.run_folder import RunFolder

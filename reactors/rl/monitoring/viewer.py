@@ -13,10 +13,10 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ParameterError
-from reactors.rl.dataflow.rounds import round_of
-from reactors.rl.dataflow.watching import rendering
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import reader
+from reactors.rl.monitoring.watching import rendering
+from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ class Decimator(rx.Reactor):
 
     @rx.reaction(weights, effects=some)
     def choose(self) -> None:
-        """Now and then."""
+        """Let the weights of every `every`-th round through."""
         if (round_of(self.tag) + 1) % self.every == 0 and self.tag.time >= self.first:
             self.some.set(self.weights.value)
 

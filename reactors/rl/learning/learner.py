@@ -15,14 +15,14 @@ import reactors as rx
 from reactors.errors import ParameterError, ReactorError
 from reactors.rl.algorithms.contract import descent, errors, numbers
 from reactors.rl.algorithms.rows import experience_dtype
-from reactors.rl.checkpoints.state import check_form, count
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.acting import EVERYBODY
-from reactors.rl.dataflow.rounds import ROUND, round_of
+from reactors.rl.encoding.state import check_form, count
 from reactors.rl.errors import NotFiniteError
+from reactors.rl.learning.latest import ALL
 from reactors.rl.networks.layers import alone
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.networks.transfer import Upload
+from reactors.rl.rounds import ROUND, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.learning.latest import Latest
     from reactors.rl.networks.layers import Descent, Flat
-    from reactors.rl.replay.buffer import ReplayBuffer
 
 
 WATCHED = {4**k for k in range(32)}
@@ -55,8 +55,8 @@ class Learner(Stateful):
     checkpoint sends them `again`, each at its tag. Raises `NotFiniteError` for losses and weights that are not finite.
 
     Several have the same networks, and each learns from its part of a batch. Before each step of an optimizer each
-    says its gradients, and goes on, a microstep later, with the mean of all: they stay equal bit for bit. Weights are
-    told by the first.
+    says its gradients, and goes on, a microstep later, with the mean of all: they stay equal bit for bit. The first
+    sends weights.
 
     In the first round, and ever more rarely after that, it looks whether the algorithm draws from a generator that
     others share, and refuses that.
@@ -73,24 +73,24 @@ class Learner(Stateful):
         action_space: gym.Space[Any],
         seed: int,
         size: int,
-        device: str,
-        lag: int,
-        steps: int,
-        lately: ReplayBuffer | None,
         *,
-        parts: int,
-        exchange: Exchange | None,
+        device: str = "cpu",
+        lag: int = 1,
+        newest: Latest | None = None,
+        parts: int = 1,
+        exchange: Exchange | None = None,
     ) -> None:
         self.algorithm, self.device, self.size = algorithm.part(parts), device, size
         self.spaces = observation_space, action_space
-        self.learner_seed, self.lately = seed, lately
+        self.learner_seed, self.newest = seed, newest
         self.learning: Any = None
         self.seeded: Seeded | None = None
         self.running: Descent | None = None
-        self.seconds, self.began, self.steps = 0.0, 0.0, steps
+        self.seconds, self.began = 0.0, 0.0
+        self.steps = algorithm.horizon * algorithm.num_envs  # of a round
         self.sent: deque[tuple[int, Any]] = deque(maxlen=lag)  # when, in ns, and what
         self.parts, self.exchange = parts, exchange
-        self.samplers: int | None = None  # in free mode: how many of the actors are to play; None for all
+        self.samplers = ALL  # in free mode: how many of the actors are to play
         if exchange is not None:
             self.offered = rx.Output(shape=(exchange.offered,), dtype=np.float32)
             self.received = rx.Input(shape=(exchange.received,), dtype=np.float32, width=exchange.width)
@@ -115,7 +115,7 @@ class Learner(Stateful):
         return descent(self.algorithm, self.learning, batch)
 
     def learn(self) -> None:
-        """A round, alone."""
+        """Learn all of a round, where there is no other learner."""
         self.began = time.perf_counter()
         with self.drawing():
             figures = alone(self.round())
@@ -152,7 +152,7 @@ class Learner(Stateful):
         self.descend()
 
     def give(self, flat: Flat) -> None:
-        """Gradients."""
+        """Send the gradients that are ready to the other learners."""
         self.stepping, loan = flat, self.offered.loan()
         gradients: Any = flat.weights.grad
         put(gradients, loan)
@@ -229,16 +229,13 @@ class Learner(Stateful):
         self.figures.set({**told, "time/learn": spent})
 
     def tell_weights(self) -> None:
-        """To actors."""
+        """Send the weights to the actors, and keep them while they are on their way."""
         weights = self.learning.weights()
         if not np.isfinite(weights).all():
             self.refuse("a weight is no finite number")
         self.weights.set(weights)
-        if self.lately is not None:
-            wanted = EVERYBODY if self.samplers is None else self.samplers
-            self.lately.add(
-                vector=weights[None], round=np.array([round_of(self.tag)]), samplers=np.array([wanted])
-            )  # fmt: skip
+        if self.newest is not None:
+            self.newest.put(weights, round_of(self.tag), self.samplers)
         self.sent.append((self.tag.time, weights))
 
     def refuse(self, what: str) -> None:

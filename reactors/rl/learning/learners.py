@@ -14,7 +14,7 @@ from reactors.rl.algorithms.continuous import Continuous
 
 if TYPE_CHECKING:
     from reactors.rl.algorithms.algorithm import Algorithm
-    from reactors.rl.dataflow.adaptation import Adaptation
+    from reactors.rl.learning.adaptation import Adaptation
 
 
 @dataclass(frozen=True)

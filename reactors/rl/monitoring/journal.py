@@ -8,28 +8,28 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.rl.checkpoints.state import count
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.journal_file import JournalFile, checksum, verified
-from reactors.rl.dataflow.rates import Rates
-from reactors.rl.dataflow.rounds import round_of
+from reactors.rl.encoding.state import count
+from reactors.rl.monitoring.journal_file import JournalFile, checksum, verified
+from reactors.rl.monitoring.rates import Rates
+from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from reactors.rl.dataflow.journal_file import Row
     from reactors.rl.episode import Episode
+    from reactors.rl.monitoring.journal_file import Row
 
 
 class Journal(Stateful):
     """Collects episodes of all actors, the mean of all learners' figures, and evaluations, under CleanRL's names.
 
     `capacity` is of the replay memory, 0 for none.
-    `actors` tell of episodes, and `players` of their time: they are the same, or one inference server.
-    A row is one dict for each round in which something was told: `global_step`, `seconds` since the start, and what
+    `actors` report episodes, and `players` their time: they are the same, or one inference server.
+    A row is one dict for each round in which something was reported: `global_step`, `seconds` since the start, and what
     there is. Each is given to `tell`, and appended to the CSV file; only without a file they are kept here, in `rows`,
-    for they are nowhere else. `latest` has the last of each figure. `enough` is told when the mean return of the last
+    for they are nowhere else. `latest` has the last of each figure. `enough` is set when the mean return of the last
     twenty episodes is `stop_at`.
     """
 
@@ -66,13 +66,13 @@ class Journal(Stateful):
         self.rates = Rates()
         told = (self.episodes, self.figures, self.evaluation)
         self.add_reaction(told, self.note, uses=self.times)
-        if stop_at is not None:  # that much later, lest everybody waits for this word
+        if stop_at is not None:  # that much later, or all reactors would wait for this word
             self.add_reaction(self.episodes, self.stop, effects=(self.enough, rx.stop.after(stop_after)))
         self.add_reaction(rx.shutdown, self.close)  # the last of all: the last round is at the same tag
 
     @rx.reaction(rx.startup)
     def begin(self) -> None:
-        """The clock starts."""
+        """Measure seconds from now on, or from those of a checkpoint."""
         self.began = time.perf_counter()
         self.go_on()
         self.table = None if self.file is None else JournalFile(self.file)
@@ -93,7 +93,7 @@ class Journal(Stateful):
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.noted, self.checked = count(state["rows"]), count(state["checked"])
         self.latest = {str(name): float(value) for name, value in state["latest"].items()}
         if self.latest:
@@ -104,7 +104,7 @@ class Journal(Stateful):
         self.began -= state["seconds"]
 
     def note(self) -> None:
-        """One round."""
+        """Write down all that was reported of one round."""
         row: dict[str, float] = {"global_step": (round_of(self.tag) + 1) * self.steps}
         row["seconds"] = round(time.perf_counter() - self.began, 3)
         for i in self.episodes.present:
@@ -140,7 +140,7 @@ class Journal(Stateful):
             self.tell(row)
 
     def stop(self) -> None:
-        """Good enough."""
+        """Ask for the end: the mean return is there."""
         if self.stop_at is not None and len(self.returns) == 20 and statistics.fmean(self.returns) >= self.stop_at:
             self.enough.set(True)
             self.request_stop()
@@ -150,7 +150,7 @@ class Journal(Stateful):
         return self.rows if self.file is None else verified(self.file, self.noted, self.checked)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file at the end of the run."""
         table, self.table = self.table, None
         if table is not None:
             table.close()

@@ -1,4 +1,4 @@
-"""How does a program that runs on several workers come to one state, without anybody waiting?
+"""How does a program that runs on several workers come to one state, without any of them waiting?
 
 By the semantics: all that happens at a tag sees the same. Half a round after round n this reactor says that round
 n + lag is to be saved; the word arrives half a round after that one, when all of its events are over, and every reactor
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.rl.checkpoints.files import write
-from reactors.rl.checkpoints.state import Encoded
-from reactors.rl.dataflow.rounds import HALF, ROUND, STOP, round_of
+from reactors.rl.encoding.state import Encoded
+from reactors.rl.rounds import HALF, ROUND, STOP, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ import pytest
 
 from reactors import rl
 from reactors.errors import ArgumentError
-from reactors.rl.dataflow.adaptation import AHEAD, WAITING, Adaptation
-from reactors.rl.dataflow.hill_climb import Climb
+from reactors.rl.learning.adaptation import AHEAD, WAITING, Adaptation
+from reactors.rl.learning.hill_climb import Climb
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def test_updates_that_are_due_add_up_to_the_ratio() -> None:
 
 @pytest.mark.parametrize("name", ["DQN", "SAC"])
 def test_a_run_says_what_it_decided(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.dataflow.adaptation.SECONDS", 0.01)
+    monkeypatch.setattr("reactors.rl.learning.adaptation.SECONDS", 0.01)
     monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
     monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
     env = "CartPole-v1" if name == "DQN" else "Pendulum-v1"

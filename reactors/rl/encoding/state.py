@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reactors.errors import ReactorError
-from reactors.rl.replay.generators import rng_state, rng_with_state
-from reactors.rl.replay.saving import NAMES
+from reactors.rl.encoding.generators import rng_state, rng_with_state
+from reactors.rl.encoding.tensors import NAMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +106,7 @@ def check_form(fresh: Any, given: Any, name: str) -> None:
     >>> check_form({"n": 0, "x": np.zeros(2), "kept": {}}, {"n": 5, "x": np.ones(2), "kept": {"a": 1}}, "main")
     >>> check_form({"n": 0, "x": np.zeros(2)}, {"n": 5, "x": np.ones(3)}, "main")
     Traceback (most recent call last):
-    reactors.rl.checkpoints.state.StateError: main.x has the form float64[3], and not float64[2]
+    reactors.rl.encoding.state.StateError: main.x has the form float64[3], and not float64[2]
     """
     if fresh is None:
         return

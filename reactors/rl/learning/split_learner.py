@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reactors.rl.dataflow.learner import Exchange, ReplayLearner, put
+from reactors.rl.learning.learner import Exchange, ReplayLearner, put
 from reactors.rl.networks.layers import alone
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class HalfLearner(ReplayLearner):
         return halves(self.learning)[1 - self.bank_index]
 
     def give(self, flat: Flat) -> None:
-        """Weights."""
+        """Send the weights of this half to the other."""
         del flat
         loan, at = self.offered.loan(), 0
         for each in self.mine:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.dataflow.hill_climb import Climb
+from reactors.rl.learning.hill_climb import Climb
 from reactors.rl.public import public
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Adaptation:
         )  # fmt: skip
 
     def begin(self) -> None:
-        """The clock starts."""
+        """Measure from now on."""
         self.began = self.since = time.perf_counter()
 
     def due(self) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.algorithms.chosen import Chosen
-from reactors.rl.dataflow.rounds import round_of
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation
+from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,7 @@ class Evaluator(rx.Reactor):
 
     @rx.reaction(weights, effects=evaluation)
     def evaluate(self) -> None:
-        """Now and then."""
+        """Play the episodes, in every `every`-th round."""
         number = round_of(self.tag)
         if number % self.every or self.tag.time < self.first:
             return

@@ -14,7 +14,7 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.rows import experience_dtype
-from reactors.rl.dataflow.learner import Learner
+from reactors.rl.learning.learner import Learner
 
 if TYPE_CHECKING:
     from reactors.rl.algorithms.algorithm import Algorithm
