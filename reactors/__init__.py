@@ -11,7 +11,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - drawing       pictures
 - graph         both, as one object: `rx.Graph`
 - reports       what a run reports: progress, result, timeline, log, hints
-- execution     what is alive while a program runs: ports, clocks, debug mode
+- execution     what is alive while a program runs: sessions, ports, clocks, debug mode
 - shipping      to worker processes and back
 - run, script   `rx.run`, and programs in files
 - stepwise      a run whose beat is given from outside

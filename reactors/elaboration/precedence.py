@@ -2,10 +2,10 @@
 
 By inferred deadline, then by level, then in order of elaboration. Reaction A comes before B if both belong to one
 reactor and A stands first, or if A may write a port that B reads without delay. This relation is the acyclic precedence
-graph. It is sorted topologically (Kahn's algorithm), which gives each reaction its level: the length of the longest
-chain before it. Its inferred deadline is the least of its own and those of all that must run after it, so sorting by
-it first still puts everything after what it needs. A cycle means reactions that wait for each other, and the error
-shows a shortest one port by port.
+graph. A topological order of it (Kahn's algorithm) gives each reaction its level: the length of the longest chain
+before it. The way back, as in the method of the critical path, gives its inferred deadline: the least of its own and
+those of all that must run after it, so sorting by it first still puts everything after what it needs. A cycle means
+reactions that wait for each other, and the error shows a shortest one port by port (a breadth-first search).
 """
 
 from __future__ import annotations

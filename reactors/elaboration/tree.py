@@ -80,9 +80,9 @@ def grow(main: Reactor) -> Tree:
     seen: dict[int, str] = {}
     while stack:
         child, container = stack.pop()
+        around = growing.places[container] if container >= 0 else None
         reactor, path, bank, outer = child.reactor, child.name, child.bank, -1
-        if container >= 0:
-            around = growing.places[container]
+        if around is not None:
             path = f"{around.path}.{child.name}"
             bank = bank and (f"{around.path}.{bank[0]}", bank[1], bank[2])
         if id(reactor) in seen:
@@ -91,7 +91,7 @@ def grow(main: Reactor) -> Tree:
                 f"{reactor._made_at}); a reactor is contained once: make two, or refer to it by a property"
             )
         seen[id(reactor)] = path
-        if container >= 0:
+        if around is not None:
             contain(reactor, around.reactor, path)
             outer = _mode_around(reactor, path, around)
         reactor._path, reactor._index = path, len(growing.places)

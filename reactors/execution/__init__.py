@@ -1,4 +1,4 @@
-"""What is alive while a program runs: ports, actions, clocks, and what debug mode looks at.
+"""What is alive while a program runs: a session for each worker, ports, actions, clocks, and debug mode.
 
-What comes out of a run is in `reports`; how worker processes are started is in `shipping`.
+Workers of this process are run here, those in processes of their own in `shipping`. What comes out is in `reports`.
 """

@@ -269,7 +269,15 @@ class MutablePort(LivePort):
         _ = self.value  # is it this reaction's to have?
         self._copy = value
 
-    array, tensor = LivePort.array, LivePort.tensor  # those of the class below this one look at the shared value
+    # As LivePort has them; those of the class below this one look at the shared value.
+
+    @property
+    def array(self) -> Any:
+        return LivePort.array.__get__(self)
+
+    @property
+    def tensor(self) -> Any:
+        return LivePort.tensor.__get__(self)
 
 
 def copy_into(slot: Any, value: Any, port: Any) -> None:
