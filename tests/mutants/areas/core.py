@@ -456,7 +456,7 @@ MISTAKES = (
                 "an array is not frozen when it is set",
                 "if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) {",
                 "if (d->sets == KEEPS) {",
-                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/execution/bad_programs",
             ),
             Mistake(
                 "a list of values that grows forgets those on their way",
@@ -467,7 +467,7 @@ MISTAKES = (
                 "a number that is too large is cut off",
                 "return !overflow;",
                 "return 1;",
-                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/execution/bad_programs",
             ),
             Mistake(
                 "a delay that is no int is none",

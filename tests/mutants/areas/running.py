@@ -38,13 +38,13 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/binding.py",
-        "tests/semantics/test_ports.py tests/model/test_declare.py tests/execution/test_bad_programs_running.py",
+        "tests/semantics/test_ports.py tests/model/test_declare.py tests/execution/bad_programs",
         (
             Mistake(
                 "ports stay alive after the run",
                 "            thing.__class__, thing.__dict__ = rest, at_rest\n",
                 "",
-                "tests/model/test_declare.py tests/execution/test_bad_programs_running.py tests/execution/test_testing.py",
+                "tests/model/test_declare.py tests/execution/bad_programs tests/execution/test_testing.py",
             ),
             Mistake(
                 "a mode may be set that is not declared",
@@ -56,7 +56,7 @@ MISTAKES = (
                 "a deadline may be updated that there is not",
                 "if self._engine.deadline() is None:",
                 "if False:",
-                "tests/semantics/test_deadlines.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_deadlines.py tests/execution/bad_programs",
             ),
         ),
     ),
@@ -74,7 +74,7 @@ MISTAKES = (
                 "a multiport takes fewer values than channels",
                 "if given != len(self._channels):",
                 "if given is None or given > len(self._channels):",
-                "tests/execution/test_bad_programs_running.py tests/semantics/test_multiports.py",
+                "tests/execution/bad_programs tests/semantics/test_multiports.py",
             ),
             Mistake(
                 "a value of a physical action stays in memory",
@@ -109,13 +109,13 @@ MISTAKES = (
                 "what follows an abort takes the place of what caused it",
                 "return aftermath, *error.tag, error.reaction",
                 "return False, *error.tag, error.reaction",
-                "tests/execution/test_bad_programs_running.py tests/execution/test_stepwise.py",
+                "tests/execution/bad_programs tests/execution/test_stepwise.py",
             ),
             Mistake(
                 "the last failure is raised",
                 "(cause, _), *others = sorted(failures, key=when)",
                 "(cause, _), *others = sorted(failures, key=when, reverse=True)",
-                "tests/execution/test_bad_programs_running.py tests/faults/test_exceptions.py tests/semantics/test_end.py",
+                "tests/execution/bad_programs tests/faults/test_exceptions.py tests/semantics/test_end.py",
             ),
             Mistake(
                 "a program with physical actions starves",
@@ -140,7 +140,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/elaboration/workers.py",
-        "tests/execution/test_bad_programs_running.py",
+        "tests/execution/bad_programs",
         (
             Mistake("65 workers are taken", "    if given > MOST:\n", "    if given > MOST + 1:\n"),
             Mistake("no workers are taken", "or given < 1:", "or given < 0:"),
@@ -216,7 +216,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/debug_ports.py",
-        "tests/execution/test_bad_programs_running.py",
+        "tests/execution/bad_programs",
         (
             Mistake(
                 "debug mode takes values of any type",

@@ -180,13 +180,13 @@ MISTAKES = (
                 "what fails after an abort looks like a failure of its own",
                 "aftermath=self.failed, ",
                 "aftermath=False, ",
-                "tests/execution/test_bad_programs_running.py tests/faults/test_exceptions.py",
+                "tests/execution/bad_programs tests/faults/test_exceptions.py",
             ),
             Mistake(
                 "a later failure takes the place of the first",
                 "        if before is None:\n            return error\n",
                 "        if True:\n            return error\n",
-                "tests/semantics/test_end.py tests/faults/test_exceptions.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_end.py tests/faults/test_exceptions.py tests/execution/bad_programs",
             ),
             Mistake(
                 "others do not hear of a failure",
@@ -203,7 +203,7 @@ MISTAKES = (
                 "in a batch nobody knows who runs",
                 "                    current[0] = each\n",
                 "",
-                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_end.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_end.py tests/execution/bad_programs",
             ),
             Mistake(
                 "the second Ctrl-C waits like the first",
@@ -215,13 +215,13 @@ MISTAKES = (
                 "a mode may be entered that was not declared",
                 "if running < 0 or mode not in self.image.program.reactions[running].transitions:",
                 "if running < 0:",
-                "tests/execution/test_bad_programs_running.py tests/semantics/test_modes.py",
+                "tests/execution/bad_programs tests/semantics/test_modes.py",
             ),
             Mistake(
                 "any reaction may stop the program",
                 "if reaction.reactor == reactor and self.doors[door] & lib.RX_WRITABLE:",
                 "if reaction.reactor == reactor:",
-                "tests/execution/test_bad_programs_running.py tests/semantics/test_end.py",
+                "tests/execution/bad_programs tests/semantics/test_end.py",
             ),
             Mistake(
                 "a deadline of zero is met when it is asked for",
@@ -270,7 +270,7 @@ MISTAKES = (
                 "arrays that are read can be written",
                 "    view.flags.writeable = False\n",
                 "",
-                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/execution/bad_programs",
             ),
             Mistake(
                 "scalars of other byte orders are copied as they are",
@@ -312,7 +312,7 @@ MISTAKES = (
                 "the last error of a worker counts",
                 "        if report.error is None:\n            self.errors += 1",
                 "        if True:\n            self.errors += 1",
-                "tests/faults/test_exceptions.py tests/execution/test_bad_programs_running.py",
+                "tests/faults/test_exceptions.py tests/execution/bad_programs",
             ),
             Mistake(
                 "others go on when a worker has failed",
@@ -453,7 +453,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/memory.py",
-        "tests/faults/test_start.py tests/execution/test_bad_programs_running.py tests/elaboration/test_bad_programs_too_large.py runtime/reactors_runtime/memory.py",
+        "tests/faults/test_start.py tests/execution/bad_programs tests/elaboration/test_bad_programs_too_large.py runtime/reactors_runtime/memory.py",
         (
             Mistake("memory that there is not is asked for", "if size > free:", "if False:"),
             Mistake(
