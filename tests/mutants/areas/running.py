@@ -38,7 +38,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/binding.py",
-        "tests/semantics/test_ports.py tests/model/test_declare.py tests/execution/bad_programs",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/model/test_declare.py tests/execution/bad_programs",
         (
             Mistake(
                 "ports stay alive after the run",
@@ -50,7 +50,7 @@ MISTAKES = (
                 "a mode may be set that is not declared",
                 "if not self._engine.set_mode(mode._index):",
                 "if self._engine.set_mode(mode._index) is None:",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "a deadline may be updated that there is not",
@@ -62,7 +62,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/live_ports.py",
-        "tests/semantics/test_ports.py tests/semantics/test_multiports.py",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_multiports.py",
         (
             Mistake(
                 "absent rows of a block are those of before",
@@ -80,7 +80,7 @@ MISTAKES = (
                 "a value of a physical action stays in memory",
                 "            self._waiting.pop(self._shown, None)\n",
                 "",
-                "tests/semantics/test_physical_time.py tests/semantics/test_timers_and_actions.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "an event that nobody takes is told as taken",
@@ -92,7 +92,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/clock.py",
-        "tests/semantics/test_physical_time.py",
+        "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
         (
             Mistake(
                 "events of a virtual clock are in the order of calls",
@@ -103,7 +103,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/run.py",
-        "tests/semantics/test_end.py tests/faults/test_exceptions.py",
+        "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
             Mistake(
                 "what follows an abort takes the place of what caused it",
@@ -115,13 +115,13 @@ MISTAKES = (
                 "the last failure is raised",
                 "(cause, _), *others = sorted(failures, key=when)",
                 "(cause, _), *others = sorted(failures, key=when, reverse=True)",
-                "tests/execution/bad_programs tests/faults/test_exceptions.py tests/semantics/test_end.py",
+                "tests/execution/bad_programs tests/faults/test_exceptions.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a program with physical actions starves",
                 "keepalive=physical and clock is None if keepalive is None else keepalive,",
                 "keepalive=bool(keepalive),",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None", "tests/execution/test_seeds.py"),
             Mistake(
@@ -177,13 +177,13 @@ MISTAKES = (
                 "connections of modes count as reactions",
                 "reactions=sum(w.reactions for w in workers) - relayed,",
                 "reactions=sum(w.reactions for w in workers),",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "the digest depends on the order of reactors",
                 "for path, number in sorted(own):",
                 "for path, number in own[::-1]:",
-                "tests/oracle/test_oracle.py tests/semantics/test_ports.py tests/execution/test_testing.py",
+                "tests/oracle/test_oracle.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/execution/test_testing.py",
             ),
         ),
     ),

@@ -2,7 +2,7 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-TOGETHER = "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_multiports.py"
+TOGETHER = "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_multiports.py"
 
 MISTAKES = (
     Mistakes(
@@ -13,7 +13,7 @@ MISTAKES = (
                 "the least delay between workers is that of the last tap",
                 "if i != j and least is not None and least < (times[i, j], microsteps[i, j]):",
                 "if i != j and least is not None:",
-                "tests/semantics/test_wiring.py tests/semantics/test_ports.py",
+                "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
             ),
             Mistake(
                 "delays of a path add their microsteps whatever time passes",
@@ -31,13 +31,13 @@ MISTAKES = (
                 "nobody waits for a stop",
                 'rows["stop_waits"] = [[*offset, producer, writer] for (producer, offset), writer in stops.items()]',
                 'rows["stop_waits"] = []',
-                "tests/semantics/test_end.py tests/oracle/test_oracle.py",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "a physical connection is a logical one",
                 "row = [*offset, 0, cell, int(physical),",
                 "row = [*offset, 0, cell, 0,",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
                 "a deadline is left out of the tables",
@@ -55,7 +55,7 @@ MISTAKES = (
                 "word and bit of a mode's reactions are those of the program",
                 'int(np.searchsorted(first, number, "right")) - 1\n                members',
                 'int(np.searchsorted(first, number, "left")) - 1\n                members',
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "rows of a multiport that lie apart are one block",
@@ -79,13 +79,13 @@ MISTAKES = (
                 "the timeout is forgotten",
                 "image.timeout.time = FOREVER if options.timeout is None else options.timeout",
                 "image.timeout.time = FOREVER",
-                "tests/semantics/test_end.py",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "keepalive is forgotten",
                 "options.fast, options.keepalive\n",
                 "options.fast, False\n",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
                 "a replay ends at its timeout",
@@ -108,13 +108,13 @@ MISTAKES = (
                 "an action that only outsiders schedule is not there",
                 "self._door(self.placement[e.reactor], element)",
                 "pass",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
                 "startup and reset of a mode share a cell",
                 "known = self._mode_cells.get((e.mode, e.kind))",
                 "known = self._mode_cells.get((e.mode, Kind.STARTUP))",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),
     ),
@@ -162,7 +162,7 @@ MISTAKES = (
                 "what lies in a mode may be anywhere",
                 "placed[i] = placed[program.modes[reactor.mode].reactor]",
                 "pass",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "one worker more can be named than there is",
@@ -174,7 +174,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/engine.py",
-        "tests/semantics/test_end.py tests/faults/test_exceptions.py",
+        "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
             Mistake(
                 "what fails after an abort looks like a failure of its own",
@@ -186,13 +186,13 @@ MISTAKES = (
                 "a later failure takes the place of the first",
                 "        if before is None:\n            return error\n",
                 "        if True:\n            return error\n",
-                "tests/semantics/test_end.py tests/faults/test_exceptions.py tests/execution/bad_programs",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py tests/execution/bad_programs",
             ),
             Mistake(
                 "others do not hear of a failure",
                 "            lib.rx_abort(self.base, code)\n        lib.rx_fail",
                 "            pass\n        lib.rx_fail",
-                "tests/faults/test_exceptions.py tests/semantics/test_end.py",
+                "tests/faults/test_exceptions.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a batch runs up to its last but one",
@@ -203,7 +203,7 @@ MISTAKES = (
                 "in a batch nobody knows who runs",
                 "                    current[0] = each\n",
                 "",
-                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_end.py tests/execution/bad_programs",
+                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
             ),
             Mistake(
                 "the second Ctrl-C waits like the first",
@@ -215,13 +215,13 @@ MISTAKES = (
                 "a mode may be entered that was not declared",
                 "if running < 0 or mode not in self.image.program.reactions[running].transitions:",
                 "if running < 0:",
-                "tests/execution/bad_programs tests/semantics/test_modes.py",
+                "tests/execution/bad_programs tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "any reaction may stop the program",
                 "if reaction.reactor == reactor and self.doors[door] & lib.RX_WRITABLE:",
                 "if reaction.reactor == reactor:",
-                "tests/execution/bad_programs tests/semantics/test_end.py",
+                "tests/execution/bad_programs tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a deadline of zero is met when it is asked for",
@@ -240,19 +240,19 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/values.py",
-        "tests/semantics/test_ports.py tests/semantics/test_wiring.py",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_wiring.py",
         (
             Mistake(
                 "two readers of an object have two",
                 "        self._cached = key, value\n",
                 "",
-                "tests/semantics/test_ports.py tests/shipping/test_shipping.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/shipping/test_shipping.py",
             ),
             Mistake(
                 "a value of another tag is read again",
                 "key = where, self._engine.tag()",
                 "key = where, (0, 0)",
-                "tests/semantics/test_ports.py tests/semantics/test_tags.py tests/semantics/test_wiring.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_tags.py tests/semantics/test_wiring.py",
             ),
             Mistake(
                 "an object that outgrows its slot is cut off",
@@ -264,19 +264,19 @@ MISTAKES = (
                 "buffers of a pickle begin anywhere",
                 "        at += -at % 64\n",
                 "",
-                "tests/semantics/test_ports.py tests/shipping/test_shipping.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/shipping/test_shipping.py",
             ),
             Mistake(
                 "arrays that are read can be written",
                 "    view.flags.writeable = False\n",
                 "",
-                "tests/semantics/test_ports.py tests/execution/bad_programs",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/execution/bad_programs",
             ),
             Mistake(
                 "scalars of other byte orders are copied as they are",
                 'if scalar != " " and self.dtype.isnative else 0',
                 'if scalar != " " else 0',
-                "tests/semantics/test_ports.py tests/model/test_declare.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/model/test_declare.py",
             ),
         ),
     ),
