@@ -74,6 +74,27 @@ def logged(deed: Callable[[Actor], object], **options: Any) -> list[str]:
     return found.lines
 
 
+def test_what_is_logged_just_before_the_end_arrives_though_the_caller_is_busy() -> None:
+    """More than the caller handles at a time, while its handler is slow: the worker ends before they are read."""
+
+    class Slow(logging.Filter):
+        def filter(self, record: logging.LogRecord) -> bool:
+            if record.args == (0,):
+                time.sleep(0.3)
+            return True
+
+    def deed(_: Actor) -> None:
+        for k in range(150):
+            log.info("%d", k)
+
+    slow = Slow()
+    log.addFilter(slow)
+    try:
+        assert logged(deed) == [str(k) for k in range(150)]
+    finally:
+        log.removeFilter(slow)
+
+
 # ---- what lines say ----
 
 

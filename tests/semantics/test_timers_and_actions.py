@@ -440,6 +440,11 @@ def test_spacing_with_update_leaves_out_the_pending_event() -> None:
     assert trace(spaced("update", [(0, 20), (5, 1)])) == {"main": [(6, 0, 1)]}
 
 
+def test_of_several_events_pending_at_one_tag_an_update_leaves_out_the_last_accepted() -> None:
+    """Actions 15: the second for 10 took the place of that for 30, and gives way itself; the first for 10 stays."""
+    assert trace(spaced("update", [(0, 10), (1, 29), (2, 8), (3, 9)])) == {"main": [(10, 0, 0), (12, 0, 3)]}
+
+
 def test_a_spacing_of_zero_forbids_going_back_and_not_the_same_time() -> None:
     """Actions 12: a second event for a time comes a microstep later, as without.
 
