@@ -177,7 +177,7 @@ MISTAKES = (
                 "tests/execution/test_seeds.py",
             ),
             Mistake(
-                "every look at rng begins anew",
+                "every look at rng begins again",
                 "            self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))\n",
                 "            return np.random.default_rng(np.random.SeedSequence(self.seed))\n",
                 "tests/execution/test_seeds.py",

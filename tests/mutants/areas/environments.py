@@ -48,7 +48,7 @@ MISTAKES = (
                 "tests/rl/vector/test_failing_environments.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
             ),
             Mistake(
-                "environments that were made anew do not count",
+                "environments that were made again do not count",
                 "self._lost += n",
                 "self._lost += 0",
                 "tests/rl/vector/test_failing_environments.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
@@ -279,7 +279,7 @@ MISTAKES = (
                 "self._began[i] = self.steps",
             ),
             Mistake(
-                "an environment made anew has the seed with which it broke",
+                "an environment made again has the seed with which it broke",
                 "self.seeds[i] = self._fresh[i] = None if seed is None else seed_of(seed, self._numbers[i])",
                 "self._fresh[i] = seed",
             ),

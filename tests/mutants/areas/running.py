@@ -83,7 +83,7 @@ MISTAKES = (
                 "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
-                "an event that nobody takes is told as taken",
+                "an event that is not accepted is reported as accepted",
                 "        if not taken:\n            self._waiting.pop(number, None)\n        return taken",
                 "        return True",
                 "tests/faults/test_exceptions.py",

@@ -28,7 +28,7 @@ MISTAKES = (
                 TOGETHER + " tests/oracle/test_oracle.py",
             ),
             Mistake(
-                "nobody waits for a stop",
+                "no worker waits for a stop",
                 'rows["stop_waits"] = [[*offset, producer, writer] for (producer, offset), writer in stops.items()]',
                 'rows["stop_waits"] = []',
                 "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/oracle/test_oracle.py",
@@ -200,7 +200,7 @@ MISTAKES = (
                 "for each in batch[: max(1, last - n - 1)].tolist():",
             ),
             Mistake(
-                "in a batch nobody knows who runs",
+                "in a batch it is not known which reaction runs",
                 "                    current[0] = each\n",
                 "",
                 "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
@@ -390,6 +390,7 @@ MISTAKES = (
                 "the last records of a run are lost",
                 "            while True:\n                self._handle()\n",
                 "            pass\n",
+                "tests/runtime/test_logging.py::test_what_is_logged_just_before_the_end_arrives_though_the_caller_is_busy",
             ),
         ),
     ),
@@ -419,6 +420,7 @@ MISTAKES = (
                 "a server that is left alone lives on",
                 '                elif descriptor == self.caller:\n                    raise EOFError("the caller is gone")',
                 "                elif descriptor == self.caller:\n                    continue",
+                "tests/faults/test_interrupts.py::test_a_server_ends_with_its_caller_though_a_fork_of_that_lives_on",
             ),
             Mistake(
                 "a module that starts a thread is imported for all",

@@ -167,29 +167,24 @@ def test_actors_play_with_what_was_learned_so_many_rounds_before(lag: int, monke
     assert len({weights for _, weights in played}) == len(played) > 1
 
 
+HALVES: dict[str, Any] = {"actors": 3, "inference": "central", "double_buffer": True}
+
+
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "start", "multiple"),
     [
-        (
-            {"actors": 2},
-            (
-                "3 environments for 2 actors; let num_envs of PPO be a multiple of actors, or choose another number of "
-                "them: actors="
-            ),
-        ),
-        (
-            {"actors": 3, "inference": "central", "double_buffer": True},
-            (
-                "3 environments for 3 actors, in two halves each; let num_envs of PPO be a multiple of twice their number, "
-                "or choose another number of them: actors="
-            ),
-        ),
+        ({"actors": 2}, "3 environments for 2 actors; let", "actors"),
+        (HALVES, "3 environments for 3 actors, in two halves each; let", "twice their number"),
     ],
 )
-def test_environments_that_cannot_be_shared_equally_are_refused(options: dict[str, Any], words: str) -> None:
+def test_environments_that_cannot_be_shared_equally_are_refused(
+    options: dict[str, Any], start: str, multiple: str
+) -> None:
     with pytest.raises(ArgumentError) as caught:
         rl.train(rl.PPO(num_envs=3, horizon=4, hidden=(4,)), "CartPole-v1", total_steps=12, **options)
-    assert str(caught.value) == words
+    assert str(caught.value) == (
+        f"{start} num_envs of PPO be a multiple of {multiple}, or choose another number of them: actors="
+    )
 
 
 @pytest.mark.parametrize("lag", [1, 2, 3])
