@@ -1,9 +1,9 @@
-# make demo | test | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | build | format | clean | distclean
+# make demo | test | check | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types ctest pytest mutants peers bench reaching learn learn_frames model pages pictures build format clean distclean dot
+.PHONY: demo test check lint types ctest pytest mutants peers bench reaching learn learn_frames model pages pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -20,6 +20,13 @@ demo: build dot
 	python examples/qlearning.py
 
 test: lint types ctest pytest
+
+# Before a commit: mypy remembers what it has seen, pyright is left to `make test`.
+check: build lint
+	mypy
+	pytest -q -n 2 -m "not slow" $(quick)
+
+quick := tests/semantics tests/model tests/elaboration
 
 lint: build
 	ruff format --check .
@@ -82,7 +89,7 @@ pages: build
 
 # The graphs that README and docs/ show.
 pictures: build dot
-	mkdir -p docs/pictures
+	python docs/pictures/architecture.py
 	reactors graph examples/hello.py -o docs/pictures/hello.svg
 	reactors graph examples/qlearning.py --workers 2 -o docs/pictures/qlearning.svg
 	reactors graph examples/qlearning.py --apg -o docs/pictures/qlearning-apg.svg

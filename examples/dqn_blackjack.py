@@ -6,7 +6,7 @@ The rollouts evaluate the network in NumPy, which for one observation at a time 
 
 Run:   python dqn_blackjack.py
        python dqn_blackjack.py --batch 2000 --workers 1
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 import argparse

@@ -13,7 +13,7 @@ Run:   python multi_agent.py --agents 10
        python multi_agent.py --env pistonball --agents 10 --workers 2
        python multi_agent.py --agents 10 --batched
        python multi_agent.py --serve --workers 2
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 import argparse

@@ -6,7 +6,7 @@ channel of every port; one that is gone would be absent. The same on any number 
 
 Run:   python pettingzoo_parallel.py
        python pettingzoo_parallel.py --workers 2
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Two reactors that answer each other, a million times if you like: what a round trip costs.
 
-A cycle of connections needs a delay somewhere, or nobody could say who comes first. Here the way back has `after=0`,
+A cycle of connections needs a delay somewhere, or no order could be given. Here the way back has `after=0`,
 one microstep, which takes no logical time: every round happens at time 0, one microstep after the other.
 
 Run:   python pingpong.py

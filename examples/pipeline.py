@@ -3,10 +3,10 @@
 Every tick of logical time each actor plays a segment, the replay adds what the actors saw and draws a batch, and the
 learner takes a step of prioritised double Q-learning. Its weights reach the actors `lag` late, and that delay is the
 actors' licence to run ahead: none waits for the learner before it is `lag` in front. Playing, learning and evaluation
-overlap on different workers, nobody holds a lock, and the run is the same bit for bit on 1 or 16 of them.
+overlap on different workers, no reactor holds a lock, and the run is the same bit for bit on 1 or 16 of them.
 
 Run:   python pipeline.py --workers 2
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 import argparse
@@ -156,7 +156,7 @@ class Learner(rx.Reactor):
         self.weights.set(parameters_to_vector(self.net.parameters()).detach().numpy())
         self.done += 1
         if self.done == self.updates:
-            self.request_stop()  # that is `slack` later, and until then nobody waits for the news
+            self.request_stop()  # that is `slack` later, and until then no worker waits for the news
 
 
 class Evaluator(rx.Reactor):

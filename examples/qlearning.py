@@ -7,7 +7,7 @@ ran when and so the same for both environments, and the table that was learned, 
 
 Run:   python qlearning.py
        python qlearning.py --env Taxi-v4 --workers 1
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 import argparse

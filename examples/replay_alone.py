@@ -5,7 +5,7 @@ and the errors of each batch become its new priorities.
 
 Run:   python replay_alone.py
        python replay_alone.py --steps 20000 --seed 1
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 import argparse

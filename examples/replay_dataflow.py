@@ -1,12 +1,12 @@
 """Deep Q-learning wired by hand: environments, policies, a replay and a learner, each a reactor, on CartPole.
 
 `rl.Env` plays, a policy beside each chooses, `rl.Replay` keeps what all of them did and draws by priority, the learner
-answers with errors, which become priorities, and with weights. These reach the policies `lag` later: so long nobody
-waits for the learner. The same seed gives the same weights, bit for bit, on any number of workers. `rl.train(rl.DQN(),
-...)` is this with all that belongs around it.
+answers with errors, which become priorities, and with weights. These reach the policies `lag` later: until then no
+reactor waits for the learner. The same seed gives the same weights, bit for bit, on any number of workers.
+`rl.train(rl.DQN(), ...)` is this with all that belongs around it.
 
 Run:   python replay_dataflow.py --workers 2
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 import argparse

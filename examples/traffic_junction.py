@@ -6,7 +6,7 @@ A PettingZoo parallel environment after Sukhbaatar et al., "Learning Multiagent 
 while its car is on the road: agents come late and go early, and the episode is over when the last one is gone.
 
 Run:   python traffic_junction.py    (plays one episode with random actions and draws every step)
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 from typing import Any

@@ -6,7 +6,7 @@ same, bit for bit, as without them.
 
 Run:   python train_and_serve.py --steps 60000
        python train_and_serve.py --workers 2 --clients 8
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 from __future__ import annotations

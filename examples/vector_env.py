@@ -5,7 +5,7 @@ Stable-Baselines3 has its SubprocVecEnv: the environments are spread over worker
 and what PPO learns is the same bit for bit on any number of them.
 
 Run:   python vector_env.py --workers 2
-Needs: pip install 'reactors[rl]' stable-baselines3
+Needs: pip install '.[rl]' stable-baselines3
 """
 
 import argparse

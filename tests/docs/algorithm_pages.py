@@ -108,8 +108,8 @@ def learning(page: str) -> str:
     if not runs().get(name):
         return f"There are no curves of {name} in [docs/learning](../learning/learn.md) yet."
     picture = f"![greedy returns of {name} over environment steps](../learning/{name.lower()}.png)"
-    table = "[docs/learning](../learning/learn.md)"
-    return f"{picture}\n\nReached the goal in {reached(page)}; steps, final weights and what the goal is: {table}."
+    rest = "Steps, final weights and what the goal is: [docs/learning](../learning/learn.md)."
+    return f"{picture}\n\nReached the goal in {reached(page)}.\n{rest}"
 
 
 def index() -> str:

@@ -1,7 +1,9 @@
 """Do the snippets of the documentation run as they stand, and does all else in it still hold?"""
 
 import gc
+import html
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -91,6 +93,18 @@ def test_tables_of_hyperparameters_have_meaning_and_remark() -> None:
     )
 
 
+# ---- pictures ----
+
+
+def test_the_picture_of_the_rooms_is_up_to_date() -> None:
+    program = runpy.run_path(str(DOCS / "pictures" / "architecture.py"))
+    source: str = program["drawn"]().source
+    arrows = set(re.findall(r'^\t"?([\w.]+)"? -> "?([\w.]+)"?', source, re.MULTILINE))
+    drawn = html.unescape(program["PICTURE"].read_text())
+    assert arrows
+    assert arrows == set(re.findall(r"<title>([\w.]+)->([\w.]+)</title>", drawn)), "`make pictures` draws it again"
+
+
 # ---- commands ----
 
 
@@ -116,6 +130,21 @@ def test_commands_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         given = main.commands[command].make_context(command, words).params
         if command == "train" and given["algorithm"]:
             with_settings(algorithm_named(given["algorithm"]), given["given"])
+
+
+# ---- form ----
+
+
+def too_wide(text: str) -> list[str]:
+    """Lines of prose; tables, formulas, pictures and code are as wide as they are."""
+    prose = re.sub(r"^ *```.*?^ *```|^\$\$.*?\$\$$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [line for line in prose.splitlines() if len(line) > 100 and not line.startswith(("|", "!["))]
+
+
+def test_prose_is_wrapped_at_100() -> None:
+    pages = [page for page in TEXTS if page.name != "CHANGELOG.md"]  # an entry is a line
+    assert [(page.name, line) for page in pages for line in too_wide(page.read_text())] == []
+    assert too_wide("word " * 21) != []
 
 
 # ---- links ----
