@@ -58,7 +58,7 @@ def test_a_notebook_gets_an_svg(plant: rx.Graph) -> None:
     assert set(plant._repr_mimebundle_()) == {"image/svg+xml", "text/plain"}
 
 
-def test_a_notebook_is_spared_what_nobody_could_read() -> None:
+def test_a_notebook_is_spared_what_no_one_could_read() -> None:
     class Crowd(rx.Reactor):
         def __init__(self) -> None:
             for i in range(600):  # of classes with ports that differ, so that none can stand for others

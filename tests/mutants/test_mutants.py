@@ -1,4 +1,4 @@
-"""Would the tests notice a mistake in the model? Each mutation of the reference is told from it, twice.
+"""Would the tests notice a mistake in the model? Each mutation of the reference is found, twice.
 
 By random programs, which the oracle runs on every backend; and by those written by hand in tests/semantics, whose
 traces are spelled out.

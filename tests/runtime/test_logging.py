@@ -22,6 +22,7 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.stepwise import Stepwise
+from reactors_runtime.remote_logging import Records, Sender
 from tests.faults.programs import Actor, Pair, run, stop
 
 if TYPE_CHECKING:
@@ -74,25 +75,17 @@ def logged(deed: Callable[[Actor], object], **options: Any) -> list[str]:
     return found.lines
 
 
-def test_what_is_logged_just_before_the_end_arrives_though_the_caller_is_busy() -> None:
-    """More than the caller handles at a time, while its handler is slow: the worker ends before they are read."""
-
-    class Slow(logging.Filter):
-        def filter(self, record: logging.LogRecord) -> bool:
-            if record.args == (0,):
-                time.sleep(0.3)
-            return True
-
-    def deed(_: Actor) -> None:
-        for k in range(150):
-            log.info("%d", k)
-
-    slow = Slow()
-    log.addFilter(slow)
-    try:
-        assert logged(deed) == [str(k) for k in range(150)]
-    finally:
-        log.removeFilter(slow)
+def test_what_is_left_of_the_workers_records_when_a_run_ends_is_handled() -> None:
+    """More than are forwarded at a time."""
+    with handled() as found:
+        with Records() as records:
+            sender = Sender(1, os.dup(records.descriptor))
+            for k in range(100):
+                sender.emit(log.makeRecord("tested", logging.INFO, __file__, 1, "%d", (k,), None))
+            records.forward()
+            assert 0 < len(found.lines) < 100
+            sender._home.close()
+        assert found.lines == [str(k) for k in range(100)]
 
 
 # ---- what lines say ----

@@ -292,8 +292,8 @@ def test_a_program_starves_before_its_timeout() -> None:
     assert trace(program, timeout=1000) == {"main": [(4, 1, "end")], "main.echo": [(4, 0, 2), (4, 1, "end")]}
 
 
-def test_a_physical_action_keeps_a_program_alive_unless_it_is_told_otherwise() -> None:
-    """The end 8: nobody may have scheduled it yet; a physical connection alone does not wait for anything."""
+def test_a_physical_action_keeps_a_program_alive_unless_it_is_reported_otherwise() -> None:
+    """The end 8: it may not have been scheduled yet; a physical connection alone does not wait for anything."""
 
     class Main(real.Reactor):
         bell = real.PhysicalAction()

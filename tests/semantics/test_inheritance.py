@@ -121,8 +121,8 @@ def test_reactions_that_a_base_declares_by_call_come_before_those_of_its_subclas
     base = ["base, decorated", "base, by call", *(f"base, by call of a method, {k}" for k in range(2))]
     child = ["between, decorated", "child, decorated", "child, by call", "by call from outside"]
     assert trace(program) == {
-        "main.child": [(1, 0, told) for told in base + child],
-        "main.child.other": [(1, 0, told) for told in base],
+        "main.child": [(1, 0, words) for words in base + child],
+        "main.child.other": [(1, 0, words) for words in base],
     }
 
 
@@ -132,8 +132,8 @@ def test_reactions_that_a_base_declares_by_call_come_first_however_it_is_written
     def program() -> Any:
         rx = real
 
-        def add(reactor: Any, told: str) -> None:
-            reactor.add_reaction(rx.startup, lambda: note(reactor, told))
+        def add(reactor: Any, words: str) -> None:
+            reactor.add_reaction(rx.startup, lambda: note(reactor, words))
 
         class InNew(rx.Reactor):
             def __new__(cls, *args: Any, **kwargs: Any) -> Any:

@@ -41,7 +41,7 @@ def test_history_goes_on_where_the_mode_was_left() -> None:
     }
 
 
-def test_reset_begins_anew() -> None:
+def test_reset_begins_again() -> None:
     """Modes 8, 10, one tag 4: what was pending is gone, timers begin at their offsets, reset reactions run."""
     assert trace(switching("reset"), timeout=25) == {
         "main": [(10, 0, "to two"), (20, 0, "to one")],
@@ -154,9 +154,9 @@ def test_state_is_renewed_by_reset_and_kept_by_history(own: bool) -> None:
             def resume(self) -> None:
                 self.on.set()
 
-            anew = rx.Timer(9)
+            again = rx.Timer(9)
 
-            @rx.reaction(anew, effects=on.reset)
+            @rx.reaction(again, effects=on.reset)
             def restart(self) -> None:
                 self.on.set()
 

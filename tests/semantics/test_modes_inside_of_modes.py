@@ -32,7 +32,7 @@ def test_modes_inside_of_modes() -> None:
 
         class Main(rx.Reactor):
             on, off = rx.Mode(initial=True), rx.Mode()
-            away, back, away_again, anew = rx.Timer(5), rx.Timer(8), rx.Timer(11), rx.Timer(12)
+            away, back, away_again, again = rx.Timer(5), rx.Timer(8), rx.Timer(11), rx.Timer(12)
 
             def __init__(self) -> None:
                 with self.on:
@@ -46,7 +46,7 @@ def test_modes_inside_of_modes() -> None:
             def resume(self) -> None:
                 self.on.set()
 
-            @rx.reaction(anew, effects=on.reset)
+            @rx.reaction(again, effects=on.reset)
             def restart(self) -> None:
                 self.on.set()
 
@@ -68,7 +68,7 @@ def test_modes_inside_of_modes() -> None:
 def test_three_levels_of_modes_each_have_a_time_of_their_own() -> None:
     """Modes 2, 6, 7, 8: a timer three modes deep stands still while any of them is not current, and goes on by history.
 
-    A reset of the outermost begins all three anew.
+    A reset of the outermost begins all three again.
     """
 
     def program(rx: Any) -> Any:
@@ -98,13 +98,13 @@ def test_three_levels_of_modes_each_have_a_time_of_their_own() -> None:
                 self.on.set()
 
         class Main(rx.Reactor):
-            only, anew = rx.Mode(initial=True), rx.Timer(25)
+            only, again = rx.Mode(initial=True), rx.Timer(25)
 
             def __init__(self) -> None:
                 with self.only:
                     self.levels = Level(8, 12, 6, 9, 2, 4)
 
-            @rx.reaction(anew, effects=only)
+            @rx.reaction(again, effects=only)
             def restart(self) -> None:
                 self.only.set()
 
@@ -120,7 +120,7 @@ def test_three_levels_of_modes_each_have_a_time_of_their_own() -> None:
 
 
 def test_a_reset_from_outside_overrules_a_transition_inside() -> None:
-    """Modes 8, 9: at one tag the inner reactor asks for its other mode, the outer one begins anew."""
+    """Modes 8, 9: at one tag the inner reactor asks for its other mode, the outer one begins again."""
 
     def program(rx: Any) -> Any:
         class Inner(rx.Reactor):
@@ -141,13 +141,13 @@ def test_a_reset_from_outside_overrules_a_transition_inside() -> None:
                 note(self, "in two")
 
         class Main(rx.Reactor):
-            on, anew = rx.Mode(initial=True), rx.Timer(5)
+            on, again = rx.Mode(initial=True), rx.Timer(5)
 
             def __init__(self) -> None:
                 with self.on:
                     self.inner = Inner()
 
-            @rx.reaction(anew, effects=on)
+            @rx.reaction(again, effects=on)
             def restart(self) -> None:
                 self.on.set()
 

@@ -315,7 +315,7 @@ def test_virtual_time_goes_to_the_next_thing_that_any_worker_waits_for(first: st
 
 
 def test_an_action_that_triggers_nothing_may_be_scheduled_from_outside() -> None:
-    """Actions 2: it is accepted, and nobody hears it."""
+    """Actions 2: it is accepted, and no reaction runs."""
 
     class Main(rx.Reactor):
         bell = rx.PhysicalAction()

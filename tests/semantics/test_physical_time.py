@@ -12,7 +12,7 @@ from tests.semantics.test_physical_connections import sleepy
 
 
 def test_nothing_is_received_before_it_was_sent() -> None:
-    """Tags 5: where reactions sleep, whoever reads a value is no earlier than its sender was, however it came there."""
+    """Tags 5: where reactions sleep, a reader of a value is no earlier than its sender was, however it came there."""
 
     def program(rx: Any, *, dtype: str | None, after: int | None, writers: int) -> Any:
         class Tick(rx.Reactor):
@@ -124,7 +124,7 @@ def test_only_who_reads_is_as_late_as_the_sender(backend: Any) -> None:
 
 
 def test_physical_time_stands_still_while_reactions_run() -> None:
-    """Tags 5: under a virtual clock it is the time of the tag, on every worker, when nobody sleeps."""
+    """Tags 5: under a virtual clock it is the time of the tag, on every worker, when no reaction sleeps."""
 
     def program(rx: Any) -> Any:
         class Ticker(rx.Reactor):
@@ -166,7 +166,7 @@ def test_lag_is_in_the_result() -> None:
     assert "  250 ns   500 ns\n" in result.summary()
 
 
-def test_no_tag_begins_before_its_time_and_with_fast_nobody_waits() -> None:
+def test_no_tag_begins_before_its_time_and_with_fast_nothing_waits() -> None:
     """Tags 5, 6: in real time the lag is never negative; fast, logical time runs ahead. The tags are the same."""
 
     class Main(rx.Reactor):

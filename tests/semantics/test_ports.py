@@ -112,7 +112,7 @@ def test_a_reaction_sees_what_was_set_on_its_own_output_before() -> None:
     }
 
 
-def test_nobody_is_triggered_by_what_is_not_set() -> None:
+def test_nothing_is_triggered_by_what_is_not_set() -> None:
     """Ports 4: an output that is not set at a tag is absent downstream."""
 
     def program(rx: Any) -> Any:

@@ -16,10 +16,10 @@ from tests.messages import refused
 def test_deadline_without_a_method_for_those_who_miss_it() -> None:
     """Row 29."""
     for given in ({"deadline": "1 ms"}, {"late": print}):
-        told = refused(rx.DeclarationError, lambda given=given: Writer().add_reaction(rx.startup, print, **given))  # type: ignore[misc]
-        assert told.endswith("deadline and late go together: how long, and what to run instead")
-    told = refused(rx.ArgumentError, lambda: rx.reaction(rx.startup, deadline="1 ms"))  # type: ignore[arg-type]  # @late
-    assert told == (
+        words = refused(rx.DeclarationError, lambda given=given: Writer().add_reaction(rx.startup, print, **given))  # type: ignore[misc]
+        assert words.endswith("deadline and late go together: how long, and what to run instead")
+    words = refused(rx.ArgumentError, lambda: rx.reaction(rx.startup, deadline="1 ms"))  # type: ignore[arg-type]  # @late
+    assert words == (
         "rx.reaction (@late) has no parameter 'deadline'; below the method, declare what runs instead when it is late: "
         '@NAME.deadline("5 ms")'
     )
@@ -42,14 +42,14 @@ def test_more_memory_than_there_is(way: Any) -> None:
 
     with pytest.raises(rx.MemoryTooSmall) as caught:
         rx.run(Huge(), **{**way, "placement": "auto"})
-    told = str(caught.value)
-    assert told.startswith("main: the program's ports need 8.0 TiB of shared memory, but ")
-    assert "are free; the largest: main.picture 8.0 TiB, main.label 32.0 MiB" in told
-    assert told.endswith("; make their shapes or widths smaller, or use fewer workers")
+    words = str(caught.value)
+    assert words.startswith("main: the program's ports need 8.0 TiB of shared memory, but ")
+    assert "are free; the largest: main.picture 8.0 TiB, main.label 32.0 MiB" in words
+    assert words.endswith("; make their shapes or widths smaller, or use fewer workers")
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "told"),
+    ("options", "error", "words"),
     [
         *(
             (
@@ -87,6 +87,6 @@ def test_more_memory_than_there_is(way: Any) -> None:
         ),
     ],
 )
-def test_wrong_argument_of_run(options: Any, error: type[rx.ReactorError], told: str) -> None:
+def test_wrong_argument_of_run(options: Any, error: type[rx.ReactorError], words: str) -> None:
     """Row 8."""
-    assert refused(error, lambda: rx.run(Main(), **options)) == told
+    assert refused(error, lambda: rx.run(Main(), **options)) == words

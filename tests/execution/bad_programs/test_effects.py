@@ -14,7 +14,7 @@ from tests.messages import marked, refused
 
 
 class Thief(rx.Reactor):
-    """Two reactions of which only the first declares the effects; the second does what it is told."""
+    """Two reactions of which only the first declares the effects; the second does what a test asks of it."""
 
     tick = rx.Timer()
     out = rx.Output(int)  # @loot
@@ -51,7 +51,7 @@ def on_a_thread(deed: Deed, self: Any) -> None:
 @every_way
 @pytest.mark.parametrize("by", [lambda deed: deed, lambda deed: partial(on_a_thread, deed)], ids=["reaction", "thread"])
 @pytest.mark.parametrize(
-    ("deed", "told"),
+    ("deed", "words"),
     [
         (
             lambda self: self.out.set(1),
@@ -82,12 +82,12 @@ def on_a_thread(deed: Deed, self: Any) -> None:
     ],
     ids=["set", "schedule", "nobody's", "stop", "deadline"],
 )
-def test_effect_used_by_who_did_not_declare_it(way: Any, by: Any, deed: Deed, told: str) -> None:
+def test_effect_used_by_who_did_not_declare_it(way: Any, by: Any, deed: Deed, words: str) -> None:
     """Row 25: the port and the reaction that runs."""
     error = failed(Thief(by(deed)), **{**way, "placement": "auto"})
     assert error.reaction == "main.steal"
     assert isinstance(error.__cause__, rx.UndeclaredAccessError)
-    assert marked(error.__cause__).startswith(told)
+    assert marked(error.__cause__).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_effect_used_by_who_did_not_declare_it(way: Any, by: Any, deed: Deed, to
 )
 def test_effect_used_by_a_thread_that_outlives_its_reaction(port_of: Any) -> None:
     """Row 25."""
-    told: list[str] = []
+    words: list[str] = []
 
     def leave(self: Any) -> None:
         if self.kept is not None:
@@ -109,7 +109,7 @@ def test_effect_used_by_a_thread_that_outlives_its_reaction(port_of: Any) -> Non
 
         def work() -> None:
             late.wait()
-            told.append(refused(rx.OutsideReactionError, lambda: port().set(1)))
+            words.append(refused(rx.OutsideReactionError, lambda: port().set(1)))
 
         self.kept = late, threading.Thread(target=work)
         self.kept[1].start()
@@ -119,7 +119,7 @@ def test_effect_used_by_a_thread_that_outlives_its_reaction(port_of: Any) -> Non
     late, thread = main.writer.kept
     late.set()
     thread.join()
-    assert told[0].startswith("main.writer.number (@number): .set outside of a reaction; ")
+    assert words[0].startswith("main.writer.number (@number): .set outside of a reaction; ")
 
 
 def test_method_of_a_port_that_was_kept_before_the_run() -> None:

@@ -37,12 +37,12 @@ def test_a_program_that_runs_is_refused_to_a_second_thread(
     first.start()
     try:
         begun.wait()
-        told = refused(rx.StructureError, lambda: rx.run(program, timeout=0))
+        words = refused(rx.StructureError, lambda: rx.run(program, timeout=0))
     finally:
         while not main.done.schedule(7):
             time.sleep(0.001)
         first.join()
-    assert told == (
+    assert words == (
         "main (made at @waiting) is running already, in this thread or another; wait for the end of that run, or make "
         "another one"
     )
@@ -79,11 +79,11 @@ def test_a_program_of_which_a_part_runs_by_itself_is_refused(
     first.start()
     try:
         part.begun.wait()
-        told = refused(rx.StructureError, lambda: rx.run(main, backend=backend, workers=workers, timeout=0))
+        words = refused(rx.StructureError, lambda: rx.run(main, backend=backend, workers=workers, timeout=0))
     finally:
         part.end.set()
         first.join()
-    assert told == (
+    assert words == (
         "main.parts[1] (made at @part) is running already by itself, in this thread or another; wait for the end of "
         "that run, or make another one"
     )
@@ -111,8 +111,8 @@ def test_a_reactor_is_refused_to_threads_of_its_own_reactions(backend: Any) -> N
             try:
                 rx.run(self)
             except rx.ReactorError as error:
-                self.told = type(error).__name__, "or of a thread that one started" in str(error)
+                self.words = type(error).__name__, "or of a thread that one started" in str(error)
 
     main = Again()
     rx.run(main, backend=backend)
-    assert main.told == ("StructureError", True)
+    assert main.words == ("StructureError", True)

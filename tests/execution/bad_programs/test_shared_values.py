@@ -164,21 +164,21 @@ SHARED = [
 
 
 @every_way
-def test_shared_values_that_are_changed_are_told_in_debug_mode(way: Any) -> None:
+def test_shared_values_that_are_changed_are_reported_in_debug_mode(way: Any) -> None:
     """Row 26: by the end of the reaction that does it, in the same words wherever the others are."""
-    for write, read, told in SHARED:
+    for write, read, words in SHARED:
         main = Main(write, read)
         main.near = Reader()  # type: ignore[attr-defined]
         for port in ("number", "thing", "vector"):
             rx.connect(getattr(main.writer, port), getattr(main.near, port))  # type: ignore[attr-defined]
         error = failed(main, debug=True, **way)
         assert isinstance(error.__cause__, SharedValueError)
-        assert marked(error.__cause__) == told
+        assert marked(error.__cause__) == words
 
 
 @every_way
-def test_what_reactions_may_do_with_shared_values_is_not_told(way: Any) -> None:
-    """Row 26: fill a loan in two reactions or take another value instead, set twice, keep what nobody changes."""
+def test_what_reactions_may_do_with_shared_values_is_not_reported(way: Any) -> None:
+    """Row 26: fill a loan in two reactions or take another value instead, set twice, keep what no reaction changes."""
 
     def write(self: Any) -> None:
         self.kept = (self.kept or []) + [[1]]
@@ -197,8 +197,8 @@ def test_what_reactions_may_do_with_shared_values_is_not_told(way: Any) -> None:
         self.seen = self.vector.value.tolist(), self.thing.value
 
     main: Any = Main(write, read)
-    told = warned(lambda: rx.run(main, fast=True, timeout="3 ms", debug=True, **way))
-    assert all("no connection leads there" in each or "reads it" in each or "set twice" in each for each in told)
+    words = warned(lambda: rx.run(main, fast=True, timeout="3 ms", debug=True, **way))
+    assert all("no connection leads there" in each or "reads it" in each or "set twice" in each for each in words)
     assert main.reader.seen == ([4, 6], [1, 2])
 
 
@@ -209,13 +209,13 @@ def set_again(self: Any) -> None:
 
 
 @every_way
-def test_a_port_that_is_set_twice_is_told_in_debug_mode(way: Any) -> None:
+def test_a_port_that_is_set_twice_is_reported_in_debug_mode(way: Any) -> None:
     """Once for each two lines, at the second of them."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         rx.run(Main(set_again, nothing), fast=True, timeout="3 ms", debug=True, **way)
-    told = [marked(each.message) for each in caught if "set twice" in str(each.message)]
-    assert told == [
+    words = [marked(each.message) for each in caught if "set twice" in str(each.message)]
+    assert words == [
         f"main.writer.number (@number) is set twice at 0 s, at {places}; the last value counts: set it once, or let "
         "its readers have each value by way of an action"
         for places in ("@first and then at @second", "@second and then at @second")
@@ -227,9 +227,9 @@ def keep_views(self: Any) -> None:
 
 
 @every_way
-def test_views_that_are_kept_are_told_in_debug_mode(way: Any) -> None:
-    told = warned(lambda: rx.run(Main(set_ones, keep_views), fast=True, timeout="1 ms", debug=True, **way))
-    (found,) = (each for each in told if "nobody reads" not in each)
+def test_views_that_are_kept_are_reported_in_debug_mode(way: Any) -> None:
+    words = warned(lambda: rx.run(Main(set_ones, keep_views), fast=True, timeout="1 ms", debug=True, **way))
+    (found,) = (each for each in words if "nobody reads" not in each)
     assert found == (
         "main.reader.vector (@invector): somebody still has the value of 0 s at 1 ms; it is a view of memory that is "
         "written again, and valid during the reaction: keep a copy (value.copy())"

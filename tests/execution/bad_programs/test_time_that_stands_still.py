@@ -36,11 +36,11 @@ def test_time_that_stands_still_is_an_error_where_there_is_a_limit(way: Any) -> 
     """Row 23: the loop is named, all the way round and nothing else."""
     with pytest.raises(rx.MicrostepLimitError) as caught:
         rx.run(Circle(), max_microsteps=1000, timeout="1 s", **way)
-    told = str(caught.value)
-    assert told.startswith(
+    words = str(caught.value)
+    assert words.startswith(
         "time stands still at 0 s: after 1,000 microsteps these reactions still trigger one another: "
     )
-    circle, _, remedy = told.partition("another: ")[2].partition("; ")
+    circle, _, remedy = words.partition("another: ")[2].partition("; ")
     assert circle in (
         "main.left.turn -> main.reader.turn -> main.left.turn",
         "main.reader.turn -> main.left.turn -> main.reader.turn",
@@ -68,7 +68,7 @@ def test_time_that_stands_still_through_an_action() -> None:
 
 
 @pytest.mark.slow
-def test_time_that_stands_still_is_told_once_where_there_is_no_limit() -> None:
+def test_time_that_stands_still_is_reported_once_where_there_is_no_limit() -> None:
     """Row 23: a training loop may well pass ten million microsteps."""
     numba = pytest.importorskip("numba")
     pointer, void = numba.types.CPointer, numba.types.voidptr
@@ -90,8 +90,8 @@ def test_time_that_stands_still_is_told_once_where_there_is_no_limit() -> None:
     with pytest.warns(RuntimeWarning) as caught:
         rx.run(main, fast=True)
     assert main.counts[0] == 11_000_000
-    (told,) = [str(each.message) for each in caught]
-    assert told.startswith(
+    (words,) = [str(each.message) for each in caught]
+    assert words.startswith(
         "time stands still at 0 s: 10,000,000 microsteps so far; the reactions that run: main.count;"
     )
 

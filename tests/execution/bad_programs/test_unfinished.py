@@ -53,7 +53,7 @@ def raise_lookup_error() -> None:
 
 @every_backend
 def test_what_reactions_return_that_would_have_to_go_on(backend: Any) -> None:
-    for main, told in (
+    for main, words in (
         (Unfinished(fetch), "main.begin at 0 s raised TypeError: begin (@begin) returns a coroutine of fetch (@fetch)"),
         (Unfinished(steps), "main.begin at 0 s raised TypeError: begin (@begin) returns a generator of steps (@steps)"),
         (
@@ -61,7 +61,7 @@ def test_what_reactions_return_that_would_have_to_go_on(backend: Any) -> None:
             "the deadline of main.begin at 0 s raised TypeError: late (@late) returns a coroutine of fetch (@fetch)",
         ),
     ):
-        assert marked(failed(main, backend=backend)) == told + UNFINISHED
+        assert marked(failed(main, backend=backend)) == words + UNFINISHED
     rx.run(Unfinished(lambda: [1]), backend=backend)  # which is over
 
 
@@ -79,13 +79,13 @@ def test_reactor_made_in_a_thread_that_a_reaction_started(backend: Any) -> None:
 
     class Making(rx.Reactor):
         def __init__(self) -> None:
-            self.told: list[str] = []
+            self.words: list[str] = []
 
         def make(self) -> None:
             try:
                 Writer()  # @apart
             except rx.StructureError as error:
-                self.told.append(str(error))
+                self.words.append(str(error))
 
         @rx.reaction(rx.startup)
         def begin(self) -> None:
@@ -97,12 +97,12 @@ def test_reactor_made_in_a_thread_that_a_reaction_started(backend: Any) -> None:
 
     main = Making()
     rx.run(main, backend=backend)
-    told = (
+    words = (
         "a Writer is made at @apart inside of a reaction, where nothing nests: the graph of the program is fixed by "
         "then, and no other program runs in it; make it in __init__ and let it wait for its first input, or before or "
         "after this program"
     )
-    assert [marked(each) for each in main.told] == [told, told]
+    assert [marked(each) for each in main.words] == [words, words]
     thread = threading.Thread(target=Writer)  # no reaction started this one
     thread.start()
     thread.join()

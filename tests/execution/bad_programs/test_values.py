@@ -29,7 +29,7 @@ class Peeping(rx.Reactor):
             _ = self.number.value  # @peep
 
 
-def test_reading_without_asking_is_told_in_debug_mode() -> None:
+def test_reading_without_asking_is_reported_in_debug_mode() -> None:
     """Row 18: an absent port is None; which may surprise where it is no trigger."""
 
     def main(*, ask: bool) -> rx.Reactor:
@@ -39,8 +39,8 @@ def test_reading_without_asking_is_told_in_debug_mode() -> None:
         return found
 
     def run(*, ask: bool, debug: bool) -> list[str]:
-        told = warned(lambda: rx.run(main(ask=ask), timeout=0, debug=debug))
-        return [each for each in told if "nobody reads" not in each]
+        words = warned(lambda: rx.run(main(ask=ask), timeout=0, debug=debug))
+        return [each for each in words if "nobody reads" not in each]
 
     assert run(ask=False, debug=False) == run(ask=True, debug=True) == []
     assert run(ask=False, debug=True) == [
@@ -55,11 +55,11 @@ def test_reading_without_asking_is_told_in_debug_mode() -> None:
 
 
 class Carrying(rx.Reactor):
-    """Sets its port to values, one after another, and notes what it is told of each."""
+    """Sets its port to values, one after another, and notes what is said of each."""
 
     def __init__(self, shape: tuple[int, ...], dtype: str, values: list[Any]) -> None:
         self.port = rx.Output(shape=shape, dtype=dtype)  # @port
-        self.values, self.told = values, list[Any]()
+        self.values, self.words = values, list[Any]()
         self.add_reaction(rx.startup, self.carry, effects=self.port)
 
     def carry(self) -> None:
@@ -67,9 +67,9 @@ class Carrying(rx.Reactor):
             try:
                 self.port.set(value)
             except rx.ValueMismatchError as error:
-                self.told.append(marked(error))
+                self.words.append(marked(error))
             else:
-                self.told.append(self.port.value.tolist())
+                self.words.append(self.port.value.tolist())
 
 
 def would(become: str) -> str:
@@ -99,7 +99,7 @@ def test_values_that_do_not_survive_the_dtype_of_a_port(backend: Any) -> None:
     for shape, dtype, pairs in LOSSY:
         main: Any = Carrying(shape, dtype, [value for value, _ in pairs])
         rx.run(main, backend=backend)
-        assert main.told == [told for _, told in pairs]
+        assert main.words == [words for _, words in pairs]
 
 
 def test_what_was_set_before_a_value_that_does_not_survive_stays() -> None:
@@ -165,7 +165,7 @@ def test_what_has_not_one_value_for_each_channel(value: Any, given: str) -> None
     )
 
 
-def test_object_that_does_not_fit_is_told_in_debug_mode() -> None:
+def test_object_that_does_not_fit_is_reported_in_debug_mode() -> None:
     """Row 21."""
     main = Main(lambda self: self.number.set("one"))
     rx.run(main, fast=True, timeout=0)
@@ -193,7 +193,7 @@ class Telling(rx.Reactor):
 
 @every_backend
 @pytest.mark.parametrize("name", ["said", "heard"])
-def test_object_that_an_action_does_not_take_is_told_in_debug_mode(backend: Any, name: str) -> None:
+def test_object_that_an_action_does_not_take_is_reported_in_debug_mode(backend: Any, name: str) -> None:
     """Row 21, for actions."""
     main = Telling(lambda self: getattr(self, name).schedule("one"))
     rx.run(main, backend=backend)
@@ -205,9 +205,9 @@ def test_object_that_an_action_does_not_take_is_told_in_debug_mode(backend: Any,
 
 
 @every_backend
-def test_object_from_outside_that_an_action_does_not_take_is_told_in_debug_mode(backend: Any) -> None:
-    """Row 21, for actions: whoever schedules it is told."""
-    told: list[str] = []
+def test_object_from_outside_that_an_action_does_not_take_is_reported_in_debug_mode(backend: Any) -> None:
+    """Row 21, for actions: the caller of schedule() gets the error."""
+    words: list[str] = []
 
     def press() -> None:
         while not main.heard.schedule(1):
@@ -215,7 +215,7 @@ def test_object_from_outside_that_an_action_does_not_take_is_told_in_debug_mode(
         try:
             main.heard.schedule("one")  # type: ignore[arg-type]
         except rx.ValueMismatchError as error:
-            told.append(str(error))
+            words.append(str(error))
 
     class Pressed(rx.Reactor):
         heard = rx.PhysicalAction(int)
@@ -229,24 +229,24 @@ def test_object_from_outside_that_an_action_does_not_take_is_told_in_debug_mode(
     thread.start()
     rx.run(main, debug=True, timeout="20 s", backend=backend)
     thread.join()
-    assert len(told) == 1
-    assert "takes int and was given 'one'" in told[0]
+    assert len(words) == 1
+    assert "takes int and was given 'one'" in words[0]
 
 
 @every_way
 @pytest.mark.parametrize(
-    ("delay", "told"),
+    ("delay", "words"),
     [
         (-1, "is negative (-1), but time never goes back; write a duration without a sign"),
         ("-1 ms", "is negative ('-1 ms'), but time never goes back; write a duration without a sign"),
         (0.5, 'is 0.5, of type float; write a string such as "10 ms", a datetime.timedelta, or a whole number of'),
     ],
 )
-def test_delay_of_schedule_that_is_none(way: Any, delay: Any, told: str) -> None:
+def test_delay_of_schedule_that_is_none(way: Any, delay: Any, words: str) -> None:
     """Row 22."""
     error = failed(Main(lambda self: self.again.schedule(delay=delay)), **way)
     assert isinstance(error.__cause__, ValueError)
-    assert marked(error.__cause__).startswith(f"the delay of schedule of main.writer.again (@again) {told}")
+    assert marked(error.__cause__).startswith(f"the delay of schedule of main.writer.again (@again) {words}")
 
 
 class Unreadable:

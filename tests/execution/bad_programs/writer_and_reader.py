@@ -19,7 +19,7 @@ def nothing(self: Any) -> None: ...
 
 
 class Writer(rx.Reactor):
-    """Does what it is told, with everything it has among its effects."""
+    """Does what a test asks of it, with everything it has among its effects."""
 
     tick = rx.Timer(period="1 ms")
     number = rx.Output(int)  # @number

@@ -13,7 +13,7 @@ from tests.messages import Relay, Source, refused, refused_class
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "told"),
+    ("call", "error", "words"),
     [
         (
             lambda: rx.reaction(5),  # type: ignore[arg-type]  # @five
@@ -202,9 +202,9 @@ from tests.messages import Relay, Source, refused, refused_class
         ),
     ],
 )
-def test_wrong_argument(call: Callable[[], object], error: type[rx.ReactorError], told: str) -> None:
+def test_wrong_argument(call: Callable[[], object], error: type[rx.ReactorError], words: str) -> None:
     """Row 8: argument, function, what was expected and what came."""
-    assert refused(error, call) == told
+    assert refused(error, call) == words
 
 
 @pytest.mark.parametrize("wrap", [lambda method: method, partial], ids=["itself", "partial"])
@@ -240,8 +240,8 @@ def test_method_of_a_port_decorated() -> None:
 
 def test_body_that_was_called_already() -> None:
     """Row 8."""
-    told = refused(rx.ArgumentError, lambda: Source().add_reaction(rx.startup, print()))  # type: ignore[func-returns-value, arg-type]  # @called
-    assert told == (
+    words = refused(rx.ArgumentError, lambda: Source().add_reaction(rx.startup, print()))  # type: ignore[func-returns-value, arg-type]  # @called
+    assert words == (
         "Source.add_reaction (@called): body is None, of type NoneType, and has to be callable; name the method "
         "without calling it"
     )
@@ -252,9 +252,9 @@ def test_body_that_takes_arguments() -> None:
 
     def body(value: int) -> None: ...  # @body
 
-    told = refused(rx.DeclarationError, lambda: Source().add_reaction(rx.startup, body))  # type: ignore[arg-type]  # @taking
-    assert told.startswith("Source.add_reaction (@taking): body <function ")
-    assert told.endswith(
+    words = refused(rx.DeclarationError, lambda: Source().add_reaction(rx.startup, body))  # type: ignore[arg-type]  # @taking
+    assert words.startswith("Source.add_reaction (@taking): body <function ")
+    assert words.endswith(
         "is called without arguments (missing a required argument: 'value'); give a bound method, or a function that "
         "closes over what it needs"
     )

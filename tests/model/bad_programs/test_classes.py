@@ -48,7 +48,7 @@ def in_init(lines: str, body: str = "pass") -> Callable[[], object]:
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "words"),
     [
         ("self.a = rx.Output", "main.a (wrong.py:5) is the class rx.Output itself; write self.a = rx.Output(...)"),
         (
@@ -86,9 +86,9 @@ def in_init(lines: str, body: str = "pass") -> Callable[[], object]:
         ),
     ],
 )
-def test_declaration_in_init_that_is_none(lines: str, told: str) -> None:
+def test_declaration_in_init_that_is_none(lines: str, words: str) -> None:
     """Rows 9 and 11: with the line of `__init__`."""
-    assert refused(rx.DeclarationError, in_init(lines, "b = rx.Output(); c = lambda self: None")) == told
+    assert refused(rx.DeclarationError, in_init(lines, "b = rx.Output(); c = lambda self: None")) == words
 
 
 def test_attribute_that_would_replace_a_reaction() -> None:
@@ -118,7 +118,7 @@ def test_misspelt_option_of_a_port() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "words"),
     [
         (
             "a = rx.Input()\n    a = rx.Timer()",
@@ -207,9 +207,9 @@ def test_misspelt_option_of_a_port() -> None:
         ),
     ],
 )
-def test_duplicate_or_reserved_name(body: str, told: str) -> None:
+def test_duplicate_or_reserved_name(body: str, words: str) -> None:
     """Row 11."""
-    assert refused_class(rx.DeclarationError, f"class Wrong(rx.Reactor):\n    {body}") == told
+    assert refused_class(rx.DeclarationError, f"class Wrong(rx.Reactor):\n    {body}") == words
 
 
 def test_port_replaced_from_outside() -> None:
@@ -226,7 +226,7 @@ def test_port_replaced_from_outside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "told"),
+    ("head", "words"),
     [
         ("def f(self, tag): ...", "takes tag besides self; write def f(self) and read ports as self.<port>"),
         ("def f(self, *args): ...", "takes args besides self; write def f(self) and read ports as self.<port>"),
@@ -248,10 +248,10 @@ def test_port_replaced_from_outside() -> None:
         ),
     ],
 )
-def test_reaction_of_the_wrong_form(head: str, told: str) -> None:
+def test_reaction_of_the_wrong_form(head: str, words: str) -> None:
     """Row 12."""
     text = f"class Wrong(rx.Reactor):\n    @rx.reaction(rx.startup)\n    {head}"
-    assert refused_class(rx.DeclarationError, text) == f"Wrong.f (wrong.py:3) {told}"
+    assert refused_class(rx.DeclarationError, text) == f"Wrong.f (wrong.py:3) {words}"
 
 
 def test_reaction_without_parentheses() -> None:
@@ -276,8 +276,8 @@ def test_reaction_decorated_twice() -> None:
             @rx.reaction(rx.shutdown)
             def step(self) -> None: ...
 
-    told = refused(rx.DeclarationError, program)
-    assert told.endswith("is a reaction already; name all its triggers in one @rx.reaction")
+    words = refused(rx.DeclarationError, program)
+    assert words.endswith("is a reaction already; name all its triggers in one @rx.reaction")
 
 
 def test_deadline_declared_twice() -> None:
@@ -321,7 +321,7 @@ class Wrong(rx.Reactor):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "words"),
     [
         ("@rx.reaction(tick)", 'go.deadline("1 ms")', (f"go.deadline (wrong.py:7) {NOTHING}@go.deadline(...) above the "
          "one that runs instead")),
@@ -332,10 +332,10 @@ class Wrong(rx.Reactor):
     ],
     ids=["deadline", "reaction", "reaction with a name"],
 )  # fmt: skip
-def test_a_decorator_that_decorates_nothing(before: str, after: str, told: str) -> None:
+def test_a_decorator_that_decorates_nothing(before: str, after: str, words: str) -> None:
     """It would be lost: no reaction, or no deadline."""
     text = DECORATING.format(before=before, after=after)
-    assert refused_class(rx.DeclarationError, text) == f"Wrong: {told}"
+    assert refused_class(rx.DeclarationError, text) == f"Wrong: {words}"
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.float32, np.int64])

@@ -15,7 +15,7 @@ ONCE = "a timer that fires once has no period at all, and one that fires as fast
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "words"),
     [
         (lambda: rx.Timer(period=0), f"the period of rx.Timer (@p0) is zero (0): {ONCE}"),  # @p0
         (lambda: rx.Timer(period="0 s"), f"the period of rx.Timer (@p1) is zero ('0 s'): {ONCE}"),  # @p1
@@ -36,16 +36,16 @@ ONCE = "a timer that fires once has no period at all, and one that fires as fast
         ),
     ],
 )
-def test_zero_or_negative_duration(call: Callable[[], object], told: str) -> None:
+def test_zero_or_negative_duration(call: Callable[[], object], words: str) -> None:
     """Row 16: the right word for each."""
-    assert refused(rx.DurationError, call) == told
+    assert refused(rx.DurationError, call) == words
 
 
 NAMED = 'as in "10 ms", or the name of an attribute that holds a duration, as in "lag"'
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "words"),
     [
         (
             lambda: rx.connect(Source().out, Relay().inp, after="s.lag"),  # @dotted
@@ -61,8 +61,8 @@ NAMED = 'as in "10 ms", or the name of an attribute that holds a duration, as in
         ),
     ],
 )
-def test_duration_that_is_no_name_either(call: Callable[[], object], told: str) -> None:
-    assert refused(rx.DurationError, call) == told + NAMED
+def test_duration_that_is_no_name_either(call: Callable[[], object], words: str) -> None:
+    assert refused(rx.DurationError, call) == words + NAMED
 
 
 def test_zero_or_negative_duration_in_a_parameter() -> None:

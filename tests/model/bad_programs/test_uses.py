@@ -116,7 +116,7 @@ def test_reaction_by_call_uses_the_timer_of_another_reactor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("use", "told"),
+    ("use", "words"),
     [
         ("self.out.set(1)", "self.out.set, but out is not among the reaction's effects; add effects=out"),
         ("self.out.loan()", "self.out.loan, but out is not among the reaction's effects; add effects=out"),
@@ -147,7 +147,7 @@ def test_reaction_by_call_uses_the_timer_of_another_reactor() -> None:
         ("self.out.value = 1", "self.out.value is assigned to; to send a value write self.out.set(...)"),
     ],
 )
-def test_reaction_uses_what_it_did_not_declare(use: str, told: str) -> None:
+def test_reaction_uses_what_it_did_not_declare(use: str, words: str) -> None:
     """Row 7: found in the code of the reaction when the class is made."""
     text = f"""
 class Wrong(rx.Reactor):
@@ -162,7 +162,7 @@ class Wrong(rx.Reactor):
         i = 0
         {use}
 """
-    assert refused_class(rx.UndeclaredAccessError, text) == f"Wrong.step (wrong.py:13): {told}"
+    assert refused_class(rx.UndeclaredAccessError, text) == f"Wrong.step (wrong.py:13): {words}"
 
 
 def test_late_method_uses_what_its_reaction_did_not_declare() -> None:

@@ -22,11 +22,11 @@ def test_reading_a_port_outside_of_a_reaction(use: str) -> None:
 
 def test_writing_a_port_outside_of_a_reaction() -> None:
     """Row 19."""
-    told = (
+    words = (
         "Source.out (@out): .{} outside of a reaction; ports hold values only while a reaction that declares them runs"
     )
-    assert refused(rx.OutsideReactionError, lambda: Source().out.set(1)) == told.format("set")
-    assert refused(rx.OutsideReactionError, Source().out.loan) == told.format("loan")
+    assert refused(rx.OutsideReactionError, lambda: Source().out.set(1)) == words.format("set")
+    assert refused(rx.OutsideReactionError, Source().out.loan) == words.format("loan")
 
 
 def test_action_outside_of_a_reaction() -> None:

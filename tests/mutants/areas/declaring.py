@@ -42,7 +42,7 @@ MISTAKES = (
                 "a port may have two sources",
                 "if other.connection is not connection or other.source != source._element:",
                 "if False:",
-                "tests/elaboration/test_bad_programs_connecting.py",
+                "tests/elaboration/bad_programs/test_connecting.py",
             ),
             Mistake(
                 "banks are not interleaved",
@@ -58,13 +58,13 @@ MISTAKES = (
                 "a connection may skip a level",
                 "return a._container is b._container if isinstance(target, Input) else a._container is b",
                 "return True",
-                "tests/elaboration/test_bad_programs_connecting.py",
+                "tests/elaboration/bad_programs/test_connecting.py",
             ),
             Mistake(
                 "layouts are compared with those of the port before",
                 "_match(tree, tops[below], below, connection)",
                 "_match(tree, below, below, connection)",
-                "tests/elaboration/test_bad_programs_fitting.py tests/elaboration/test_wiring.py",
+                "tests/elaboration/bad_programs/test_fitting.py tests/elaboration/test_wiring.py",
             ),
         ),
     ),
@@ -105,7 +105,7 @@ MISTAKES = (
                 "a cycle is not noticed",
                 "if len(order) < len(reactions):",
                 "if False:",
-                "tests/elaboration/test_bad_programs_connecting.py tests/elaboration/test_graph.py",
+                "tests/elaboration/bad_programs/test_connecting.py tests/elaboration/test_graph.py",
             ),
             Mistake(
                 "reactions of one mode are in no order",
@@ -248,7 +248,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/model/layout.py",
-        "tests/model/test_declare.py tests/elaboration/test_bad_programs_fitting.py",
+        "tests/model/test_declare.py tests/elaboration/bad_programs/test_fitting.py",
         (
             Mistake(
                 "arrays of any shape fit",
@@ -275,13 +275,13 @@ MISTAKES = (
                 "one reactor may be contained twice",
                 "if id(reactor) in seen:",
                 "if False:",
-                "tests/elaboration/test_bad_programs_containing.py",
+                "tests/elaboration/bad_programs/test_containing.py",
             ),
             Mistake(
                 "two initial modes are taken",
                 "if place.modes and len(initial) != 1:",
                 "if place.modes and not initial:",
-                "tests/elaboration/test_bad_programs_containing.py tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
+                "tests/elaboration/bad_programs/test_containing.py tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),
     ),

@@ -45,13 +45,13 @@ MISTAKES = (
                 "episodes of a process that died terminate",
                 "ended = np.zeros(n, bool), np.ones(n, bool)",
                 "ended = np.ones(n, bool), np.zeros(n, bool)",
-                "tests/rl/vector/test_failing_environments.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
+                "tests/rl/vector/test_failing_environments.py::test_environments_whose_process_dies_or_hangs_are_made_again",
             ),
             Mistake(
                 "environments that were made again do not count",
                 "self._lost += n",
                 "self._lost += 0",
-                "tests/rl/vector/test_failing_environments.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
+                "tests/rl/vector/test_failing_environments.py::test_environments_whose_process_dies_or_hangs_are_made_again",
             ),
             Mistake(
                 "what was received is still pending",

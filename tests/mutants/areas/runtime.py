@@ -390,7 +390,7 @@ MISTAKES = (
                 "the last records of a run are lost",
                 "            while True:\n                self._handle()\n",
                 "            pass\n",
-                "tests/runtime/test_logging.py::test_what_is_logged_just_before_the_end_arrives_though_the_caller_is_busy",
+                "tests/runtime/test_logging.py::test_what_is_left_of_the_workers_records_when_a_run_ends_is_handled",
             ),
         ),
     ),
@@ -455,7 +455,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/memory.py",
-        "tests/faults/test_start.py tests/execution/bad_programs tests/elaboration/test_bad_programs_too_large.py runtime/reactors_runtime/memory.py",
+        "tests/faults/test_start.py tests/execution/bad_programs tests/elaboration/bad_programs/test_too_large.py runtime/reactors_runtime/memory.py",
         (
             Mistake("memory that there is not is asked for", "if size > free:", "if False:"),
             Mistake(

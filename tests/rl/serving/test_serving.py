@@ -302,7 +302,7 @@ def test_a_worker_that_dies_leaves_no_request_waiting() -> None:
     assert isinstance(settled(futures)[0], rl.NotServingError)
 
 
-def test_what_was_asked_is_in_the_log_and_answered_again_to_nobody(tmp_path: Any) -> None:
+def test_what_was_asked_is_in_the_log_and_is_not_answered_again(tmp_path: Any) -> None:
     main, again = Main(max_wait=0), Main(max_wait=0)
     log = tmp_path / "log"
     assert (

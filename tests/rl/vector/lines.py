@@ -39,7 +39,7 @@ class Word(gym.Space[str]):
 
 
 class Line(gym.Env[Any, Any]):
-    """Walks for as many steps as it was told, and says a lot on the way."""
+    """Walks for a given number of steps, and says a lot on the way."""
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
     gravity = 9.8

@@ -75,8 +75,8 @@ def test_an_environment_that_raises_in_step(workers: int) -> None:
     ) as caught:
         envs.step([0] * 4)
     assert str(caught.value.__cause__) == "bumped at 2"
-    told = "".join(traceback_of(caught.value))
-    assert 'raise ZeroDivisionError(f"bumped at {self.at}")' in told
+    words = "".join(traceback_of(caught.value))
+    assert 'raise ZeroDivisionError(f"bumped at {self.at}")' in words
     envs.close()
 
 
@@ -166,7 +166,7 @@ class Doomed(Line):
 
 @pytest.mark.parametrize("how", ["dies", "dies, halves", "hangs"])
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_environments_whose_process_dies_or_hangs_are_made_anew(mode: AutoresetMode, how: str, tmp_path: Path) -> None:
+def test_environments_whose_process_dies_or_hangs_are_made_again(mode: AutoresetMode, how: str, tmp_path: Path) -> None:
     doomed = partial(Doomed, tmp_path / "once", how.partition(",")[0])
     made = [partial(Line, 9), partial(Line, 9), doomed]
     envs = rl.VectorEnv(made, workers=2, autoreset_mode=mode, on_error="restart")

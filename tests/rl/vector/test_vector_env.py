@@ -320,7 +320,7 @@ def test_more_workers_than_cores_have_to_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_what_breaks_in_a_reset_is_made_anew_too(mode: AutoresetMode) -> None:
+def test_what_breaks_in_a_reset_is_made_again_too(mode: AutoresetMode) -> None:
     resets = itertools.count()
 
     class Fickle(Line):

@@ -16,7 +16,7 @@ from reactors import rl
 from tests.rl.vector.echo import BOTH, GIVEN, PAIR, Echo, N, described
 
 
-def told(envs: Any, actions: Any) -> tuple[list[str], list[str]]:
+def received(envs: Any, actions: Any) -> tuple[list[str], list[str]]:
     """What each environment of a vector environment says that it was given by both ways to step."""
     envs.reset(seed=0)
     first = envs.step(actions)[4]["got"].tolist()
@@ -35,7 +35,7 @@ def test_actions_arrive_as_they_are(case: int, workers: int) -> None:
     sync.reset(seed=0)
     theirs = sync.step(copy.deepcopy(actions))[4]["got"].tolist()
     sync.close()
-    ours = told(rl.VectorEnv(makers, workers=workers, oversubscribe=True), actions)
+    ours = received(rl.VectorEnv(makers, workers=workers, oversubscribe=True), actions)
     assert ours == (theirs, theirs)
     assert described(actions) == before, "what environments do to their actions stays with them"
 
@@ -44,13 +44,13 @@ def test_actions_arrive_as_they_are(case: int, workers: int) -> None:
 def test_actions_arrive_as_async_vector_env_sends_them(case: int) -> None:
     space, actions = GIVEN[case]
     makers = [partial(Echo, space)] * N
-    assert told(rl.VectorEnv(makers, workers=2, oversubscribe=True), actions) == told(
+    assert received(rl.VectorEnv(makers, workers=2, oversubscribe=True), actions) == received(
         AsyncVectorEnv(makers, shared_memory=False), actions
     )
 
 
 def test_actions_of_an_array_library_arrive_as_they_are() -> None:
-    got, _ = told(rl.VectorEnv([partial(Echo, Discrete(5))] * N, workers=2), torch.tensor([1, 2, 3]))
+    got, _ = received(rl.VectorEnv([partial(Echo, Discrete(5))] * N, workers=2), torch.tensor([1, 2, 3]))
     assert got == ["Tensor tensor(1)", "Tensor tensor(2)", "Tensor tensor(3)"]
 
 
@@ -66,7 +66,7 @@ def test_actions_sent_one_by_one_arrive_as_they_are() -> None:
 @pytest.mark.parametrize("case", [0, 1, 3, 19, 25, 26, 27])
 def test_actions_are_those_of_the_call_though_the_caller_changes_them(case: int) -> None:
     space, actions = GIVEN[case]
-    expected, _ = told(rl.VectorEnv([partial(Echo, space)] * N, workers=1), actions)
+    expected, _ = received(rl.VectorEnv([partial(Echo, space)] * N, workers=1), actions)
     for workers in (1, 2):
         envs, given = rl.VectorEnv([partial(Echo, space)] * N, workers=workers), copy.deepcopy(actions)
         envs.reset(seed=0)
@@ -88,9 +88,9 @@ def test_actions_are_those_of_the_call_though_the_caller_changes_them(case: int)
 )
 def test_actions_of_a_foreign_byte_order_arrive_as_async_vector_env_sends_them(space: Any, actions: Any) -> None:
     makers = [partial(Echo, space)] * N
-    theirs = told(AsyncVectorEnv(makers, shared_memory=False), actions)
+    theirs = received(AsyncVectorEnv(makers, shared_memory=False), actions)
     for workers in (1, 2):
-        assert told(rl.VectorEnv(makers, workers=workers, oversubscribe=True), actions) == theirs
+        assert received(rl.VectorEnv(makers, workers=workers, oversubscribe=True), actions) == theirs
 
 
 @pytest.mark.parametrize("action", [0, 1.5, None, np.int64(3), np.array(2)])
