@@ -3,7 +3,7 @@
 #ifndef RX_GIL_H
 #define RX_GIL_H
 
-#include "reactors.h"
+#include "lock.h"
 
 #undef Py_BEGIN_ALLOW_THREADS
 #undef Py_END_ALLOW_THREADS

@@ -2,7 +2,10 @@
 
 A map of the rooms, the lowest first; none imports from one above it (`lint-imports`, the law is in pyproject.toml):
 
-- tag, errors, time, location, names  what all others speak of
+- tag, errors, time, location  what all others speak of
+- names         what is said of a name that does not exist
+- code          what functions say of themselves
+- lossless      whether a value survives a dtype
 - model         what users write: reactors, ports, actions, modes, reactions, and how they are wired
 - elaboration   from `main` to a graph of integers, and every error that needs no run
 - drawing       pictures
@@ -19,7 +22,6 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from reactors import names
 from reactors.errors import (
     ActionValueError,
     ArgumentError,
@@ -57,14 +59,15 @@ from reactors.execution.log_context import LogContext
 from reactors.execution.result import Result
 from reactors.graph import Graph
 from reactors.model.actions import LogicalAction, PhysicalAction, Timer
-from reactors.model.bank import bank
-from reactors.model.connect import connect, interleaved
+from reactors.model.bank import bank, interleaved
+from reactors.model.connect import connect
 from reactors.model.modes import Mode, State
 from reactors.model.native import native
 from reactors.model.ports import Input, Output
 from reactors.model.reaction import reaction
 from reactors.model.reactor import Reactor
 from reactors.model.triggers import reset, shutdown, startup, stop
+from reactors.names.modules import refuse as _refuse
 from reactors.run import run
 from reactors.tag import Tag
 
@@ -140,4 +143,4 @@ if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there 
 
     def __getattr__(name: str) -> Any:
         """Refused: everything that there is has been imported."""
-        names.refuse(globals(), name, __all__)
+        _refuse(globals(), name, __all__)

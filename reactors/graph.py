@@ -18,8 +18,8 @@ from reactors.elaboration.precedence import NONE, Precedence, assign_levels, cyc
 from reactors.elaboration.reactions import body_of, enlist, late_of, written_by
 from reactors.elaboration.tree import Handle, grow
 from reactors.elaboration.wiring import resolve, wire
-from reactors.model.keywords import spelled_out
 from reactors.model.layout import refuse_too_many
+from reactors.names.keywords import spelled_out
 from reactors_runtime.program import Program
 from reactors_runtime.program import Reactor as Row
 

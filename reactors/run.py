@@ -44,24 +44,27 @@ from reactors.execution.result import Result, collect
 from reactors.execution.spreading import advice
 from reactors.graph import Graph
 from reactors.model.bank import Bank
-from reactors.model.keywords import spelled_out
 from reactors.model.modes import note_states
 from reactors.model.reactor import Reactor
 from reactors.model.thread_state import Running, executing, not_in_a_reaction
+from reactors.names.keywords import spelled_out
 from reactors.tag import Tag
 from reactors.time import LONGEST, Duration, duration
-from reactors_runtime import callers, numeric_threads, terminal
+from reactors_runtime import callers
 from reactors_runtime import engine as engines
-from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, NotRecorded, ReactionFailed, Runaway
-from reactors_runtime.image import Image, Options
-from reactors_runtime.interrupts import Interrupts
 from reactors_runtime.memory import ROOM, Memory, OutOfMemory
+from reactors_runtime.planning import placement as placements
+from reactors_runtime.planning.image import Image
+from reactors_runtime.planning.options import Options
+from reactors_runtime.processes import terminal
+from reactors_runtime.processes.interrupts import Interrupts
+from reactors_runtime.processes.stuck import Stopping
 from reactors_runtime.program import Kind
+from reactors_runtime.settings import numeric_threads
+from reactors_runtime.settings.value_settings import ValueSettings
 from reactors_runtime.spelling import spell
-from reactors_runtime.stuck import Stopping
 from reactors_runtime.suggestions import suggestion
-from reactors_runtime.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -134,7 +137,7 @@ def run(
         graph = main if isinstance(main, Graph) else Graph(reactor, debug=debug)
         way = chosen(backend, workers)
         if way == "process":
-            from reactors_runtime import servers
+            from reactors_runtime.processes import servers
 
             with contextlib.suppress(servers.ServerDied, OSError):  # what is wrong with it is said when it is needed
                 servers.warm_up(("reactors.shipping.parcels",))  # it starts while the image is made
@@ -325,7 +328,7 @@ def start(thread: threading.Thread, what: str) -> None:
     try:
         thread.start()
     except RuntimeError as error:
-        from reactors_runtime import faults
+        from reactors_runtime.processes import faults
 
         raise WorkerStartError(str(faults.not_started(what, str(error)))) from error
 
@@ -333,7 +336,7 @@ def start(thread: threading.Thread, what: str) -> None:
 def in_processes(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
     """A process per worker; the reactors travel there and their attributes back."""
     from reactors.shipping import parcels
-    from reactors_runtime import workers
+    from reactors_runtime.processes import workers
 
     binding = Binding(graph.elements, debug=debug)
     parts = {worker: parcels.pack(graph, image, worker, debug=debug) for worker in range(image.workers)}
@@ -388,7 +391,7 @@ def is_aftermath(error: BaseException) -> bool:
 
 def not_while_importing() -> None:
     """Refuse to run what a file runs when all that is wanted of it is what it defines."""
-    from reactors_runtime import worker
+    from reactors_runtime.processes import worker
 
     if executing.definitions or worker.loading:
         what = "the program's classes are imported by a worker" if worker.loading else "the file is imported"

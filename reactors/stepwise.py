@@ -24,16 +24,17 @@ from reactors.model.modes import note_states
 from reactors.model.thread_state import Running, executing
 from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, reserved, start, whole
 from reactors_runtime import engine as engines
-from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed
-from reactors_runtime.image import Image, Options
-from reactors_runtime.value_settings import ValueSettings
+from reactors_runtime.planning import placement as placements
+from reactors_runtime.planning.image import Image
+from reactors_runtime.planning.options import Options
+from reactors_runtime.settings.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     from reactors.model.reactor import Reactor
     from reactors.run import Placement
     from reactors_runtime.memory import Memory
-    from reactors_runtime.workers import Report
+    from reactors_runtime.processes.workers import Report
 
 
 PATIENCE_S = 5.0  # after Ctrl-C, for workers to run their shutdown reactions, before they are killed
@@ -116,7 +117,7 @@ class Stepwise:
     def _start_others(self, *, debug: bool) -> None:
         """Workers 1 and up, seen through to their end by a thread of their own."""
         from reactors.shipping import parcels
-        from reactors_runtime import workers
+        from reactors_runtime.processes import workers
 
         graph, image, memory, outcome = self._graph, self._image, self._memory, self._outcome
         reports = self._reports

@@ -18,7 +18,7 @@ from reactors.drawing.mermaid import mermaid_text
 from reactors.elaboration.placing import placed
 from reactors.elaboration.workers import Workers, counted
 from reactors.errors import ArgumentError, DrawingError, PlacementError
-from reactors.model.keywords import spelled_out
+from reactors.names.keywords import spelled_out
 
 if TYPE_CHECKING:
     import os

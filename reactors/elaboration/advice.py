@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from warnings import warn_explicit
 
+from reactors.code.functions import own_code
+from reactors.code.global_names import Stored, stored_globals
 from reactors.errors import ReactorWarning
-from reactors.model.global_names import Stored, stored_globals
-from reactors.model.lacking import listed
 from reactors.model.ports import Input, Output, Port
-from reactors.model.reaction import own_code
+from reactors.names.lacking import listed
 from reactors_runtime.program import Kind, Reaction
 
 if TYPE_CHECKING:

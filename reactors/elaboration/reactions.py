@@ -10,17 +10,17 @@ from __future__ import annotations
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from reactors.code.bytecode import ASSIGNED, deep_assignments
+from reactors.code.functions import own_code
 from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
 from reactors.location import Location
 from reactors.model.actions import Action, Timed, resolved_duration
 from reactors.model.bank import Bank
-from reactors.model.bytecode import ASSIGNED, deep_assignments
 from reactors.model.code_check import check_code
 from reactors.model.declaration import Declared
 from reactors.model.modes import bound
 from reactors.model.native import Native
 from reactors.model.ports import Input, Port
-from reactors.model.reaction import Reaction, own_code
 from reactors.model.reactor import Reactor
 from reactors.model.triggers import BuiltinTrigger, Stop
 from reactors_runtime.program import NativeFunction
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from reactors.elaboration.tree import Place, Tree
     from reactors.elaboration.wiring import Wiring
+    from reactors.model.reaction import Reaction
 
 
 def enlist(tree: Tree) -> tuple[list[Row], list[Reaction[Any]]]:

@@ -12,11 +12,11 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import warn_explicit
 
+from reactors.code.bytecode import assignment
 from reactors.elaboration.claim import contain
 from reactors.errors import ArgumentError, ContainmentError, DeclarationError, ReactorWarning
 from reactors.model.actions import Action, PhysicalAction, Timed, Timer
 from reactors.model.bank import Bank
-from reactors.model.code_check import assignment
 from reactors.model.declaration import Declared, article, spelled
 from reactors.model.layout import refuse_too_many
 from reactors.model.modes import EACH_ITS_OWN, Mode, State, bound, refuse_inside
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reactors.location import Location
+    from reactors.model.declaration import Owner
 
 Handle: TypeAlias = Port[Any] | Timed | Startup
 
@@ -82,7 +83,7 @@ class Tree:
     multiports: list[list[int]] = field(default_factory=list)
     modes: list[ModeRow] = field(default_factory=list)
 
-    def holds(self, reactor: Reactor | None) -> bool:
+    def holds(self, reactor: Owner | None) -> bool:
         """Whether `reactor` is part of this program."""
         if reactor is None or reactor._path is None:
             return False
@@ -433,7 +434,7 @@ def _mode_around(place: Place, container: Place) -> int:
     return bound(mode, container.reactor, f"{place.path} (made at {place.reactor._made_at})")._index
 
 
-def is_around(mode: Mode, reactor: Reactor | None) -> bool:
+def is_around(mode: Mode, reactor: Owner | None) -> bool:
     """Whether this reactor, or one around it, was made inside of the `with` of this mode."""
     while reactor is not None:
         if reactor._mode is mode:

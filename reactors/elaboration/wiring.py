@@ -21,7 +21,7 @@ from reactors.model.ports import Input, Output, Port
 from reactors.time import LONGEST
 
 if TYPE_CHECKING:
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Owner
 
 
 class Link(NamedTuple):
@@ -91,7 +91,7 @@ def wire(tree: Tree) -> Wiring:
     return Wiring(list(connections.values()), up, relayed)
 
 
-def _around(source: Port[Any], target: Port[Any]) -> Reactor:
+def _around(source: Port[Any], target: Port[Any]) -> Owner:
     """The reactor that contains a connection of these; nothing contains one of the main reactor to itself but that."""
     a, b = source._owner, target._owner
     assert a is not None
@@ -120,7 +120,7 @@ def _relay(
     tree: Tree, up: dict[int, Link], connection: Connection, source: Port[Any], target: Port[Any], mode: Mode
 ) -> None:
     path = f"{mode.path}: {source.path} -> {target.path}"
-    undelayed = Connection([source], [target], None, False, False, None, None, connection.location)
+    undelayed = Connection([source], [target], connection.location)
     first = source
     if connection.delay != (0, 0) or connection.physical:
         before = relay(source, None, connection.location)

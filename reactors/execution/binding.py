@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from reactors.model.modes import Mode
     from reactors.model.reactor import Reactor
     from reactors_runtime.engine import Engine
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
 
 
 _LONGEST_NAME = tables.MARK["name"].itemsize  # in the timeline

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from reactors.errors import ArgumentError, StructureError
 from reactors.execution.live_ports import recordable
 from reactors.model.actions import PhysicalAction
-from reactors.model.keywords import spelled_out
+from reactors.names.keywords import spelled_out
 from reactors.time import Duration, duration
 from reactors_runtime.values import dumps
 

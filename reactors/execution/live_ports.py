@@ -31,15 +31,15 @@ from reactors.errors import (
     ValueMismatchError,
 )
 from reactors.execution.bare_numbers import is_bare, spelled_twice
+from reactors.lossless import lossy
 from reactors.model.actions import Action
 from reactors.model.code_check import FROM_OUTSIDE
 from reactors.model.declaration import spelled
-from reactors.model.lossless import lossy
 from reactors.model.ports import Input, Output
 from reactors.time import duration
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
-from reactors_runtime.plain import decode, encode
+from reactors_runtime.encoding import decode, encode
 from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:

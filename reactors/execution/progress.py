@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from reactors.errors import ReactorWarning
 from reactors.tag import Tag
-from reactors_runtime import callers, terminal
+from reactors_runtime import callers
 from reactors_runtime import engine as engines
-from reactors_runtime.stuck import Stall
+from reactors_runtime.processes import terminal
+from reactors_runtime.processes.stuck import Stall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
 
 _EVERY_S = {True: 0.1, False: 5.0}  # on a terminal, elsewhere
 

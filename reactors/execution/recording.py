@@ -19,14 +19,14 @@ from reactors.errors import ArgumentError, ReactorWarning, ReplayError
 from reactors.execution.result import final_tag
 from reactors.tag import Tag
 from reactors_runtime import callers, engine, log
-from reactors_runtime.image import Replay
-from reactors_runtime.plain import decode, encode
+from reactors_runtime.encoding import decode, encode
+from reactors_runtime.planning.options import Replay
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from reactors.graph import Graph
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
 
 FORMAT = "reactors log 2"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"  # a patch changes nothing that a program may go by

@@ -18,8 +18,8 @@ from reactors_runtime.engine import start_time
 if TYPE_CHECKING:
     from reactors.graph import Graph
     from reactors.tag import Tag
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
 
 
 _MOST = 12  # reactions that are shown

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from reactors.graph import Graph
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
 
 
 def written(file: str | os.PathLike[str], graph: Graph, image: Image, memory: Memory) -> str:

@@ -18,15 +18,14 @@ import numpy as np
 from reactors.errors import ArgumentError, MemoryTooSmall, MismatchError, ParameterError, WidthError
 from reactors.model.declaration import parameter
 from reactors.time import LONGEST
-from reactors_runtime.image import MOST_CELLS
 from reactors_runtime.memory import available
+from reactors_runtime.planning.image import MOST_CELLS
 
 if TYPE_CHECKING:
     import builtins
 
     from reactors.location import Call
-    from reactors.model.declaration import Declared
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Declared, Owner
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -161,7 +160,7 @@ def refuse_too_large(n: int, what: str) -> None:
         )
 
 
-def resolved_length(given: int | str, what: str, declared: Declared, owner: Reactor | None) -> int:
+def resolved_length(given: int | str, what: str, declared: Declared, owner: Owner | None) -> int:
     """A width or one length of a shape, taken from the reactor where it is a name."""
     if not isinstance(given, str):
         return given
@@ -175,7 +174,7 @@ def resolved_length(given: int | str, what: str, declared: Declared, owner: Reac
         ) from None
 
 
-def resolved_shape(given: str | tuple[int | str, ...], declared: Declared, owner: Reactor | None) -> tuple[int, ...]:
+def resolved_shape(given: str | tuple[int | str, ...], declared: Declared, owner: Owner | None) -> tuple[int, ...]:
     """A shape, taken from the reactor where it is a name or has names in it."""
     if isinstance(given, tuple):
         return tuple(resolved_length(n, "shape", declared, owner) for n in given)

@@ -7,7 +7,7 @@ and Stable-Baselines3 only where `rl.sb3` is.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reactors.names import refuse
+from reactors.names.modules import refuse
 from reactors.rl import record
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.batched import BatchedEnv

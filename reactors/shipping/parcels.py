@@ -34,16 +34,16 @@ from reactors.shipping.pickling import (
 )
 from reactors.shipping.standins import Elsewhere, Missing
 from reactors.shipping.unpicklable import USES_GLOBAL, culprit
-from reactors_runtime import faults
 from reactors_runtime._core import lib
+from reactors_runtime.processes import faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from reactors.graph import Graph
     from reactors_runtime.engine import Engine
-    from reactors_runtime.image import Image
-    from reactors_runtime.workers import Report
+    from reactors_runtime.planning.image import Image
+    from reactors_runtime.processes.workers import Report
 
 State = dict[str, Any]
 Change = tuple[State, list[str]]  # new values of attributes, and the attributes that are gone

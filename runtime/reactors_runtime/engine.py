@@ -19,6 +19,7 @@ import numpy as np
 
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
+from reactors_runtime.program import FOREVER
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
 from reactors_runtime.values import SequenceStore, Stores
@@ -28,11 +29,10 @@ from reactors_runtime.whereabouts import here
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
     from reactors_runtime.program import Program
 
-FOREVER = (1 << 63) - 1
 ABORTED: int = lib.RX_E_ABORTED
 INTERRUPTED: int = lib.RX_E_INTERRUPT
 

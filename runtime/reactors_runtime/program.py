@@ -11,6 +11,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from reactors_runtime._core import lib
+
 if TYPE_CHECKING:
     import builtins
     from types import UnionType
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+FOREVER: int = lib.RX_FOREVER_NS  # ns: a time that never comes
+
+
 class Kind(enum.IntEnum):
-    """What an element is; the numbers are those of the C core."""
+    """What an element is."""
 
     PORT = 0
     TIMER = 1
@@ -31,12 +36,12 @@ class Kind(enum.IntEnum):
 
 
 class Policy(enum.IntEnum):
-    """What happens to an event of an action that comes too early after the last one; numbers as in the core."""
+    """What happens to an event of an action that comes too early after the last one."""
 
-    DEFER = 0  # it comes as soon as it may
-    DROP = 1  # it is left out
-    REPLACE = 2  # the last one, if it is still to come, has its value
-    UPDATE = 3  # the last one, if it is still to come, is left out
+    DEFER = lib.RX_DEFER  # it comes as soon as it may
+    DROP = lib.RX_DROP  # it is left out
+    REPLACE = lib.RX_REPLACE  # the last one, if it is still to come, has its value
+    UPDATE = lib.RX_UPDATE  # the last one, if it is still to come, is left out
 
 
 @dataclass(slots=True)
@@ -91,7 +96,7 @@ class Reaction:
     uses: list[int]
     effects: list[int]
     deadline: int | None = None  # ns
-    inferred_deadline: int = (1 << 63) - 1  # the least of its own and of all that must run after it
+    inferred_deadline: int = FOREVER  # the least of its own and of all that must run after it
     stop: tuple[int, int] | None = None  # the offset at which its request to stop takes effect, if it declares one
     native: NativeFunction | None = None
     mode: int = -1  # the mode it belongs to; -1: none

@@ -13,7 +13,7 @@ import pytest
 
 import reactors as rx
 from reactors.testing import PROC, children
-from reactors_runtime.interrupts import Interrupts
+from reactors_runtime.processes.interrupts import Interrupts
 
 PROGRAM = """
 import signal, sys
@@ -156,7 +156,7 @@ def test_the_temporary_directory_is_left_alone(tmp_path: Path, monkeypatch: pyte
 
 LEFT = """
 import ctypes, os, time
-from reactors_runtime.servers import idle_server
+from reactors_runtime.processes.servers import idle_server
 from tests.faults.programs import Pair, run, stop
 
 run(Pair(stop))

@@ -12,9 +12,9 @@ import pytest
 
 import reactors as rx
 from reactors.stepwise import Stepwise
-from reactors_runtime import workers
 from reactors_runtime.engine import Engine
-from reactors_runtime.image import Image
+from reactors_runtime.planning.image import Image
+from reactors_runtime.processes import workers
 from tests.faults.programs import Actor, Bystander, Pair, run, stop
 
 

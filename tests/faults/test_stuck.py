@@ -8,15 +8,16 @@ import pytest
 import reactors as rx
 from reactors.graph import Graph
 from reactors_runtime import tables
-from reactors_runtime.image import Image, Options
 from reactors_runtime.memory import Memory
-from reactors_runtime.stuck import AFTER_S, Stall
+from reactors_runtime.planning.image import Image
+from reactors_runtime.planning.options import Options
+from reactors_runtime.processes.stuck import AFTER_S, Stall
 from tests.terminal import typed
 
 PROGRAM = """
 import sys
 import reactors as rx
-from reactors_runtime import stuck
+from reactors_runtime.processes import stuck
 
 way, kind, after, *progress = sys.argv[1:]
 stuck.AFTER_S = float(after)

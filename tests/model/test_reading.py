@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors.model.bytecode import uses_of_self
+from reactors.code.bytecode import uses_of_self
 
 
 def uses(method: Callable[..., Any]) -> list[tuple[str, str]]:

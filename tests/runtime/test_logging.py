@@ -22,7 +22,7 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.stepwise import Stepwise
-from reactors_runtime.remote_logging import Records, Sender
+from reactors_runtime.processes.remote_logging import Records, Sender
 from tests.faults.programs import Actor, Pair, run, stop
 
 if TYPE_CHECKING:

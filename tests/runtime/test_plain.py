@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reactors_runtime.plain import decode, encode
+from reactors_runtime.encoding import decode, encode
 
 VALUES: list[Any] = [
     None, True, False, 0, -(2**80), 2.5, -0.0, math.inf, "", "wörds", "\ud800", b"", b"\0N", [], [1, [2.0]], (),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from reactors_runtime import servers, workers
+from reactors_runtime.processes import servers, workers
 from tests.faults.programs import Actor, Pair, run, stop
 
 

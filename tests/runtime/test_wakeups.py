@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors_runtime import image
+from reactors_runtime.planning import image
 from tests.execution.test_stepwise import talk, to_the_end
 from tests.oracle.random_programs import random_program
 from tests.oracle.test_oracle import complaint

@@ -17,7 +17,7 @@ import gymnasium as gym
 import torch
 
 from reactors.errors import ArgumentError, ParameterError
-from reactors.model.lacking import explains
+from reactors.names.lacking import explains
 from reactors.rl.algorithms.hyperparameters import Count, Share, Signature, check, check_call
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.synonyms import no_attribute

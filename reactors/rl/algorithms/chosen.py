@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ValueMismatchError
-from reactors.model.lossless import LostError, lossless
+from reactors.lossless import LostError, lossless
 from reactors.rl.envs.spaces import memory
 
 if TYPE_CHECKING:

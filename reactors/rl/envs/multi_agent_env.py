@@ -14,7 +14,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError, WiringError
-from reactors.model.bank import Ports
+from reactors.model.ports import Ports
 from reactors.rl.envs.env import checked_on_error
 from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors_runtime._core import ffi
+from reactors.rl._core import ffi
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

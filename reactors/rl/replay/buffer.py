@@ -1,7 +1,7 @@
 """How does experience get to learners: in any order, by any number of actors, and drawn by what it teaches?
 
 `ReplayBuffer` is a plain object, usable without any reactor: `add`, `sample`, `update_priorities`. Each is one call of
-the C core (csrc/replay), on memory that other processes may share; there is no lock. Sampling by priority follows
+the C core (csrc/rl/replay), on memory that other processes may share; there is no lock. Sampling by priority follows
 Schaul et al., "Prioritized Experience Replay" (2015), with the K-ary sum tree of Zhang et al., "Parallel Actors and
 Learners" (2021); n-step returns are those of Sutton and Barto, section 7.1.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never, NoReturn, Sel
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
+from reactors.rl._core import ffi, lib
 from reactors.rl.public import public
 from reactors.rl.replay import saving
 from reactors.rl.replay.batch import Batch, of_one_step, tensor_of
@@ -23,7 +24,6 @@ from reactors.rl.replay.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.storage import Block, Field, opened
 from reactors.rl.replay.transition import transition_dtype
-from reactors_runtime._core import ffi, lib
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:

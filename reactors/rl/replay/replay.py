@@ -14,12 +14,12 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ReactorError
+from reactors.rl._core import ffi
 from reactors.rl.public import public
 from reactors.rl.replay.batch import of_one_step, tensor_of
 from reactors.rl.replay.buffer import ReplayBuffer
 from reactors.rl.replay.config import whole
 from reactors.rl.replay.storage import Field, checked_fields
-from reactors_runtime._core import ffi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.rl._core import ffi, lib
 from reactors.rl.replay.config import Config, rate
 from reactors.rl.replay.generators import rng_state, rng_with_state
 from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.sealed import MARK, is_sealed, sealed
 from reactors.rl.replay.storage import Block, Field, Plan
-from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

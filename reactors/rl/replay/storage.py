@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from reactors.errors import ArgumentError, MemoryTooSmall
-from reactors_runtime._core import ffi, lib
+from reactors.rl._core import ffi, lib
 from reactors_runtime.memory import Memory, OutOfMemory, available, in_units
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ LINE = 64  # bytes
 ROW_HEADER = 16  # bytes of a record before its fields
 SMALL = 512  # bytes of a field that still lies in the record
 TIDY = 1 << 27  # bytes of buffers from which on those are looked for that nothing refers to any more
-NO_FIELD = 0xFFFFFFFF
 FANOUT = 16  # of the tree of priorities: sixteen float32 fill one line
 
 
@@ -235,7 +234,7 @@ def opened(
     shape.frames, shape.frame_bytes, shape.n_frames, shape.stack = plan[7:]
     shape.n_fields = len(fields)
     for end in ("terminated", "truncated"):
-        setattr(shape, end, names.index(end) if end in names else NO_FIELD)
+        setattr(shape, end, names.index(end) if end in names else lib.RX_REPLAY_NO_FIELD)
     table = ffi.new("rx_replay_field[]", len(fields))
     for entry, field, offset, stride in zip(table, fields, plan.offsets, plan.strides, strict=True):
         entry.offset, entry.stride, entry.bytes, entry.sampled = offset, stride, field.stored, field.bytes

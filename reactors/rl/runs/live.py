@@ -38,7 +38,7 @@ class Watch:
         self._tail.count = seen
 
     def __call__(self, *_: object) -> None:
-        """Look."""
+        """Read what is new in the journal, and give it to all listeners."""
         rows = self._tail.new()
         if rows:
             for listener in self._listeners:
@@ -126,7 +126,7 @@ class LiveTable:
         self._live.stop()
 
     def __call__(self, rows: Sequence[Row]) -> None:
-        """Draw."""
+        """Show the last of these rows."""
         from rich.table import Table
 
         for row in rows:

@@ -91,12 +91,12 @@ class RunFolder:
 
     @property
     def config_file(self) -> Path:
-        """What was said."""
+        """The settings of the run, as JSON."""
         return self.path / "config.json"
 
     @property
     def journal_file(self) -> Path:
-        """What happened."""
+        """The journal, a row for each round, as CSV."""
         return self.path / "journal.csv"
 
     @property
@@ -291,7 +291,7 @@ class RunFolder:
         return f"give a class of yours that has {told}: {self.asking.algorithm}"
 
     def keep(self, weights: NDArray[Any]) -> None:
-        """Write the weights."""
+        """Write the weights of the policy, with a checksum, in place of those before."""
         metadata = {"crc32": MARK[-9:-1], "algorithm": self.config["algorithm"], "env": self.config["env"]}
         beside = self.path / ".weights.safetensors.new"
         tensors.write(beside, {"weights": weights}, metadata)

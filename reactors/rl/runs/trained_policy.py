@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.model.lacking import explains
+from reactors.names.lacking import explains
 from reactors.rl.dataflow.evaluator import play
 from reactors.rl.envs.observed import Observed
 from reactors.rl.public import public

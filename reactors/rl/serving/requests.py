@@ -94,14 +94,14 @@ class Requests:
             return self.state == "serving"
 
     def statistics(self) -> ServingStatistics:
-        """So far."""
+        """Counts, batches and percentiles of latency since the server began."""
         with self.due:
             return self.tally.statistics()
 
     # What the server, or a `Receiver`, says.
 
     def opened(self) -> None:
-        """It serves now."""
+        """The server takes requests from now on."""
         with self.due:
             self.state, self.tally = "serving", Tally()
             self.timer = threading.Thread(target=self._keep_time, name=f"requests to {self.path}", daemon=True)

@@ -69,7 +69,7 @@ class Server(rx.Reactor):
         return self.requests.statistics()
 
     def __note__(self) -> str:
-        """For `Result.summary()`."""
+        """What `Result.summary()` prints of it."""
         return str(self.statistics())
 
     def stop(self) -> bool:
@@ -88,13 +88,13 @@ class Server(rx.Reactor):
 
     @rx.reaction(weights)
     def load(self) -> None:
-        """New weights."""
+        """Answer with these weights from now on."""
         self.policy.load(self.weights.value)
         self.updates += 1
 
     @rx.reaction(batch)
     def answer(self) -> None:
-        """One evaluation."""
+        """Evaluate the policy once, for all requests of a batch."""
         number, observations = self.batch.value
         actions = np.asarray(self.policy.greedy(observations))
         if actions.shape[:1] != (len(observations),):
@@ -105,10 +105,10 @@ class Server(rx.Reactor):
         self.requests.answered(number, actions)
 
     def end(self) -> None:
-        """As was asked."""
+        """End the program, as `stop` asked."""
         self.request_stop()
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
-        """No more."""
+        """Take no more requests; those that wait are refused."""
         self.requests.closed()

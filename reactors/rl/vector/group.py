@@ -54,7 +54,7 @@ class Group:
         self.restarts = 0
 
     def make(self) -> None:
-        """Make the environments."""
+        """Make all environments of the group, where they are to be stepped."""
         n = len(self.makers)
         self.simulation = sim = Simulation(
             [own(make) for make in self.makers],
@@ -208,7 +208,7 @@ class Group:
             return error
 
     def close(self) -> None:
-        """Close them all."""
+        """Close the environments, if they could be made."""
         sim, self.simulation, self.block = self.simulation, None, None
         if sim is not None:  # they could be made
             self.restarts = sim.restarts

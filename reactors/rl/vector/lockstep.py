@@ -83,7 +83,7 @@ class Rows(rx.Reactor):
 
     @rx.reaction(rx.startup)
     def make(self) -> None:
-        """Make the environments."""
+        """Make the environments, on the worker that steps them."""
         self.group.make()
 
     def step(self) -> None:
@@ -119,7 +119,7 @@ class Rows(rx.Reactor):
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
-        """Close them all."""
+        """Close the environments on the worker that stepped them."""
         self.group.close()
 
 
@@ -237,7 +237,7 @@ class Beat(rx.Reactor):
             self.rest()
 
     def look(self) -> None:
-        """The observations."""
+        """Put the observations of all groups together, in the order of the environments."""
         found = [each.value for each in self.all_observations]
         if found[0].__class__ is ndarray:
             if self.groups == 1 and self.copy:

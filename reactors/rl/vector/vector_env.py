@@ -29,8 +29,8 @@ from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.vector.group import Group
 from reactors.rl.vector.lockstep import Beat, Form, Rows
 from reactors.rl.vector.whereabouts import Whereabouts
-from reactors_runtime import faults, stuck, terminal
-from reactors_runtime.servers import ending
+from reactors_runtime.processes import faults, stuck, terminal
+from reactors_runtime.processes.servers import ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -394,8 +394,8 @@ MISTAKES = (
         (
             Mistake(
                 "no worker is concerned by another's progress",
-                "if (wants - RX_PASSED != w->index) return",
-                "return 0;\n    if (wants - RX_PASSED != w->index) return",
+                "if (producer != w->index) return",
+                "return 0;\n    if (producer != w->index) return",
                 "tests/runtime/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
@@ -511,8 +511,8 @@ MISTAKES = (
             ),
             Mistake(
                 "a copy has no header",
-                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE) + 64;",
-                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE);",
+                "return rx__copy_at(cell->payload) + 1;",
+                "return rx__copy_at(cell->payload);",
                 "csrc/tests/test_channel.c tests/model/test_native.py",
             ),
         ),

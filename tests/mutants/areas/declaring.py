@@ -224,7 +224,7 @@ MISTAKES = (
             ),
             Mistake(
                 "a `with` does not end",
-                "        executing.modes = executing.modes[:-1]\n",
+                "        _within.modes = _within.modes[:-1]\n",
                 "        pass\n",
                 "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),

@@ -4,7 +4,7 @@ from tests.mutants.planted import Mistake, Mistakes
 
 MISTAKES = (
     Mistakes(
-        "csrc/python/rows.c",
+        "csrc/rl/rows.c",
         "tests/rl/envs/test_env.py tests/rl/vector/test_vector_env.py tests/rl/vector/test_halves_of_calls.py tests/rl/vector/test_failing_environments.py",
         (
             Mistake("returns of episodes are not summed", "    to->totals[i] += number;\n", ""),

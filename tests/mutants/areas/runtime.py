@@ -6,13 +6,13 @@ TOGETHER = "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/s
 
 MISTAKES = (
     Mistakes(
-        "runtime/reactors_runtime/image.py",
+        "runtime/reactors_runtime/planning/delays.py",
         TOGETHER,
         (
             Mistake(
                 "the least delay between workers is that of the last tap",
-                "if i != j and least is not None and least < (times[i, j], microsteps[i, j]):",
-                "if i != j and least is not None:",
+                "if i != j and delay is not None and delay < (times[i, j], microsteps[i, j]):",
+                "if i != j and delay is not None:",
                 "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
             ),
             Mistake(
@@ -23,20 +23,62 @@ MISTAKES = (
             ),
             Mistake(
                 "a wait is for the first of several writers",
-                "max(least.get((source.worker, offset), -1), source.writers[-1])",
-                "max(least.get((source.worker, offset), -1), source.writers[0])",
+                "max(waits.get((source.worker, offset), -1), source.writers[-1])\n    return waits\n\n\ndef before_tag",
+                "max(waits.get((source.worker, offset), -1), source.writers[0])\n    return waits\n\n\ndef before_tag",
                 TOGETHER + " tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "no worker waits for a stop",
-                'rows["stop_waits"] = [[*offset, producer, writer] for (producer, offset), writer in stops.items()]',
-                'rows["stop_waits"] = []',
+                "if source.worker != worker:\n            waits",
+                "if source.worker < 0:\n            waits",
                 "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/oracle/test_oracle.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/planning/plan.py",
+        TOGETHER,
+        (
+            Mistake(
+                "word and bit of a mode's reactions are those of the program",
+                "1 << (local - part.first_of_word[-1])",
+                "1 << (number - part.first_of_word[-1])",
+                "tests/semantics/test_modes.py",
+            ),
+            Mistake(
+                "rows of a multiport that lie apart are one block",
+                "if row.block >= 0 or e.dtype != like.dtype or e.shape != like.shape:",
+                "if row.block >= 0:",
+                "tests/runtime/test_image.py",
+            ),
+            Mistake(
+                "physical connections share a tap in a log",
+                "e.mode, element if e.physical and self.options.plain else -1",
+                "e.mode, -1",
+                "tests/execution/test_record.py",
+            ),
+            Mistake(
+                "an action that only outsiders schedule is not there",
+                "self._door(self.placement[e.reactor], element)",
+                "pass",
+                "tests/semantics/test_physical_time.py",
+            ),
+            Mistake(
+                "startup and reset of a mode share a cell",
+                "known = self.mode_cells.get((e.mode, e.kind))",
+                "known = self.mode_cells.get((e.mode, Kind.STARTUP))",
+                "tests/semantics/test_modes.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/planning/filling.py",
+        TOGETHER,
+        (
             Mistake(
                 "a physical connection is a logical one",
-                "row = [*offset, 0, cell, int(physical),",
-                "row = [*offset, 0, cell, 0,",
+                '"physical": way.physical',
+                '"physical": False',
                 "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
@@ -52,29 +94,23 @@ MISTAKES = (
                 "tests/semantics/test_deadlines.py",
             ),
             Mistake(
-                "word and bit of a mode's reactions are those of the program",
-                'int(np.searchsorted(first, number, "right")) - 1\n                members',
-                'int(np.searchsorted(first, number, "left")) - 1\n                members',
-                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
-            ),
-            Mistake(
-                "rows of a multiport that lie apart are one block",
-                "if row.block >= 0 or e.dtype != like.dtype or e.shape != like.shape:",
-                "if row.block >= 0:",
-                "tests/runtime/test_image.py",
-            ),
-            Mistake(
                 "min_spacing is left out of the tables",
-                "spacing = e.min_delay, e.min_spacing, (-1, 0)",
-                "spacing = e.min_delay, -1, (-1, 0)",
+                '"min_spacing": e.min_spacing',
+                '"min_spacing": -1',
                 "tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "the policy is left out of the tables",
-                "element, int(e.policy), 0))",
-                "element, 0, 0))",
+                '"policy": e.policy',
+                '"policy": 0',
                 "tests/semantics/test_timers_and_actions.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/planning/image.py",
+        TOGETHER,
+        (
             Mistake(
                 "the timeout is forgotten",
                 "image.timeout.time = FOREVER if options.timeout is None else options.timeout",
@@ -94,32 +130,14 @@ MISTAKES = (
                 "tests/execution/test_record.py",
             ),
             Mistake(
-                "physical connections share a tap in a log",
-                "e.mode, element if e.physical and self.options.plain else -1",
-                "e.mode, -1",
-                "tests/execution/test_record.py",
-            ),
-            Mistake(
                 "every second slot of a block is another's",
                 "row.data, row.stride = start + i * row.bytes, size",
                 "row.data, row.stride = start + i * row.bytes, size - row.bytes",
             ),
-            Mistake(
-                "an action that only outsiders schedule is not there",
-                "self._door(self.placement[e.reactor], element)",
-                "pass",
-                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
-            ),
-            Mistake(
-                "startup and reset of a mode share a cell",
-                "known = self._mode_cells.get((e.mode, e.kind))",
-                "known = self._mode_cells.get((e.mode, Kind.STARTUP))",
-                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
-            ),
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/order.py",
+        "runtime/reactors_runtime/planning/ranks.py",
         "tests/runtime/test_overlap.py tests/oracle/test_oracle.py",
         (
             Mistake(
@@ -131,7 +149,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/placement.py",
+        "runtime/reactors_runtime/planning/placement.py",
         "tests/elaboration/test_graph.py tests/semantics/test_wiring.py",
         (
             Mistake(
@@ -281,8 +299,8 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/plain.py",
-        "runtime/reactors_runtime/plain.py tests/execution/test_record.py",
+        "runtime/reactors_runtime/encoding.py",
+        "runtime/reactors_runtime/encoding.py tests/execution/test_record.py",
         (
             Mistake(
                 "True comes back as False",
@@ -305,7 +323,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/workers.py",
+        "runtime/reactors_runtime/processes/workers.py",
         "tests/faults",
         (
             Mistake(
@@ -341,7 +359,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/worker.py",
+        "runtime/reactors_runtime/processes/worker.py",
         "tests/runtime/test_setting.py tests/faults/test_exceptions.py tests/shipping/test_shipping.py",
         (
             Mistake(
@@ -357,7 +375,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/stuck.py",
+        "runtime/reactors_runtime/processes/stuck.py",
         "tests/faults/test_stuck.py",
         (
             Mistake(
@@ -377,7 +395,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/remote_logging.py",
+        "runtime/reactors_runtime/processes/remote_logging.py",
         "tests/runtime/test_logging.py",
         (
             Mistake(
@@ -395,7 +413,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/value_settings.py",
+        "runtime/reactors_runtime/settings/value_settings.py",
         "tests/runtime/test_value_settings.py",
         (
             Mistake(
@@ -412,7 +430,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/server.py",
+        "runtime/reactors_runtime/processes/server.py",
         "tests/faults/test_interrupts.py tests/faults/test_start.py tests/runtime/test_setting.py",
         (
             Mistake("workers outlive their server", "            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)\n", ""),
@@ -436,7 +454,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/servers.py",
+        "runtime/reactors_runtime/processes/servers.py",
         "tests/runtime/test_setting.py tests/faults/test_start.py",
         (
             Mistake("a server of another setting is lent", "if server.key == key and not readable", "if not readable"),
@@ -465,7 +483,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/interrupts.py",
+        "runtime/reactors_runtime/processes/interrupts.py",
         "tests/faults/test_interrupts.py",
         (
             Mistake(

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import reactors as rx
 from reactors import rl
-from reactors_runtime import workers
+from reactors_runtime.processes import workers
 from tests.rl.vector.lines import Line, lines
 
 # ---- what goes wrong ----

@@ -16,7 +16,7 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 
 import reactors as rx
 from reactors import rl, stepwise
-from reactors_runtime import stuck, terminal
+from reactors_runtime.processes import stuck, terminal
 from tests.terminal import typed
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ HANGING = """
 import sys, time
 import gymnasium as gym
 from reactors import rl, stepwise
-from reactors_runtime import stuck
+from reactors_runtime.processes import stuck
 
 stuck.AFTER_S = 0.3
 stepwise.PATIENCE_S = 0.2
