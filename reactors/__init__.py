@@ -10,7 +10,8 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - elaboration   from `main` to a graph of integers, and every error that needs no run
 - drawing       pictures
 - graph         both, as one object: `rx.Graph`
-- execution     what is alive while a program runs: ports, clocks, debug mode, logs, progress, the result
+- reports       what a run reports: progress, result, timeline, log, hints
+- execution     what is alive while a program runs: ports, clocks, debug mode
 - shipping      to worker processes and back
 - run, script   `rx.run`, and programs in files
 - stepwise      a run whose beat is given from outside
@@ -56,7 +57,6 @@ from reactors.errors import (
 )
 from reactors.execution.clock import VirtualClock
 from reactors.execution.log_context import LogContext
-from reactors.execution.result import Result
 from reactors.graph import Graph
 from reactors.model.actions import LogicalAction, PhysicalAction, Timer
 from reactors.model.bank import bank, interleaved
@@ -68,6 +68,7 @@ from reactors.model.reaction import reaction
 from reactors.model.reactor import Reactor
 from reactors.model.triggers import reset, shutdown, startup, stop
 from reactors.names.modules import refuse as _refuse
+from reactors.reports.result import Result
 from reactors.run import run
 from reactors.tag import Tag
 

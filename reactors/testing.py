@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.execution.arguments import whole
 from reactors.execution.clock import VirtualClock
 from reactors.graph import Graph
 from reactors.model.native import Native
 from reactors.model.ports import Port
-from reactors.run import run, whole
+from reactors.run import run
 from reactors.time import duration
 from reactors_runtime.processes import workers
 

@@ -22,15 +22,15 @@ from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.drawing.draw import RENDERED, WRITTEN, Options, dot, draw
 from reactors.elaboration.workers import BACKENDS, Workers
 from reactors.errors import DurationError
-from reactors.execution.json_text import json_line
 from reactors.graph import Graph
+from reactors.reports.json_text import json_line
 from reactors.run import run
 from reactors.script import WrongTarget, reactor_class, split
 from reactors.time import duration
 
 if TYPE_CHECKING:
-    from reactors.execution.result import Result
     from reactors.model.reactor import Reactor
+    from reactors.reports.result import Result
 
 _CLASS, _OPTIONS = "reactors.class", "reactors.options"  # of the context: the class, and an option for each parameter
 

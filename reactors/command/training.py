@@ -5,6 +5,7 @@ What they need, torch before all, is imported inside of them, so that `reactors 
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import tomllib
@@ -18,7 +19,7 @@ import click
 from reactors.command.tracebacks import reported
 from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
 from reactors.errors import ArgumentError, ParameterError
-from reactors.execution.json_text import json_line
+from reactors.reports.json_text import json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -344,7 +345,7 @@ def eval_command(
     with misuse():
         from statistics import fmean
 
-        from reactors.rl.dataflow.evaluator import play
+        from reactors.rl.monitoring.evaluator import play
 
         run = _run(folder, algorithm, env)
         returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
@@ -373,7 +374,7 @@ def play_command(
 ) -> None:
     """Watch the policy of the run in DIR play."""
     with misuse():
-        from reactors.rl.dataflow.watching import check_video, checked_target, film, rendering, watch
+        from reactors.rl.monitoring.watching import check_video, checked_target, film, rendering, watch
 
         target = None
         if video is not None:
@@ -383,6 +384,8 @@ def play_command(
             check_video(run.maker())
             returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
         else:
+            if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}:
+                click.echo("there is no display here, so no window opens; film the policy with --video", err=True)
             returns = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
     for number, total in enumerate(returns, 1):
         click.echo(f"episode {number}: return {total:.2f}")

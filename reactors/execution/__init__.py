@@ -1,5 +1,4 @@
-"""What is alive while a program runs.
+"""What is alive while a program runs: ports, actions, clocks, and what debug mode looks at.
 
-Ports through which reactions read and write, clocks, what debug mode looks at, logs, progress, and the result. How
-workers are started is in `run`, `stepwise` and `shipping`.
+What comes out of a run is in `reports`; how worker processes are started is in `shipping`.
 """

@@ -84,9 +84,7 @@ class Live(Door):
             raise OutsideReactionError(
                 f"{self.where()}: .{use} outside of a reaction; it can be used only while one that declares it runs"
             )
-        program = self._engine.image.program
-        reaction = program.reactions[running]
-        path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
+        path = self._engine.image.program.name(running)
         raise UndeclaredAccessError(
             f"{self.where()}: .{use} while the reaction {path} runs, which does not declare it; name it in the {kind} "
             f"of the reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"
@@ -101,7 +99,7 @@ class Live(Door):
 
 
 def assigned(thing: Any, use: str, *, settable: bool) -> UndeclaredAccessError:
-    """The error that somebody assigns to an attribute of a port, a timer or an action."""
+    """The error for an assignment to an attribute of a port, a timer or an action."""
     remedy = f"it says what {thing.name} is at this tag, and cannot be changed"
     if isinstance(thing, Action):
         remedy = "write .schedule(...)"
@@ -271,17 +269,7 @@ class MutablePort(LivePort):
         _ = self.value  # is it this reaction's to have?
         self._copy = value
 
-    @property  # as LivePort has it; the class below this one would look at the shared value
-    def array(self) -> Any:
-        value = self.value
-        return None if value is None else np.asarray(value)
-
-    @property
-    def tensor(self) -> Any:
-        import torch
-
-        value = self.value
-        return None if value is None else torch.as_tensor(value)
+    array, tensor = LivePort.array, LivePort.tensor  # those of the class below this one look at the shared value
 
 
 def copy_into(slot: Any, value: Any, port: Any) -> None:
@@ -318,7 +306,7 @@ def copy_into(slot: Any, value: Any, port: Any) -> None:
 
 
 def snapshot(array: Any) -> Any:
-    """What travels when an array is put on a port that carries any object: a copy that nobody can change."""
+    """What travels when an array is put on a port that carries any object: a copy that cannot be changed."""
     if not array.flags.writeable and (array.base is None or not getattr(array.base, "flags", array.flags).writeable):
         return array
     return read_only(array.copy())

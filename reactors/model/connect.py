@@ -1,8 +1,8 @@
 """Which values go where, and when do they arrive?
 
 `connect` pairs the channels of its two sides in order. The hierarchy is not known yet while reactors are being made,
-and neither are widths that depend on parameters, so a connection is only noted here, at its ports; `wiring.py` checks
-and resolves all of them when the program is elaborated.
+and neither are widths that depend on parameters, so a connection is only noted here, at its ports;
+`elaboration/connections.py` checks and resolves all of them when the program is elaborated.
 """
 
 from __future__ import annotations
@@ -75,9 +75,6 @@ class Connection:
     broadcast: bool = False
     interleaved: list[list[Any]] | None = None  # the sources by bank, if the channels of each are to alternate
     mode: Mode | None = None
-    # Known when the program is elaborated: the reactor that contains it, and (ns, microsteps).
-    container: Any = None
-    delay: tuple[int, int] = (0, 0)
 
     word = "connection"
 

@@ -23,6 +23,7 @@ from reactors_runtime.planning.image import MOST_CELLS
 
 if TYPE_CHECKING:
     import builtins
+    from collections.abc import Callable
 
     from reactors.location import Call
     from reactors.model.declaration import Declared, Owner
@@ -145,10 +146,10 @@ def checked_length(given: object, what: str, of: object) -> int:
     )
 
 
-def refuse_too_many(n: int, what: str) -> None:
+def refuse_too_many(n: int, what: Callable[[], str]) -> None:
     """Refuse more things than the core tells apart, before they are made: `what` says of which there are `n`."""
     if n > MOST_CELLS:
-        raise WidthError(f"{what}, and a program has at most {MOST_CELLS:,} ports, timers, actions and reactions")
+        raise WidthError(f"{what()}, and a program has at most {MOST_CELLS:,} ports, timers, actions and reactions")
 
 
 def refuse_too_large(n: int, what: str) -> None:

@@ -89,6 +89,13 @@ def _transitions(effects: list[Any], where: object) -> tuple[Transition, ...]:
     return tuple(ways.values())
 
 
+class Bodies(NamedTuple):
+    """What runs when a reaction does, and what instead of it when its deadline is missed."""
+
+    body: Callable[[], object] | Native
+    late: Callable[[], object] | None
+
+
 class Reaction(Declared, Generic[R_co]):
     """A declared reaction; on an instance, `reactor.name` is the method itself."""
 
@@ -117,6 +124,13 @@ class Reaction(Declared, Generic[R_co]):
         if isinstance(self.body, Native):
             raise DeclarationError(f"{self.where()} is a C function; it runs when it is triggered and cannot be called")
         return MethodType(self.body, instance)
+
+    def bodies(self, reactor: Owner) -> Bodies:
+        """What runs on a reactor: methods of it where a class declares them, or what was given by call."""
+        if self._owner is not None:
+            return Bodies(self.body, self.late)
+        body = self.body if isinstance(self.body, Native) else self.__get__(reactor)
+        return Bodies(body, None if self.late is None else MethodType(self.late, reactor))
 
     def __call__(self, reactor: object, /) -> None:
         """Run it as a method of `reactor`, as in a reaction that overrides it: `Base.step(self)`."""

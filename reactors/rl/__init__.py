@@ -15,9 +15,9 @@ from reactors.rl.envs.env import Env
 from reactors.rl.envs.multi_agent_env import MultiAgentEnv
 from reactors.rl.episode import Episode
 from reactors.rl.errors import NotServingError, SimulationError
-from reactors.rl.replay.batch import Batch
+from reactors.rl.replay.batch import Batch, batch_dtype, batch_tensors
 from reactors.rl.replay.buffer import BufferStatistics, ReplayBuffer
-from reactors.rl.replay.replay import Replay, batch_dtype, batch_tensors
+from reactors.rl.replay.replay import Replay
 from reactors.rl.replay.sum_tree import SumTree, SumTreeError
 from reactors.rl.replay.transition import space_dtype, transition_dtype
 from reactors.rl.vector.vector_env import VectorEnv
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.q_learning import QLearning
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
-    from reactors.rl.dataflow.adaptation import Bounds
     from reactors.rl.envs.checker import check_env
+    from reactors.rl.learning.adaptation import Bounds
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
     from reactors.rl.runs.serve import serve
@@ -110,7 +110,7 @@ _WITH_TORCH = {
     "networks.seeded": ("Seeded",),
     "runs.serve": ("serve",),
     "serving.server": ("Server",),
-    "dataflow.adaptation": ("Bounds",),
+    "learning.adaptation": ("Bounds",),
     "runs.train": ("Trained", "train"),
     "runs.trained_policy": ("TrainedPolicy", "load"),
     "tuning.tuning": ("Tuned", "tune"),

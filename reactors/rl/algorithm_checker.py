@@ -18,8 +18,8 @@ import numpy as np
 from reactors.errors import ArgumentError, ReactionError, ReactorError
 from reactors.rl.algorithms.contract import check_learning, check_policy, descent, errors, numbers
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.checkpoints.state import StateError, encode
-from reactors.rl.dataflow.experience import memory_of
+from reactors.rl.algorithms.rows import memory_of
+from reactors.rl.encoding.state import StateError, encode
 from reactors.rl.envs.checker import broken
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.networks.seeded import Seeded

@@ -19,8 +19,8 @@ from click.testing import CliRunner, Result
 import reactors as rx
 from reactors import rl
 from reactors.command.cli import main
-from reactors.rl.dataflow.journal_file import JournalFile, Tail, read
 from reactors.rl.errors import RunFolderError
+from reactors.rl.monitoring.journal_file import JournalFile, Tail, read
 from reactors.rl.runs.curves import curve
 from reactors.rl.runs.live import Lines, LiveTable
 from reactors.rl.runs.run_folder import RunFolder, write_json
@@ -348,7 +348,7 @@ def test_eval_plays_the_episodes_of_its_seed(run: Path, monkeypatch: pytest.Monk
         seeds.append(given[-1])
         return [1.0]
 
-    monkeypatch.setattr("reactors.rl.dataflow.evaluator.play", play)
+    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", play)
     for arguments in ((), ("--seed", 3)):
         assert reactors("eval", run, *arguments).exit_code == 0
     assert seeds == [0, 3]
@@ -369,7 +369,7 @@ def test_a_policy_that_is_loaded_is_reported_in_one_line(run: Path) -> None:
 
 
 def test_no_number_is_null_in_json(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.dataflow.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
+    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
     done = reactors("eval", run, "--json")
     assert done.stdout == '{"episodes": 100, "mean": null, "min": 1.0, "max": null}\n'
     RunFolder(Path("new")).path.mkdir()
@@ -389,6 +389,17 @@ def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -
     done = reactors("play", run, "--video", "videos")
     assert done.exit_code == 2
     assert "pip install moviepy" in done.stderr
+
+
+def test_play_without_a_display_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_: [9.0])
+    said = "there is no display here, so no window opens; film the policy with --video\n"
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert reactors("play", run).stderr == said * (sys.platform == "linux")
+    monkeypatch.setenv("DISPLAY", ":0")
+    done = reactors("play", run)
+    assert (done.stderr, done.stdout) == ("", "episode 1: return 9.00\n")
 
 
 def test_play_films(run: Path) -> None:

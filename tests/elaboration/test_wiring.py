@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from reactors.elaboration.wiring import compose
+from reactors.elaboration.sources import compose
 from reactors_runtime.program import Element
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from reactors.execution.recording import _check
+from reactors.reports.recording import _check
 from reactors_runtime import log
 from reactors_runtime._core import ffi, lib
 from tests.messages import warned
@@ -85,7 +85,7 @@ VALUES = [1, -2.5, "three", b"four", None, [5, (6, {"k": True})], np.arange(3, d
 
 def recorded(file: Path, **options: Any) -> tuple[Any, Any]:
     main = Main(VALUES)
-    result = rx.run(main, timeout="100 ms", record=file, seed=7, **options)  # on a busy machine, too, all comes in it
+    result = rx.run(main, timeout="500 ms", record=file, seed=7, **options)  # on a busy machine, too, all comes in it
     assert len([entry for entry in main.sensor.log if entry[2] not in ("in time", "late")]) == len(VALUES)
     assert len(main.listener.log) == len(VALUES)
     return main, result

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.execution.result import ReactionStatistics, WorkerStatistics
+from reactors.reports.result import ReactionStatistics, WorkerStatistics
 
 if TYPE_CHECKING:
     import pytest

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
+from reactors.execution import in_process
 from reactors.stepwise import Stepwise
 from reactors_runtime.engine import Engine
 from reactors_runtime.planning.image import Image
@@ -154,7 +155,7 @@ def test_a_worker_without_memory_for_its_tables_ends_the_others(monkeypatch: pyt
                 raise MemoryError("worker 1: no memory for its tables")
             super().__init__(image, worker, *given)
 
-    monkeypatch.setattr(sys.modules["reactors.run"], "Engine", Second)
+    monkeypatch.setattr(in_process, "Engine", Second)
     main = Pair(stop)
     with pytest.raises(MemoryError, match="worker 1"):
         run(main, backend="thread")

@@ -8,13 +8,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from types import FrameType
 from typing import Any
 
 import pytest
 
 import reactors as rx
+from reactors.execution import arena
 from reactors_runtime.planning import image
 from tests.execution.test_stepwise import talk, to_the_end
 from tests.oracle.random_programs import random_program
@@ -30,8 +30,7 @@ def no_worker_looks_by_itself(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         raise TimeoutError("the run does not end: a wake-up was lost")
 
     monkeypatch.setattr(image, "LONGEST_SLEEP_NS", 10**9 * 100 * PATIENCE_S)
-    for module in ("reactors.run", "reactors.stepwise"):
-        monkeypatch.setattr(import_module(module), "SPIN_NS", 0)
+    monkeypatch.setattr(arena, "SPIN_NS", 0)
     before = signal.signal(signal.SIGALRM, lost)
     signal.alarm(PATIENCE_S)
     yield

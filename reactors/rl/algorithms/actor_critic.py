@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Space = gym.Space[Any]
+    from reactors.rl.envs.spaces import Space
+
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 

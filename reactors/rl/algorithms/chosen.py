@@ -8,7 +8,7 @@ import numpy as np
 
 from reactors.errors import ValueMismatchError
 from reactors.lossless import LostError, lossless
-from reactors.rl.envs.spaces import memory
+from reactors.rl.envs.spaces import array_type
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -30,7 +30,7 @@ class Chosen:
     """
 
     def __init__(self, policy: Policy, space: gym.Space[Any]) -> None:
-        where: Any = memory(space)  # of a Box or a Discrete, which algorithms take
+        where: Any = array_type(space)  # of a Box or a Discrete, which algorithms take
         self.name, self.space, self.dtype, self.shape = type(policy).__name__, space, where.dtype, where.shape
 
     def checked(self, actions: Any, n: int, method: str) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.algorithms.algorithm import Learning, Policy
 from reactors.rl.algorithms.chosen import Chosen
 from reactors.rl.algorithms.signatures import check_signatures
-from reactors.rl.envs.spaces import memory, rows, writer
+from reactors.rl.envs.spaces import array_type, rows, writer
 from reactors.rl.networks.layers import Flat
 from reactors.rl.replay.transition import transition_dtype
 
@@ -95,7 +95,7 @@ def _observations(space: gym.Space[Any], n: int) -> NDArray[Any]:
     """Some of a space, always the same."""
     space = deepcopy(space)
     space.seed(0)
-    block: NDArray[Any] = rows(memory(space), n)
+    block: NDArray[Any] = rows(array_type(space), n)
     put = writer(space)
     for i in range(n):
         put(block, i, space.sample())

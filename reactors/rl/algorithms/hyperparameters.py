@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Range:
     """Numbers from `least` to `most`; `above` and `below` leave the ends out.
 
-    >>> Bounds(0, 1).words, Bounds(0, above=True).words, Bounds(1).words
+    >>> Range(0, 1).words, Range(0, above=True).words, Range(1).words
     ('from 0 to 1', 'above 0', '1 or more')
     """
 
@@ -49,13 +49,13 @@ class Bounds:
         return f"{'above' if self.above else 'from'} {self.least:g}, {'below' if self.below else 'up to'} {self.most:g}"
 
 
-Count: TypeAlias = Annotated[int, Bounds(1)]
-Natural: TypeAlias = Annotated[int, Bounds(0)]
-Positive: TypeAlias = Annotated[float, Bounds(0, above=True)]
-NotNegative: TypeAlias = Annotated[float, Bounds(0)]
-Share: TypeAlias = Annotated[float, Bounds(0, 1)]
-Rate: TypeAlias = Annotated[float, Bounds(0, 1, above=True)]
-Decay: TypeAlias = Annotated[float, Bounds(0, 1, below=True)]
+Count: TypeAlias = Annotated[int, Range(1)]
+Natural: TypeAlias = Annotated[int, Range(0)]
+Positive: TypeAlias = Annotated[float, Range(0, above=True)]
+NotNegative: TypeAlias = Annotated[float, Range(0)]
+Share: TypeAlias = Annotated[float, Range(0, 1)]
+Rate: TypeAlias = Annotated[float, Range(0, 1, above=True)]
+Decay: TypeAlias = Annotated[float, Range(0, 1, below=True)]
 Layers: TypeAlias = tuple[Count, ...]
 
 
@@ -156,7 +156,7 @@ def _bounded(hint: Any) -> bool:
 def _takes(hint: Any, value: Any) -> bool:
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _takes(parts[0], value) and all(value in bounds for bounds in parts[1:] if isinstance(bounds, Bounds))
+        return _takes(parts[0], value) and all(value in bounds for bounds in parts[1:] if isinstance(bounds, Range))
     if origin in {types.UnionType, typing.Union}:
         return any(_takes(part, value) for part in parts)
     if origin is tuple:
@@ -175,7 +175,7 @@ def _takes(hint: Any, value: Any) -> bool:
 def _words(hint: Any) -> str:
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        bounds = " and ".join(each.words for each in parts[1:] if isinstance(each, Bounds))
+        bounds = " and ".join(each.words for each in parts[1:] if isinstance(each, Range))
         return f"{_words(parts[0])}{',' if parts[0] is int else ''} {bounds}"
     if origin in {types.UnionType, typing.Union}:
         return " or ".join(_words(part) for part in parts)

@@ -27,7 +27,7 @@ from reactors.rl.networks.layers import Flat
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.algorithms.actor_critic import Space
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
 

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
-
-Space = gym.Space[Any]
 
 
 @dataclass(frozen=True, kw_only=True)

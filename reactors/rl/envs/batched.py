@@ -22,7 +22,7 @@ from reactors.rl.envs.env import Env, checked_on_error
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import found, maker
-from reactors.rl.envs.spaces import memory, rows
+from reactors.rl.envs.spaces import array_type, rows
 from reactors.rl.envs.vector_simulation import VectorSimulation
 from reactors.rl.public import public, refuse_passed_on
 from reactors_runtime.suggestions import closest
@@ -160,14 +160,14 @@ class BatchedEnv(Env):
                 "vector environment is NextStep, so that not every row is a transition; read valid and leave out rows "
                 "where it is False, or make the vector environment with autoreset_mode SameStep or Disabled"
             )
-        self._flat = memory(self.observation_space).dtype is not None
+        self._flat = array_type(self.observation_space).dtype is not None
         self._following = None
         if (self._tells_next or self._tells_transition) and not self._flat:
-            self._following = rows(memory(self.observation_space), sim.num_envs)
+            self._following = rows(array_type(self.observation_space), sim.num_envs)
         flags = (self.reward, self.terminated, self.truncated)
         self._told_ports = [(number, port) for number, port in enumerate(flags) if port._is_read]
         self._tells_valid, self._tells_info = self.valid._is_read, self.info._is_read
-        self._before = rows(memory(self.observation_space), sim.num_envs) if self._tells_transition else None
+        self._before = rows(array_type(self.observation_space), sim.num_envs) if self._tells_transition else None
         sim.reset_all()
         self._show()
 

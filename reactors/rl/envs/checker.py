@@ -56,9 +56,9 @@ class Driver(rx.Reactor):
 
     def drawn(self) -> Any:
         """An action, as the port takes it."""
-        from reactors.rl.envs.spaces import memory, rows, writer
+        from reactors.rl.envs.spaces import array_type, rows, writer
 
-        where = memory(self.action_space)
+        where = array_type(self.action_space)
         samples = [self.action_space.sample() for _ in range(self.num or 1)]
         if where.dtype is None:
             return samples[0] if self.num is None else tuple(samples)
@@ -125,7 +125,7 @@ def _played(make: Callable[[], Reactor], steps: int, seed: int) -> Check:
 def _check_ports(made: object) -> None:
     from gymnasium.spaces import Space
 
-    from reactors.rl.envs.spaces import Memory, memory
+    from reactors.rl.envs.spaces import ArrayType, array_type
 
     env: Any = made
     if not isinstance(made, Reactor):
@@ -134,8 +134,8 @@ def _check_ports(made: object) -> None:
     for attribute in ("observation_space", "action_space"):
         if not isinstance(getattr(env, attribute, None), Space):
             broken(f"{name} has no {attribute}; set self.{attribute} to a Gymnasium space in __init__")
-    obs, act = memory(env.observation_space), memory(env.action_space)
-    flag, number = Memory(np.dtype(bool), ()), Memory(np.dtype(np.float64), ())
+    obs, act = array_type(env.observation_space), array_type(env.action_space)
+    flag, number = ArrayType(np.dtype(bool), ()), ArrayType(np.dtype(np.float64), ())
     wanted = {"action": act, "observation": obs, "next_observation": obs, "reward": number} | dict.fromkeys(
         _FLAGS, flag
     )

@@ -20,7 +20,7 @@ from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.parallel_simulation import ParallelSimulation
 from reactors.rl.envs.simulation import seed_of
-from reactors.rl.envs.spaces import Space, WrongValueError, memory, reader, writer
+from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, writer
 from reactors.rl.errors import SimulationError
 from reactors.rl.public import public, refuse_passed_on
 
@@ -196,7 +196,7 @@ class MultiAgentEnv(rx.Reactor):
         self._by_agent = self.agent
         self._read = {name: _taken(self.action_spaces[i]) for name, i in self.agents.items()}
         self._write = {
-            name: None if memory(self.observation_spaces[i]).dtype is None else writer(self.observation_spaces[i])
+            name: None if array_type(self.observation_spaces[i]).dtype is None else writer(self.observation_spaces[i])
             for name, i in self.agents.items()
         }
         self._tells_next = {name: ports.next_observation._is_read for name, ports in self._by_agent.items()}
@@ -266,13 +266,13 @@ def _check_seed(seed: Any, path: str) -> None:
 
 
 def _port(space: Space) -> dict[str, Any]:
-    where = memory(space)
+    where = array_type(space)
     return {} if where.dtype is None else {"shape": where.shape, "dtype": where.dtype}
 
 
 def _taken(space: Space) -> Callable[[Any], Any]:
     """A function that makes what the environment gets of what is on a port."""
-    if memory(space).dtype is None:
+    if array_type(space).dtype is None:
         return _as_it_is
     read = reader(space)
     return _copied if read is None else lambda value: read(value[()])

@@ -15,14 +15,14 @@ import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
 from reactors.rl._core import ffi, lib
+from reactors.rl.encoding.generators import rng_state
 from reactors.rl.public import public
 from reactors.rl.replay import saving
 from reactors.rl.replay.batch import Batch, of_one_step, tensor_of
 from reactors.rl.replay.config import Config, rate, whole
-from reactors.rl.replay.generators import rng_state
 from reactors.rl.replay.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.replay.n_step import NStep
-from reactors.rl.replay.storage import Block, Field, opened
+from reactors.rl.replay.storage import Field, SharedBlock, opened
 from reactors.rl.replay.transition import transition_dtype
 from reactors_runtime.suggestions import did_you_mean
 
@@ -121,7 +121,7 @@ class ReplayBuffer:
             capacity, fields, prioritized=prioritized, alpha=alpha, beta=beta, eps=eps, stratified=stratified,
             weights=weights, num_envs=num_envs, n_step=n_step, gamma=gamma, frame_stack=frame_stack, small=small,
         )  # fmt: skip
-        block = Block.reserve(config.plan(), config.fields, config.slots)
+        block = SharedBlock.reserve(config.plan(), config.fields, config.slots)
         self._set_up(config, block, np.random.default_rng(seed), fresh=True)
 
     @classmethod
@@ -134,7 +134,7 @@ class ReplayBuffer:
         """
         return cls(capacity, transition_dtype(observation_space, action_space), **options)
 
-    def _set_up(self, config: Config, block: Block, rng: np.random.Generator, *, fresh: bool) -> None:
+    def _set_up(self, config: Config, block: SharedBlock, rng: np.random.Generator, *, fresh: bool) -> None:
         self.config, self.rng = config, rng
         self.beta = config.beta
         self._block, self._plan = block, config.plan()
@@ -510,7 +510,7 @@ class ReplayBuffer:
         copy = type(self).__new__(type(self))
         memo[id(self)] = copy
         config = self.config
-        block = Block.reserve(config.plan(), config.fields, config.slots)
+        block = SharedBlock.reserve(config.plan(), config.fields, config.slots)
         copy._set_up(config, block, self.rng, fresh=True)
         saving.restore(copy, {**saving.arrays(self), "rng": rng_state(self.rng)})
         copy.beta = self.beta
@@ -541,7 +541,7 @@ def _attached(
     cls: type[ReplayBuffer], config: Config, address: Any, rng: np.random.Generator, pending: Any, beta: float
 ) -> ReplayBuffer:
     buffer = cls.__new__(cls)
-    buffer._set_up(config, Block.at(address), rng, fresh=False)
+    buffer._set_up(config, SharedBlock.at(address), rng, fresh=False)
     buffer.beta = beta
     if buffer._n_step is not None:
         buffer._n_step.restore(pending)

@@ -84,7 +84,7 @@ def _field(name: object, spec: Any) -> Field:
     return Field(name, base, shape)
 
 
-class Plan(NamedTuple):
+class BufferLayout(NamedTuple):
     """Where everything lies: offsets in bytes from the beginning of the block."""
 
     bytes: int
@@ -106,7 +106,7 @@ def _up(size: int, to: int) -> int:
 
 def plan(
     fields: tuple[Field, ...], share: int, streams: int, *, tree: bool, minima: bool, stack: int, extra: int, small: int
-) -> Plan:
+) -> BufferLayout:
     """Lay out `streams` times `share` rows; `extra` frames of a stream belong to rows that are still to come."""
     slots = share * streams
     at = _up(int(lib.rx_replay_header_bytes(streams)), LINE)
@@ -137,7 +137,7 @@ def plan(
     n_frames = share + share // 8 + extra if frame_bytes else 0
     frames = _up(at, LINE)
     size = _up(frames + frame_bytes * n_frames * streams, 4096)
-    return Plan(
+    return BufferLayout(
         size, tree_at, priorities, records, stride, tuple(offsets), tuple(strides), frames, frame_bytes, n_frames,
         stack,
     )  # fmt: skip
@@ -157,10 +157,10 @@ class Address(NamedTuple):
     size: int
 
 
-class Block:
+class SharedBlock:
     """Shared memory, opened once in a process however often it is unpickled."""
 
-    _open: ClassVar[weakref.WeakValueDictionary[tuple[int, int], Block]] = weakref.WeakValueDictionary()
+    _open: ClassVar[weakref.WeakValueDictionary[tuple[int, int], SharedBlock]] = weakref.WeakValueDictionary()
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.map, self.size = memory, memory.map, memory.size
@@ -170,7 +170,7 @@ class Block:
         weakref.finalize(self, memory.close)
 
     @classmethod
-    def reserve(cls, plan: Plan, fields: tuple[Field, ...], slots: int) -> Block:
+    def reserve(cls, plan: BufferLayout, fields: tuple[Field, ...], slots: int) -> SharedBlock:
         """New zeroed memory, or `MemoryTooSmall`, which says what needs how much."""
         if plan.bytes + sum(block.size for block in cls._open.values()) > TIDY:
             gc.collect()  # programs that have ended are cycles, which may hold buffers as large as this one
@@ -191,11 +191,11 @@ class Block:
         )
 
     def address(self) -> Address:
-        """What `Block.at` of another process needs."""
+        """What `SharedBlock.at` of another process needs."""
         return Address(os.getpid(), self.memory.descriptor, *self.identity, self.size)
 
     @classmethod
-    def at(cls, address: Address) -> Block:
+    def at(cls, address: Address) -> SharedBlock:
         """The block behind an address: the same object where it is open here already."""
         here = cls._open.get((address.device, address.inode))
         if here is not None and here.memory.descriptor >= 0:
@@ -224,7 +224,14 @@ def _gone(address: Address) -> ArgumentError:
 
 
 def opened(
-    block: Block, plan: Plan, fields: tuple[Field, ...], streams: int, share: int, *, minima: bool, fresh: bool
+    block: SharedBlock,
+    plan: BufferLayout,
+    fields: tuple[Field, ...],
+    streams: int,
+    share: int,
+    *,
+    minima: bool,
+    fresh: bool,
 ) -> tuple[Any, Any]:
     """The core's view of a block, and the shape that it has there."""
     names = [field.name for field in fields]

@@ -12,13 +12,13 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
 from reactors.errors import ArgumentError
-from reactors.rl.dataflow.journal_file import Tail
+from reactors.rl.monitoring.journal_file import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from reactors.rl.dataflow.journal_file import Row
+    from reactors.rl.monitoring.journal_file import Row
 
 EVERY_S = 5.0  # between lines
 
@@ -30,7 +30,7 @@ class Writer(Protocol):
         """One point of one curve."""
 
 
-class Watch:
+class JournalWatch:
     """Gives new rows of a journal's file to all who want them; called as `rx.run` calls its `progress`."""
 
     def __init__(self, path: Path, listeners: Sequence[Callable[[Sequence[Row]], None]], *, seen: int = 0) -> None:

@@ -17,17 +17,17 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
-from reactors.execution.json_text import finite
+from reactors.reports.json_text import finite
 from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
-from reactors.rl.checkpoints.state import StateError, check_form
-from reactors.rl.dataflow.journal_file import Row, read, verified
+from reactors.rl.encoding import tensors
+from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
+from reactors.rl.encoding.state import StateError, check_form
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import known, spelled
 from reactors.rl.envs.sources import ATARI, Source, found, maker, spaces_of
 from reactors.rl.errors import RunFolderError
-from reactors.rl.replay.sealed import MARK, is_sealed, sealed
+from reactors.rl.monitoring.journal_file import Row, read, verified
 from reactors.rl.runs.settings import algorithm_without_import, with_settings
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ class RunFolder:
 
     def keep(self, weights: NDArray[Any]) -> None:
         """Write the weights of the policy, with a checksum, in place of those before."""
-        metadata = {"crc32": MARK[-9:-1], "algorithm": self.config["algorithm"], "env": self.config["env"]}
+        metadata = {**UNSEALED, "algorithm": self.config["algorithm"], "env": self.config["env"]}
         beside = self.path / ".weights.safetensors.new"
         tensors.write(beside, {"weights": weights}, metadata)
         beside.write_bytes(sealed(beside.read_bytes()))
@@ -325,7 +325,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a file by a new one, at once, with its checksum in it."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_bytes(sealed(json.dumps({"crc32": MARK[-9:-1], **value}, indent=2).encode() + b"\n"))
+        beside.write_bytes(sealed(json.dumps({**UNSEALED, **value}, indent=2).encode() + b"\n"))
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.elaboration.workers import Workers, where_to_run
 from reactors.errors import ArgumentError
-from reactors.execution.recording import description
+from reactors.reports.recording import description
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
-from reactors.rl.checkpoints.state import count
-from reactors.rl.dataflow.adaptation import Bounds, adapting
-from reactors.rl.dataflow.checkpoint import Saving
-from reactors.rl.dataflow.journal_file import take_over, verified
-from reactors.rl.dataflow.learners import learners_of
 from reactors.rl.dataflow.program import Mode, Training, Where, placement
-from reactors.rl.dataflow.rounds import ROUND, STOP
-from reactors.rl.dataflow.viewer import check_view
-from reactors.rl.dataflow.watching import check_video, film
+from reactors.rl.encoding.state import count
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.errors import RunFolderError
+from reactors.rl.learning.adaptation import Bounds, adapting
+from reactors.rl.learning.learners import learners_of
+from reactors.rl.monitoring.journal_file import take_over, verified
+from reactors.rl.monitoring.viewer import check_view
+from reactors.rl.monitoring.watching import check_video, film
 from reactors.rl.public import public
+from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.checks import (
     check_algorithm_given,
     check_inference,
@@ -42,7 +42,7 @@ from reactors.rl.runs.checks import (
 )
 from reactors.rl.runs.digest import digest_of
 from reactors.rl.runs.interruption import Interruption
-from reactors.rl.runs.live import Watch, scalars, summary_writer
+from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
 from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
 from reactors.rl.runs.settings import file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from reactors.elaboration.workers import Backend
     from reactors.rl.algorithms.algorithm import Algorithm, Policy
-    from reactors.rl.dataflow.journal_file import Row
     from reactors.rl.envs.simulation import OnError
+    from reactors.rl.monitoring.journal_file import Row
     from reactors.rl.serving.server import Server
 
 
@@ -244,7 +244,7 @@ def train(
         seen, begun = _begin_journal(journal, saved)
         if folder is not None:
             folder.result_file.unlink(missing_ok=True)  # of the run that goes on now: its journal will be another
-        watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
+        watcher = None if journal is None or not listeners else JournalWatch(journal, listeners, seen=seen)
         report: dict[str, Any] = {
             "state": "failed",
             "seed": seed,
@@ -277,7 +277,7 @@ def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.f
 
 
 def _run(
-    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: Watch | None, report: dict[str, Any],
+    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: JournalWatch | None, report: dict[str, Any],
     **options: Any,
 ) -> tuple[NDArray[np.float32], rx.Result, Callable[[], Iterable[Row]]]:  # fmt: skip
     """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`.

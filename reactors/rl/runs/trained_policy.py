@@ -9,8 +9,8 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.names.lacking import explains
-from reactors.rl.dataflow.evaluator import play
 from reactors.rl.envs.observed import Observed
+from reactors.rl.monitoring.evaluator import play
 from reactors.rl.public import public
 from reactors.rl.runs.run_folder import RunFolder
 from reactors_runtime.suggestions import did_you_mean

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LENGTH = struct.Struct("<I")
 
 
-class Place(NamedTuple):
+class PipeEnd(NamedTuple):
     """Where a pipe is to be opened."""
 
     process: int
@@ -45,10 +45,10 @@ class Listener(Protocol):
         """The server takes no more requests."""
 
 
-class Sender:
+class AnswerSender:
     """The worker's end: reports to a `Listener` in another process, which `again` finds there."""
 
-    def __init__(self, place: Place, again: Callable[[], Any]) -> None:
+    def __init__(self, place: PipeEnd, again: Callable[[], Any]) -> None:
         self.place, self.again = place, again
         self.pipe: BinaryIO | None = None
 
@@ -82,7 +82,7 @@ class Receiver:
 
     def __init__(self, listener: Listener, name: str) -> None:
         read, write = os.pipe()
-        self.place = Place(os.getpid(), write)
+        self.place = PipeEnd(os.getpid(), write)
         self._let_go = weakref.finalize(self, _closed, write)
         self.thread = threading.Thread(
             target=_receive, args=(read, weakref.ref(listener), self._let_go), name=name, daemon=True

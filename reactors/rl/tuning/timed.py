@@ -18,7 +18,7 @@ from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
 from reactors.rl.dataflow.program import FREE_SLACK, Training
 from reactors.rl.dataflow.rollout import Rollout
-from reactors.rl.dataflow.rounds import ROUND, STOP, round_of
+from reactors.rl.rounds import ROUND, STOP, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,15 +137,12 @@ def played(
     """A round of experience, (horizon, environments), with the first weights."""
     rollout = Rollout(algorithm, [make] * algorithm.num_envs, 0, *spaces)
     weights = algorithm.learning(*spaces, seed).weights()
-    acting = Acting(algorithm, *spaces, weights, algorithm.num_envs * algorithm.horizon, 1)
+    acting = Acting(algorithm, *spaces, weights)
     rows = np.zeros(rollout.shape, rollout.dtype)
     try:
         rollout.open(seed, path)
         acting.open(np.random.default_rng(seed))
-        rollout.begin(rows)
-        for t in range(len(rows)):
-            rollout.step(t, *acting.act(rollout.observations(), 0))
-        rollout.finish(0)
+        rollout.play(acting, rows, 0)
     finally:
         rollout.close()
     return rows

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.dataflow.learners import Learners, several
-from reactors.rl.dataflow.loader import check_loaders
 from reactors.rl.dataflow.program import Mode, Training, Where, placement
 from reactors.rl.envs.sources import Source, maker, spaces_of
+from reactors.rl.learning.learners import Learners, several
+from reactors.rl.learning.loader import check_loaders
 from reactors.rl.public import public
 from reactors.rl.runs.checks import (
     check_algorithm_given,

@@ -23,7 +23,7 @@ from reactors.model.thread_state import apart, executing
 from reactors.rl.envs.owned import copied, own
 from reactors.rl.envs.simulation import seed_of, told
 from reactors.rl.envs.sources import checked_seeds, makers
-from reactors.rl.envs.spaces import memory
+from reactors.rl.envs.spaces import array_type
 from reactors.rl.errors import SimulationError
 from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.vector.group import Group
@@ -695,7 +695,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
 def _actions_form(space: gym.Space[Any]) -> Form:
     """As a block where all actions have one dtype."""
-    where = memory(space)
+    where = array_type(space)
     if where.dtype is None or where.dtype.names is not None or isinstance(space, gym.spaces.Tuple):
         return {}
     return {"shape": where.shape, "dtype": where.dtype}

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from reactors_runtime.program import Program, Reactor
 
 
-def spread(reactors: list[Reactor], workers: int) -> list[int]:
+def spread(reactors: Sequence[Reactor], workers: int) -> list[int]:
     """A worker for each reactor.
 
     >>> from reactors_runtime.program import Reactor
@@ -43,7 +43,9 @@ def gathered(program: Program, placed: list[int]) -> list[int]:
     return placed
 
 
-def overridden(reactors: list[Reactor], workers: int, choice: Mapping[str, int] | Callable[[str], object]) -> list[int]:
+def overridden(
+    reactors: Sequence[Reactor], workers: int, choice: Mapping[str, int] | Callable[[str], object]
+) -> list[int]:
     """A worker for each reactor, by a mapping or function of its path.
 
     What it leaves open (no entry, or None) goes where its container is, or is spread as usual. Raises `ValueError` for

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from reactors_runtime.debugger import Turn
     from reactors_runtime.memory import Memory
+    from reactors_runtime.processes.debugger import Turn
 
 
 _drawn = False  # a line is, and the cursor stands at its end

@@ -15,7 +15,7 @@ import pickle
 import select
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,7 +104,7 @@ def _pickled(image: Image) -> bytes:
     pickler = pickle.Pickler(file, protocol=5)
     pickler.dispatch_table = copyreg.dispatch_table | {
         NativeFunction: lambda _: (NativeFunction, (0, 0)),
-        Element: lambda element: (element if element.type is None else replace(element, type=None)).__reduce_ex__(5),
+        Element: lambda element: element._replace(type=None).__reduce_ex__(5),
     }
     pickler.dump(image)
     return file.getvalue()

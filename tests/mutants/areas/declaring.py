@@ -6,7 +6,7 @@ WIRING = "tests/elaboration/test_wiring.py tests/semantics/test_wiring.py"
 
 MISTAKES = (
     Mistakes(
-        "reactors/elaboration/wiring.py",
+        "reactors/elaboration/connections.py",
         WIRING,
         (
             Mistake(
@@ -14,35 +14,6 @@ MISTAKES = (
                 "return (ns, 0) if ns else (0, 1)",
                 "return (ns, 0)",
                 "tests/elaboration/test_wiring.py",
-            ),
-            Mistake(
-                "a positive delay keeps microsteps gathered before it",
-                ", then[1]\n",
-                ", first[1] + then[1]\n",
-                "reactors/elaboration/wiring.py tests/elaboration/test_wiring.py tests/semantics/test_wiring.py",
-            ),
-            Mistake(
-                "microsteps of a path do not add up",
-                "return first[0], first[1] + then[1]",
-                "return first[0], max(first[1], then[1])",
-                "reactors/elaboration/wiring.py " + WIRING,
-            ),
-            Mistake(
-                "a way through two connections has the delay of the last",
-                "element.offset = compose(over.offset, later)",
-                "element.offset = later",
-            ),
-            Mistake(
-                "what is behind a physical connection is logical",
-                "element.physical = over.physical or connection.physical",
-                "element.physical = connection.physical",
-                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
-            ),
-            Mistake(
-                "a port may have two sources",
-                "if other.connection is not connection or other.source != source._element:",
-                "if False:",
-                "tests/elaboration/bad_programs/test_connecting.py",
             ),
             Mistake(
                 "banks are not interleaved",
@@ -60,10 +31,61 @@ MISTAKES = (
                 "return True",
                 "tests/elaboration/bad_programs/test_connecting.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/elaboration/relays.py",
+        "tests/semantics/test_modes.py",
+        (
+            Mistake(
+                "what is under way in a mode arrives while another is active",
+                "behind, under_way=wire.mode)",
+                "behind)",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/elaboration/wiring.py",
+        "tests/elaboration/bad_programs/test_connecting.py",
+        (
+            Mistake(
+                "a port may have two sources",
+                "if other.connection is not each.connection or other.source != each.source:",
+                "if False:",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/elaboration/sources.py",
+        WIRING,
+        (
+            Mistake(
+                "a positive delay keeps microsteps gathered before it",
+                ", then[1]\n",
+                ", first[1] + then[1]\n",
+                "reactors/elaboration/sources.py tests/elaboration/test_wiring.py tests/semantics/test_wiring.py",
+            ),
+            Mistake(
+                "microsteps of a path do not add up",
+                "return first[0], first[1] + then[1]",
+                "return first[0], max(first[1], then[1])",
+                "reactors/elaboration/sources.py " + WIRING,
+            ),
+            Mistake(
+                "a way through two connections has the delay of the last",
+                "offset=compose(over.offset, later)",
+                "offset=later",
+            ),
+            Mistake(
+                "what is behind a physical connection is logical",
+                "physical=over.physical or wire.physical",
+                "physical=wire.physical",
+                "tests/semantics/test_physical_time.py",
+            ),
             Mistake(
                 "layouts are compared with those of the port before",
-                "_match(tree, tops[below], below, connection)",
-                "_match(tree, below, below, connection)",
+                "_fitting(tree, elements, tops[below], below, wire)",
+                "_fitting(tree, elements, wire.source, below, wire)",
                 "tests/elaboration/bad_programs/test_fitting.py tests/elaboration/test_wiring.py",
             ),
         ),
@@ -97,14 +119,14 @@ MISTAKES = (
             ),
             Mistake(
                 "deadlines are not inferred",
-                "min([own, *(reactions[after].inferred_deadline for after in followers[r])])",
-                "own",
+                "min([deadlines[r], *(deadlines[after] for after in followers[r])])",
+                "deadlines[r]",
                 "tests/semantics/test_deadlines.py tests/elaboration/test_graph.py tests/semantics/test_precedence.py",
             ),
             Mistake(
                 "a cycle is not noticed",
-                "if len(order) < len(reactions):",
-                "if False:",
+                "return levels if len(done) == len(followers) else None",
+                "return levels",
                 "tests/elaboration/bad_programs/test_connecting.py tests/elaboration/test_graph.py",
             ),
             Mistake(
@@ -268,8 +290,8 @@ MISTAKES = (
         (
             Mistake(
                 "children are elaborated last first",
-                "stack.extend((child, place) for child in reversed(_look_into(place, classes, strays)))",
-                "stack.extend((child, place) for child in _look_into(place, classes, strays))",
+                "for each in reversed(contents.children))",
+                "for each in contents.children)",
             ),
             Mistake(
                 "one reactor may be contained twice",
@@ -279,8 +301,8 @@ MISTAKES = (
             ),
             Mistake(
                 "two initial modes are taken",
-                "if place.modes and len(initial) != 1:",
-                "if place.modes and not initial:",
+                "if modes and len(initial) != 1:",
+                "if modes and not initial:",
                 "tests/elaboration/bad_programs/test_containing.py tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),

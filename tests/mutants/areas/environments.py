@@ -303,6 +303,18 @@ MISTAKES = (
                 "        self.observations = following\n",
             ),
             Mistake(
+                "a transition has what followed for what was observed",
+                'rows["obs"][...] = self.observations',
+                'rows["obs"][...] = rows["next_obs"]',
+                "tests/rl/envs/test_env.py tests/rl/dataflow/test_inference.py tests/rl/checkpoints/test_checkpoint.py",
+            ),
+            Mistake(
+                "termination and truncation are swapped",
+                'rewards, rows["terminated"], rows["truncated"])',
+                'rewards, rows["truncated"], rows["terminated"])',
+                "tests/rl/envs/test_env.py tests/rl/dataflow/test_dataflow.py tests/rl/checkpoints/test_checkpoint.py",
+            ),
+            Mistake(
                 "environments stay open",
                 "                env.close()\n            except Exception as error:\n                if not self.restarting:",
                 "                pass\n            except Exception as error:\n                if not self.restarting:",
@@ -338,19 +350,14 @@ MISTAKES = (
         "tests/rl/envs/test_env.py",
         (
             Mistake(
-                "a transition has what followed for what was observed",
-                'records["obs"], records["action"] = sim.observations, actions',
-                'records["obs"], records["action"] = sim.observations * 0, actions',
-            ),
-            Mistake(
                 "environments of a row share a seed",
                 "[seed_of(self.seed, i) if given is None else given",
                 "[seed_of(self.seed, 0) if given is None else given",
             ),
             Mistake(
                 "transitions swap the ends of episodes",
-                'records["terminated"], records["truncated"] = block(terminated), block(truncated)',
-                'records["truncated"], records["terminated"] = block(terminated), block(truncated)',
+                'terminated[...], truncated[...] = record["terminated"], record["truncated"]',
+                'truncated[...], terminated[...] = record["terminated"], record["truncated"]',
             ),
         ),
     ),

@@ -169,7 +169,6 @@ MISTAKES = (
         "reactors/rl/replay/replay.py",
         "tests/rl/replay/test_replay.py",
         (
-            Mistake("answers go to the newest batch", "self._sent.popleft()", "self._sent.pop()"),
             Mistake(
                 "a batch is due every row", "self._credit += rows.size / self.train_every", "self._credit += rows.size"
             ),
@@ -183,6 +182,19 @@ MISTAKES = (
                 "            if self._credit >= 1:\n                self.more",
                 "            if False:\n                self.more",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/replay/draws.py",
+        "tests/rl/dataflow/test_experience.py",
+        (
+            Mistake(
+                "answers go to the newest batch",
+                "self.unanswered.popleft()",
+                "self.unanswered.pop()",
+                "tests/rl/replay/test_replay.py tests/rl/dataflow/test_experience.py",
+            ),
+            Mistake("priorities come to the wrong rows", "popleft(), priorities)", "popleft(), priorities[::-1])"),
         ),
     ),
     Mistakes(

@@ -46,6 +46,12 @@ MISTAKES = (
                 "",
                 "tests/model/test_declare.py tests/execution/bad_programs tests/execution/test_testing.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/execution/context.py",
+        "tests/semantics/test_modes.py tests/execution/bad_programs",
+        (
             Mistake(
                 "a mode may be set that is not declared",
                 "if not self._engine.set_mode(mode._index):",
@@ -57,6 +63,17 @@ MISTAKES = (
                 "if self._engine.deadline() is None:",
                 "if False:",
                 "tests/semantics/test_deadlines.py tests/execution/bad_programs",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/execution/session.py",
+        "tests/model/test_declare.py tests/execution/test_stepwise.py tests/execution/bad_programs",
+        (
+            Mistake(
+                "reactors stay alive after the run",
+                "            reactor._engine = None\n",
+                "            pass\n",
             ),
         ),
     ),
@@ -102,7 +119,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/run.py",
+        "reactors/reports/failures.py",
         "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
             Mistake(
@@ -117,24 +134,39 @@ MISTAKES = (
                 "(cause, _), *others = sorted(failures, key=when, reverse=True)",
                 "tests/execution/bad_programs tests/faults/test_exceptions.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/execution/arena.py",
+        "tests/execution/test_seeds.py",
+        (Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None"),),
+    ),
+    Mistakes(
+        "reactors/execution/in_process.py",
+        "tests/faults/test_start.py",
+        (
+            Mistake(
+                "a failing thread lets the others go on",
+                "            failures[worker] = error\n            engines.abort(memory, image)",
+                "            failures[worker] = error",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/run.py",
+        "tests/semantics/test_physical_time.py tests/execution/test_record.py",
+        (
             Mistake(
                 "a program with physical actions starves",
                 "keepalive=physical and clock is None if keepalive is None else keepalive,",
                 "keepalive=bool(keepalive),",
                 "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
-            Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None", "tests/execution/test_seeds.py"),
             Mistake(
                 "a replay has the seed of its call",
                 "seed, options.replay, options.fast, options.keepalive = recorded.seed,",
                 "seed, options.replay, options.fast, options.keepalive = seed,",
                 "tests/execution/test_record.py",
-            ),
-            Mistake(
-                "a failing thread lets the others go on",
-                "            failures[worker] = error\n            engines.abort(memory, image)",
-                "            failures[worker] = error",
-                "tests/faults/test_start.py",
             ),
         ),
     ),
@@ -147,7 +179,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/recording.py",
+        "reactors/reports/recording.py",
         "tests/execution/test_record.py",
         (
             Mistake("a changed first line of a log is taken", "    if check != _check(head):\n", "    if False:\n"),
@@ -170,7 +202,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/result.py",
+        "reactors/reports/result.py",
         "tests/model/test_reading.py tests/model/test_declare.py tests/command/test_cli.py",
         (
             Mistake(
@@ -188,7 +220,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/summary.py",
+        "reactors/reports/summary.py",
         "tests/execution/test_summary.py",
         (
             Mistake(
@@ -204,7 +236,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/spreading.py",
+        "reactors/reports/spreading.py",
         "tests/elaboration/test_placement.py",
         (
             Mistake("what runs once counts", "if any(program.elements[e].kind not in _ONCE", "if any(True"),
@@ -261,11 +293,7 @@ MISTAKES = (
                 "        self._end.detach()\n        engines.abort(self._memory, self._image)\n",
                 "        self._end.detach()\n",
             ),
-            Mistake(
-                "reactors stay alive after the last step",
-                "            for reactor in self._mine:\n                reactor._engine = None\n",
-                "",
-            ),
+            Mistake("ports stay alive after the last step", "            self._session.binding.detach()\n", ""),
             Mistake(
                 "a step that is paused says that it is over",
                 "                if paused:\n                    return True",

@@ -2,7 +2,7 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-TOGETHER = "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_multiports.py"
+TOGETHER = "tests/elaboration/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_multiports.py"
 
 MISTAKES = (
     Mistakes(
@@ -13,7 +13,7 @@ MISTAKES = (
                 "the least delay between workers is that of the last tap",
                 "if i != j and delay is not None and delay < (times[i, j], microsteps[i, j]):",
                 "if i != j and delay is not None:",
-                "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
+                "tests/elaboration/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
             ),
             Mistake(
                 "delays of a path add their microsteps whatever time passes",
@@ -150,7 +150,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/planning/placement.py",
-        "tests/elaboration/test_graph.py tests/semantics/test_wiring.py",
+        "tests/elaboration/test_graph.py tests/elaboration/test_wiring.py",
         (
             Mistake(
                 "what a member of a bank contains is on worker 0",
@@ -258,7 +258,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/values.py",
-        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_wiring.py",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/elaboration/test_wiring.py",
         (
             Mistake(
                 "two readers of an object have two",
@@ -270,7 +270,7 @@ MISTAKES = (
                 "a value of another tag is read again",
                 "key = where, self._engine.tag()",
                 "key = where, (0, 0)",
-                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_tags.py tests/semantics/test_wiring.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_tags.py tests/elaboration/test_wiring.py",
             ),
             Mistake(
                 "an object that outgrows its slot is cut off",

@@ -15,7 +15,7 @@ import torch
 
 from reactors import rl
 from reactors.errors import ArgumentError, ParameterError
-from reactors.rl.algorithms.continuous import Bounds, Critics
+from reactors.rl.algorithms.continuous import ActionBox, Critics
 from reactors.rl.networks.layers import alone
 
 if TYPE_CHECKING:
@@ -529,7 +529,7 @@ def test_actions_of_any_dtype_are_learned(kind: Any, dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
 def test_the_cube_of_actions_is_the_box_and_back(dtype: Any) -> None:
     box = Boxes(dtype).action_space
-    bounds = Bounds(box)
+    bounds = ActionBox(box)
     cube = np.array([[-1, 0.7], [1, -0.2], [0.5, 0]], np.float32)
     taken = bounds.outwards(cube)
     assert taken.tolist() == [[0, 3], [4, 3], [3, 3]]

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError, ReactionError
-from reactors.rl.algorithms.hyperparameters import Bounds, _hints
+from reactors.rl.algorithms.hyperparameters import Range, _hints
 from reactors.rl.errors import RunFolderError
 from reactors.rl.runs.settings import algorithms, with_settings
 
@@ -130,7 +130,7 @@ def ends(hint: Any) -> list[Any]:
     if typing.get_origin(hint) in {types.UnionType, typing.Union}:
         return next((found for part in typing.get_args(hint) if (found := ends(part))), [])
     kind, *marks = typing.get_args(hint) or (hint,)
-    bounds = next((mark for mark in marks if isinstance(mark, Bounds)), None)
+    bounds = next((mark for mark in marks if isinstance(mark, Range)), None)
     if bounds is None:
         return [False, True] if kind is bool else []
     if kind is int:

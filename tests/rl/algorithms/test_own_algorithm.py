@@ -376,6 +376,18 @@ def test_what_learn_does(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(refused.value) == wanted
 
 
+def test_a_field_that_no_batch_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Gradient, "learn", lambda _, batch: batch["rewards"])
+    with pytest.raises(ReactionError) as caught:
+        trained(backend="inline")
+    wanted = (
+        "a batch with obs, action, reward, next_obs, terminated, truncated, logit has no 'rewards'; did you mean "
+        "'reward'?"
+    )
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.__cause__.args == (wanted,)
+
+
 def test_errors_for_prioritized_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reactors.rl.algorithms.dqn.DQNLearning.learn", silent_about_errors)
     algorithm = rl.DQN(num_envs=2, horizon=4, batch_size=4, learning_starts=0, hidden=(4,), prioritized=True)

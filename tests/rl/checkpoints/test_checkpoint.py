@@ -20,12 +20,12 @@ import safetensors.numpy
 import reactors as rx
 from reactors import rl
 from reactors.errors import ReactionError
-from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import going_on, latest, load
-from reactors.rl.checkpoints.state import encode
-from reactors.rl.dataflow.journal_file import JournalFile, read
+from reactors.rl.encoding import tensors
+from reactors.rl.encoding.sealed import sealed
+from reactors.rl.encoding.state import encode
 from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError, SimulationError
-from reactors.rl.replay.sealed import sealed
+from reactors.rl.monitoring.journal_file import JournalFile, read
 from reactors.rl.runs.digest import CLOCK
 from reactors.rl.runs.run_folder import RunFolder
 

@@ -12,14 +12,13 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.rows import experience_dtype
+from reactors.rl.algorithms.rows import experience_dtype, memory_of
 from reactors.rl.dataflow.acting import Acting
-from reactors.rl.dataflow.evaluator import Evaluator, play
-from reactors.rl.dataflow.experience import memory_of
 from reactors.rl.dataflow.program import Training
 from reactors.rl.dataflow.rollout import Rollout
-from reactors.rl.dataflow.rounds import ROUND, STOP
 from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.monitoring.evaluator import Evaluator, play
+from reactors.rl.rounds import ROUND, STOP
 from reactors.testing import trace
 
 SMALL = rl.PPO(num_envs=2, horizon=4, epochs=1, hidden=(4,))
@@ -90,7 +89,7 @@ def test_the_best_weights_are_the_first_of_the_highest_mean(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     means = iter([3.0, 7.0, 7.0, 5.0])
-    monkeypatch.setattr("reactors.rl.dataflow.evaluator.play", lambda *_: [next(means)])
+    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", lambda *_: [next(means)])
 
     class Weights(rx.Reactor):
         tick = rx.Timer(0, ROUND)

@@ -13,8 +13,8 @@ import torch
 from reactors import rl
 from reactors.errors import ArgumentError, ReactionError
 from reactors.rl.checkpoints.files import load
-from reactors.rl.checkpoints.state import encode
 from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.encoding.state import encode
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.runs.run_folder import RunFolder
 

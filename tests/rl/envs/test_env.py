@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.envs.spaces import memory, rows, writer
+from reactors.rl.envs.spaces import array_type, rows, writer
 from reactors.testing import assert_deterministic
 
 NAMES = (
@@ -225,7 +225,7 @@ def test_values_of_every_space_come_and_go_unchanged(name: str, num_envs: int | 
     space = SPACES[name]
     space.seed(5)
     given = space.sample()
-    where = memory(space)
+    where = array_type(space)
     env = rl.Env(lambda: Echo(space), num_envs=num_envs, observation_space=space, action_space=space)
 
     def act(_: int) -> Any:
