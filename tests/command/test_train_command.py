@@ -1,4 +1,4 @@
-"""`reactors train`, `eval`, `play` and `compare`, as somebody at a terminal meets them."""
+"""`reactors train`, `eval`, `play` and `compare`, as a user at a terminal meets them."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def test_train_leaves_a_folder() -> None:
     assert {row["charts/weight_age"] for row in rows} == {1.0}
     assert "steps 640 of 640" in done.stderr
     again = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--json")
-    told = json.loads(again.stdout.splitlines()[-1])
-    assert told["out"] == "runs/ppo-CartPole-v1-0-2"
-    assert told["weights"] == result["weights"]
+    written = json.loads(again.stdout.splitlines()[-1])
+    assert written["out"] == "runs/ppo-CartPole-v1-0-2"
+    assert written["weights"] == result["weights"]
 
 
 def test_train_goes_on(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ Path("imported").touch()
 class Careful(rl.PPO):
     clip: float = 0.05
 
-rl.train(Careful(), "CartPole-v1")  # nobody who wants the class wants this
+rl.train(Careful(), "CartPole-v1")  # who wants the class does not want this
 """
 
 
@@ -272,8 +272,8 @@ def test_what_a_folder_names_is_not_imported(what: str, own: Path) -> None:
         {**config, what: {"env": "own:Own-v0", "algorithm": f"{own}:Careful"}.get(what, str(own))},
     )
     for command in (["eval", "out"], ["play", "out", "--video", "v"], ["train", "--resume", "out"], ["compare", "out"]):
-        told = reactors(*command, *(["--total-steps", 1280] if "--resume" in command else []))
-        assert (told.exit_code == 0) == (command[0] == "compare"), told.output
+        written = reactors(*command, *(["--total-steps", 1280] if "--resume" in command else []))
+        assert (written.exit_code == 0) == (command[0] == "compare"), written.output
         assert not Path("imported").exists()
     for use in (rl.load, rl.serve):
         with pytest.raises(rx.ReactorError, match=r"give it: rl\.load\(folder, "):
@@ -281,8 +281,8 @@ def test_what_a_folder_names_is_not_imported(what: str, own: Path) -> None:
     assert not Path("imported").exists()
 
 
-def test_what_is_to_be_given_again_is_told_with_the_folder(own: Path) -> None:
-    def told(**changes: Any) -> str:
+def test_what_is_to_be_given_again_is_reported_with_the_folder(own: Path) -> None:
+    def written(**changes: Any) -> str:
         write_json(Path("out/config.json"), {**config, **changes})
         with pytest.raises(RunFolderError) as caught:
             rl.load("out")
@@ -290,11 +290,11 @@ def test_what_is_to_be_given_again_is_told_with_the_folder(own: Path) -> None:
 
     assert reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "out").exit_code == 0
     config = RunFolder("out").config
-    assert told(algorithm="Careful", algorithm_file=str(own)) == (
+    assert written(algorithm="Careful", algorithm_file=str(own)) == (
         f"out: its algorithm cannot be made: Careful is in {own}, which is not imported, and reading a folder imports "
         "nothing; give it: rl.load(folder, algorithm=...)"
     )
-    torso = told(hyperparameters={**config["hyperparameters"], "torso": "own:torso"})
+    torso = written(hyperparameters={**config["hyperparameters"], "torso": "own:torso"})
     assert torso.startswith("out: its policy cannot be made: there is no torso 'own:torso'; there are nips, ")
     assert torso.endswith("; give the algorithm with it: rl.load(folder, algorithm=rl.PPO(torso=torso, ...))")
 
@@ -363,7 +363,7 @@ def test_eval_plays_greedy_episodes(run: Path) -> None:
     assert f"mean {found['mean']:.2f}" in reactors("eval", run, "--episodes", 5, "--seed", 3).stdout
 
 
-def test_a_policy_that_is_loaded_is_told_in_one_line(run: Path) -> None:
+def test_a_policy_that_is_loaded_is_reported_in_one_line(run: Path) -> None:
     assert repr(rl.load(run)) == "<trained policy: PPO in CartPole-v1, seed 0, 58 weights>"
     assert "TrainedPolicy" not in repr(rl.load(run))
 
@@ -483,21 +483,21 @@ def test_compare_draws_and_prints(run: Path) -> None:
 
 class Scalars:
     def __init__(self) -> None:
-        self.told: list[tuple[str, float, int]] = []
+        self.written: list[tuple[str, float, int]] = []
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
-        self.told.append((name, value, step))
+        self.written.append((name, value, step))
 
 
 @pytest.mark.parametrize("out", [None, "out"])
-def test_scalars_are_told_once_and_in_order(out: str | None) -> None:
+def test_scalars_are_reported_once_and_in_order(out: str | None) -> None:
     writer = Scalars()
     small = rl.PPO(num_envs=4, horizon=16, epochs=1, hidden=(8,))
     done = rl.train(small, "CartPole-v1", total_steps=320, tensorboard=writer, out=out)
     expected = [(name, value, row["global_step"]) for row in done.journal for name, value in row.items() if "/" in name]
-    assert sorted(writer.told) == sorted(expected)
-    assert [step for _, _, step in writer.told] == sorted(step for _, _, step in writer.told)
-    assert any(name == "charts/episodic_return" for name, _, _ in writer.told)
+    assert sorted(writer.written) == sorted(expected)
+    assert [step for _, _, step in writer.written] == sorted(step for _, _, step in writer.written)
+    assert any(name == "charts/episodic_return" for name, _, _ in writer.written)
 
 
 ROWS = [

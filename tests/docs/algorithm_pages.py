@@ -165,7 +165,7 @@ def draw(page: str) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     where = placement(training, 2, "pipelined")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rx.ReactorWarning)  # without checkpoints nobody asks for states
+        warnings.simplefilter("ignore", rx.ReactorWarning)  # without checkpoints nothing asks for states
         rx.Graph(training).draw(PICTURES / f"{page}.svg", workers=2, placement=partial(_worker, where))
 
 

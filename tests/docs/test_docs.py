@@ -75,7 +75,7 @@ def test_every_algorithm_has_a_page() -> None:
 
 def test_what_pages_say_of_the_code_and_of_runs_is_up_to_date() -> None:
     old = [page for page in pages() if (DOCS / "algorithms" / f"{page}.md").read_text() != renewed(page)]
-    assert old == [], "`make pages` writes them anew"
+    assert old == [], "`make pages` writes them again"
 
 
 def test_every_hyperparameter_is_explained() -> None:

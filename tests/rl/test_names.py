@@ -107,9 +107,9 @@ def said(function: Any, *positional: Any, **named: Any) -> str:
 def test_a_name_that_is_no_hyperparameter(name: str, given: str) -> None:
     wanted = HYPERPARAMETERS[name, given]
     assert said(getattr(rl, name), **{given: 3}) == wanted
-    told = CliRunner().invoke(main, ["train", name, "--env", "CartPole-v1", "--set", f"{given}=3"])
-    assert told.exit_code == 2
-    assert told.stderr.splitlines()[-1] == f"Error: --set: {wanted}"
+    words = CliRunner().invoke(main, ["train", name, "--env", "CartPole-v1", "--set", f"{given}=3"])
+    assert words.exit_code == 2
+    assert words.stderr.splitlines()[-1] == f"Error: --set: {wanted}"
 
 
 @pytest.mark.parametrize("given", ARGUMENTS)

@@ -1,7 +1,7 @@
 """Is every sleeper woken by what it waits for?
 
 A worker that sleeps looks by itself after a while, so a wake-up that is lost costs time and is never noticed. Here that
-while is longer than any test, and nobody looks on before it sleeps: a lost wake-up is a run that does not end.
+while is longer than any test, and no worker looks again before it sleeps: a lost wake-up is a run that does not end.
 """
 
 import signal
@@ -25,7 +25,7 @@ PATIENCE_S = 120
 
 
 @pytest.fixture(autouse=True)
-def nobody_looks_by_himself(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_worker_looks_by_itself(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def lost(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError("the run does not end: a wake-up was lost")
 

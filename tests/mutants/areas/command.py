@@ -5,7 +5,7 @@ from tests.mutants.planted import Mistake, Mistakes
 MISTAKES = (
     Mistakes(
         "reactors/drawing/folding.py",
-        "tests/drawing/test_draw.py",
+        "tests/drawing/test_draw.py tests/drawing/test_what_is_folded.py tests/drawing/test_pictures.py",
         (
             Mistake(
                 "members of a bank that differ in deadlines alone are drawn as one",
@@ -38,7 +38,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/drawing/dot.py",
-        "tests/drawing/test_draw.py",
+        "tests/drawing/test_draw.py tests/drawing/test_what_is_folded.py tests/drawing/test_pictures.py",
         (
             Mistake("names are not escaped", "return escape(_printable(text))", "return _printable(text)"),
             Mistake("physical wires look like others", '"style=dotted" if wire.physical else ""', '""'),
@@ -46,7 +46,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/drawing/draw.py",
-        "tests/drawing/test_draw.py tests/command/test_cli.py",
+        "tests/drawing/test_draw.py tests/drawing/test_what_is_folded.py tests/drawing/test_pictures.py tests/command/test_cli.py",
         (
             Mistake(
                 "the highest worker of a placement is not drawn",

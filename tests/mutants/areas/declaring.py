@@ -29,7 +29,7 @@ MISTAKES = (
                 "a connection may skip a level",
                 "return a._container is b._container if isinstance(target, Input) else a._container is b",
                 "return True",
-                "tests/elaboration/test_bad_programs_connecting.py",
+                "tests/elaboration/bad_programs/test_connecting.py",
             ),
         ),
     ),
@@ -46,7 +46,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/elaboration/wiring.py",
-        "tests/elaboration/test_bad_programs_connecting.py",
+        "tests/elaboration/bad_programs/test_connecting.py",
         (
             Mistake(
                 "a port may have two sources",
@@ -86,7 +86,7 @@ MISTAKES = (
                 "layouts are compared with those of the port before",
                 "_fitting(tree, elements, tops[below], below, wire)",
                 "_fitting(tree, elements, wire.source, below, wire)",
-                "tests/elaboration/test_bad_programs_fitting.py tests/elaboration/test_wiring.py",
+                "tests/elaboration/bad_programs/test_fitting.py tests/elaboration/test_wiring.py",
             ),
         ),
     ),
@@ -110,7 +110,7 @@ MISTAKES = (
                 "connections may be drawn while the program runs",
                 "    if executing.program:\n        raise _too_late(connection)\n",
                 "",
-                "tests/model/test_bad_programs_declaring.py",
+                "tests/model/bad_programs",
             ),
         ),
     ),
@@ -133,13 +133,13 @@ MISTAKES = (
                 "a cycle is not noticed",
                 "return levels if len(done) == len(followers) else None",
                 "return levels",
-                "tests/elaboration/test_bad_programs_connecting.py tests/elaboration/test_graph.py",
+                "tests/elaboration/bad_programs/test_connecting.py tests/elaboration/test_graph.py",
             ),
             Mistake(
                 "reactions of one mode are in no order",
                 "            elif own in last:\n                yield last[own], r\n",
                 "",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),
     ),
@@ -172,19 +172,19 @@ MISTAKES = (
                 "a policy without a spacing is taken",
                 'if policy != "defer" and min_spacing is None:',
                 "if False:",
-                "tests/model/test_bad_programs_declaring.py::test_policies_of_an_action",
+                "tests/model/bad_programs/test_durations.py::test_policies_of_an_action",
             ),
             Mistake(
                 "a period of zero is taken where a name stands for it",
                 "if period == 0:",
                 "if False:",
-                "tests/model/test_bad_programs_declaring.py::test_zero_or_negative_duration_in_a_parameter",
+                "tests/model/bad_programs/test_durations.py::test_zero_or_negative_duration_in_a_parameter",
             ),
             Mistake(
                 "an event before the run counts as accepted",
                 "            return False\n        return self.schedule(value, delay)",
                 "            return True\n        return self.schedule(value, delay)",
-                "tests/semantics/test_physical_time.py::test_an_event_before_the_run_is_not_accepted",
+                "tests/semantics/test_physical_actions.py::test_an_event_before_the_run_is_not_accepted",
             ),
         ),
     ),
@@ -205,7 +205,7 @@ MISTAKES = (
                 "tests/execution/test_seeds.py",
             ),
             Mistake(
-                "every look at rng begins anew",
+                "every look at rng begins again",
                 "            self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))\n",
                 "            return np.random.default_rng(np.random.SeedSequence(self.seed))\n",
                 "tests/execution/test_seeds.py",
@@ -214,13 +214,13 @@ MISTAKES = (
                 "lag has the wrong sign",
                 "context.physical_time() - context.now[0]",
                 "context.now[0] - context.physical_time()",
-                "tests/semantics/test_physical_time.py tests/semantics/test_deadlines.py reactors/execution/clock.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_deadlines.py reactors/execution/clock.py",
             ),
             Mistake(
                 "reactors may be made while the program runs",
                 '        if executing.program:\n            raise StructureError(\n                f"{article(spelled(cls))}',
                 '        if False:\n            raise StructureError(\n                f"{article(spelled(cls))}',
-                "tests/model/test_bad_programs_declaring.py",
+                "tests/model/bad_programs",
             ),
         ),
     ),
@@ -242,7 +242,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/model/modes.py",
-        "tests/semantics/test_modes.py",
+        "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
         (
             Mistake(
                 "history is reset", "return Transition(self, by_reset=False)", "return Transition(self, by_reset=True)"
@@ -254,7 +254,7 @@ MISTAKES = (
                 "a `with` does not end",
                 "        _within.modes = _within.modes[:-1]\n",
                 "        pass\n",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),
     ),
@@ -276,7 +276,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/model/layout.py",
-        "tests/model/test_declare.py tests/elaboration/test_bad_programs_fitting.py",
+        "tests/model/test_declare.py tests/elaboration/bad_programs/test_fitting.py",
         (
             Mistake(
                 "arrays of any shape fit",
@@ -303,13 +303,13 @@ MISTAKES = (
                 "one reactor may be contained twice",
                 "if id(reactor) in seen:",
                 "if False:",
-                "tests/elaboration/test_bad_programs_containing.py",
+                "tests/elaboration/bad_programs/test_containing.py",
             ),
             Mistake(
                 "two initial modes are taken",
                 "if modes and len(initial) != 1:",
                 "if modes and not initial:",
-                "tests/elaboration/test_bad_programs_containing.py tests/semantics/test_modes.py",
+                "tests/elaboration/bad_programs/test_containing.py tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),
     ),

@@ -2,7 +2,7 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-TOGETHER = "tests/elaboration/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_multiports.py"
+TOGETHER = "tests/elaboration/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_multiports.py"
 
 MISTAKES = (
     Mistakes(
@@ -13,7 +13,7 @@ MISTAKES = (
                 "the least delay between workers is that of the last tap",
                 "if i != j and delay is not None and delay < (times[i, j], microsteps[i, j]):",
                 "if i != j and delay is not None:",
-                "tests/elaboration/test_wiring.py tests/semantics/test_ports.py",
+                "tests/elaboration/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
             ),
             Mistake(
                 "delays of a path add their microsteps whatever time passes",
@@ -31,7 +31,7 @@ MISTAKES = (
                 "no worker waits for a stop",
                 "if source.worker != worker:\n            waits",
                 "if source.worker < 0:\n            waits",
-                "tests/semantics/test_end.py tests/oracle/test_oracle.py",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/oracle/test_oracle.py",
             ),
         ),
     ),
@@ -79,7 +79,7 @@ MISTAKES = (
                 "a physical connection is a logical one",
                 '"physical": way.physical',
                 '"physical": False',
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
                 "a deadline is left out of the tables",
@@ -115,13 +115,13 @@ MISTAKES = (
                 "the timeout is forgotten",
                 "image.timeout.time = FOREVER if options.timeout is None else options.timeout",
                 "image.timeout.time = FOREVER",
-                "tests/semantics/test_end.py",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "keepalive is forgotten",
                 "options.fast, options.keepalive\n",
                 "options.fast, False\n",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
                 "a replay ends at its timeout",
@@ -180,7 +180,7 @@ MISTAKES = (
                 "what lies in a mode may be anywhere",
                 "placed[i] = placed[program.modes[reactor.mode].reactor]",
                 "pass",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "one worker more can be named than there is",
@@ -192,25 +192,25 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/engine.py",
-        "tests/semantics/test_end.py tests/faults/test_exceptions.py",
+        "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
             Mistake(
                 "what fails after an abort looks like a failure of its own",
                 "aftermath=self.failed, ",
                 "aftermath=False, ",
-                "tests/execution/test_bad_programs_running.py tests/faults/test_exceptions.py",
+                "tests/execution/bad_programs tests/faults/test_exceptions.py",
             ),
             Mistake(
                 "a later failure takes the place of the first",
                 "        if before is None:\n            return error\n",
                 "        if True:\n            return error\n",
-                "tests/semantics/test_end.py tests/faults/test_exceptions.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py tests/execution/bad_programs",
             ),
             Mistake(
                 "others do not hear of a failure",
                 "            lib.rx_abort(self.base, code)\n        lib.rx_fail",
                 "            pass\n        lib.rx_fail",
-                "tests/faults/test_exceptions.py tests/semantics/test_end.py",
+                "tests/faults/test_exceptions.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a batch runs up to its last but one",
@@ -218,10 +218,10 @@ MISTAKES = (
                 "for each in batch[: max(1, last - n - 1)].tolist():",
             ),
             Mistake(
-                "in a batch nobody knows who runs",
+                "in a batch it is not known which reaction runs",
                 "                    current[0] = each\n",
                 "",
-                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_end.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
             ),
             Mistake(
                 "the second Ctrl-C waits like the first",
@@ -233,13 +233,13 @@ MISTAKES = (
                 "a mode may be entered that was not declared",
                 "if running < 0 or mode not in self.image.program.reactions[running].transitions:",
                 "if running < 0:",
-                "tests/execution/test_bad_programs_running.py tests/semantics/test_modes.py",
+                "tests/execution/bad_programs tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "any reaction may stop the program",
                 "if reaction.reactor == reactor and self.doors[door] & lib.RX_WRITABLE:",
                 "if reaction.reactor == reactor:",
-                "tests/execution/test_bad_programs_running.py tests/semantics/test_end.py",
+                "tests/execution/bad_programs tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a deadline of zero is met when it is asked for",
@@ -258,19 +258,19 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/values.py",
-        "tests/semantics/test_ports.py tests/elaboration/test_wiring.py",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/elaboration/test_wiring.py",
         (
             Mistake(
                 "two readers of an object have two",
                 "        self._cached = key, value\n",
                 "",
-                "tests/semantics/test_ports.py tests/shipping/test_shipping.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/shipping/test_shipping.py",
             ),
             Mistake(
                 "a value of another tag is read again",
                 "key = where, self._engine.tag()",
                 "key = where, (0, 0)",
-                "tests/semantics/test_ports.py tests/semantics/test_tags.py tests/elaboration/test_wiring.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_tags.py tests/elaboration/test_wiring.py",
             ),
             Mistake(
                 "an object that outgrows its slot is cut off",
@@ -282,19 +282,19 @@ MISTAKES = (
                 "buffers of a pickle begin anywhere",
                 "        at += -at % 64\n",
                 "",
-                "tests/semantics/test_ports.py tests/shipping/test_shipping.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/shipping/test_shipping.py",
             ),
             Mistake(
                 "arrays that are read can be written",
                 "    view.flags.writeable = False\n",
                 "",
-                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/execution/bad_programs",
             ),
             Mistake(
                 "scalars of other byte orders are copied as they are",
                 'if scalar != " " and self.dtype.isnative else 0',
                 'if scalar != " " else 0',
-                "tests/semantics/test_ports.py tests/model/test_declare.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/model/test_declare.py",
             ),
         ),
     ),
@@ -330,7 +330,7 @@ MISTAKES = (
                 "the last error of a worker counts",
                 "        if report.error is None:\n            self.errors += 1",
                 "        if True:\n            self.errors += 1",
-                "tests/faults/test_exceptions.py tests/execution/test_bad_programs_running.py",
+                "tests/faults/test_exceptions.py tests/execution/bad_programs",
             ),
             Mistake(
                 "others go on when a worker has failed",
@@ -408,6 +408,7 @@ MISTAKES = (
                 "the last records of a run are lost",
                 "            while True:\n                self._handle()\n",
                 "            pass\n",
+                "tests/runtime/test_logging.py::test_what_is_left_of_the_workers_records_when_a_run_ends_is_handled",
             ),
         ),
     ),
@@ -437,6 +438,7 @@ MISTAKES = (
                 "a server that is left alone lives on",
                 '                elif descriptor == self.caller:\n                    raise EOFError("the caller is gone")',
                 "                elif descriptor == self.caller:\n                    continue",
+                "tests/faults/test_interrupts.py::test_a_server_ends_with_its_caller_though_a_fork_of_that_lives_on",
             ),
             Mistake(
                 "a module that starts a thread is imported for all",
@@ -471,7 +473,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/memory.py",
-        "tests/faults/test_start.py tests/execution/test_bad_programs_running.py tests/elaboration/test_bad_programs_too_large.py runtime/reactors_runtime/memory.py",
+        "tests/faults/test_start.py tests/execution/bad_programs tests/elaboration/bad_programs/test_too_large.py runtime/reactors_runtime/memory.py",
         (
             Mistake("memory that there is not is asked for", "if size > free:", "if False:"),
             Mistake(

@@ -200,7 +200,7 @@ MISTAKES = (
                 "",
             ),
             Mistake(
-                "nobody hears when a worker with a server dies",
+                "it is not noticed when a worker with a server dies",
                 "                let_go()  # from here on",
                 "                pass  # from here on",
             ),
@@ -244,7 +244,7 @@ MISTAKES = (
                 "weights are a round early",
                 "after=lag * ROUND - later, broadcast=True)",
                 "after=max(1, lag - 1) * ROUND - later, broadcast=True)",
-                "tests/rl/checkpoints/test_checkpoint.py tests/rl/algorithms/test_algorithms.py tests/rl/dataflow/test_inference.py tests/rl/algorithms/test_learning.py",
+                "tests/rl/dataflow/test_dataflow.py::test_actors_play_with_what_was_learned_so_many_rounds_before",
             ),
             Mistake(
                 "an evaluator is forgotten by its run",
@@ -256,7 +256,12 @@ MISTAKES = (
                 "[maker] * per_actor, i * per_actor, *spaces",
                 "[maker] * per_actor, 0, *spaces",
             ),
-            Mistake("an actor alone has all environments", "if algorithm.num_envs % (parts * actors):", "if False:"),
+            Mistake(
+                "environments that actors cannot share equally are left out",
+                "if algorithm.num_envs % (parts * actors):",
+                "if False:",
+                "tests/rl/dataflow/test_dataflow.py::test_environments_that_cannot_be_shared_equally_are_refused",
+            ),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Every algorithm gives the same weights for a seed, whoever does the work; and continues from its state."""
+"""Every algorithm gives the same weights for a seed, on any workers; and continues from its state."""
 
 from __future__ import annotations
 
@@ -413,7 +413,7 @@ def test_the_ratio_of_updates_to_steps_is_kept_over_all_rounds(ratio: float, upd
 
 
 def test_in_free_mode_weights_reach_the_actors() -> None:
-    """Alone on one worker nobody can be late, so free is what sync is."""
+    """Alone on one worker no actor can be late, so free is what sync is."""
     few = rl.PPO(num_envs=4, horizon=16, epochs=2)
     free, sync = (rl.train(few, "CartPole-v1", total_steps=512, mode=mode, seed=3) for mode in ("free", "sync"))
     assert free.weights.tobytes() == sync.weights.tobytes()

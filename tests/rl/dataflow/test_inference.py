@@ -154,7 +154,7 @@ class Broken(gym.Env[Any, Any]):
         return np.full(2, np.nan if self.t == 3 else 0, np.float32), 0.0, False, False, {}
 
 
-def test_what_is_no_number_is_told_with_its_environment() -> None:
+def test_what_is_no_number_is_reported_with_its_environment() -> None:
     with pytest.raises(ReactionError) as caught:
         rl.train(rl.A2C(**SMALL), Broken, total_steps=64, inference="central", double_buffer=True)
     assert isinstance(caught.value.__cause__, NotFiniteError)

@@ -93,7 +93,7 @@ def program(algorithm: Any, env: str, learners: Learners) -> Training:
 
 
 def run(training: Training, rounds: int = 5) -> None:
-    warnings.simplefilter("ignore", rx.ReactorWarning)  # nobody saves it
+    warnings.simplefilter("ignore", rx.ReactorWarning)  # nothing saves it
     rx.run(training, fast=True, seed=3, timeout=(rounds - 1) * ROUND + STOP, keepalive=False)
 
 
@@ -203,7 +203,7 @@ class MoodyLearning(A2CLearning):
         return found
 
 
-def test_learners_that_do_not_step_together_are_told() -> None:
+def test_learners_that_do_not_step_together_are_reported() -> None:
     with pytest.raises(ReactionError) as caught:
         rl.train(Moody(**SMALL), "CartPole-v1", total_steps=64, learners=2)
     assert "fewer steps of the optimizer" in str(caught.value.__cause__)

@@ -33,7 +33,7 @@ def train(**options: Any) -> rl.Trained:
     return rl.train(SMALL, **{"env": "CartPole-v1", "total_steps": ROUNDS * STEPS, "seed": 5, **options})
 
 
-def told(rows: list[dict[str, float]]) -> list[dict[str, float]]:
+def timeless(rows: list[dict[str, float]]) -> list[dict[str, float]]:
     """Rows without what depends on the clock."""
     return [{name: row[name] for name in row if not name.startswith(CLOCK)} for row in rows]
 
@@ -80,9 +80,9 @@ def test_a_journal_with_a_file_keeps_no_rows_in_memory(tmp_path: Path, monkeypat
 def test_what_a_run_tells_is_the_same_from_its_file_as_from_memory(whole: rl.Trained, tmp_path: Path) -> None:
     done = train(out=tmp_path / "run", eval_every=4, eval_episodes=1)
     assert "journal" not in vars(done)  # it is read when it is asked for
-    assert told(done.journal) == told(whole.journal)
-    assert [{name: type(row[name]) for name in row} for row in told(done.journal)] == [
-        {name: type(row[name]) for name in row} for row in told(whole.journal)
+    assert timeless(done.journal) == timeless(whole.journal)
+    assert [{name: type(row[name]) for name in row} for row in timeless(done.journal)] == [
+        {name: type(row[name]) for name in row} for row in timeless(whole.journal)
     ]
     assert done.digest == whole.digest
     assert done.steps == whole.steps == ROUNDS * STEPS
@@ -100,7 +100,7 @@ def test_checkpoints_do_not_grow_with_the_rounds(tmp_path: Path) -> None:
 def test_a_run_that_goes_on_has_the_journal_of_one_that_never_stopped(whole: rl.Trained, stopped: Path) -> None:
     assert len(read(stopped / "journal.csv")) == ROUNDS  # some later than the checkpoint
     done = go_on(stopped)
-    assert told(done.journal) == told(whole.journal)
+    assert timeless(done.journal) == timeless(whole.journal)
     assert read(stopped / "journal.csv") == done.journal
     assert done.digest == whole.digest
 
@@ -138,7 +138,7 @@ def test_without_its_journal_a_run_goes_on_and_says_so(whole: rl.Trained, stoppe
         f"the journal {stopped / 'journal.csv'} of the first 8 rounds is gone: it begins where the run goes on"
         in done.notes
     )
-    assert told(done.journal) == told(whole.journal[8:])
+    assert timeless(done.journal) == timeless(whole.journal[8:])
     np.testing.assert_array_equal(done.weights, whole.weights)
 
 

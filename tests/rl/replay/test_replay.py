@@ -266,6 +266,6 @@ def test_training_gives_the_memory_of_its_replay_back_when_it_ends(workers: int)
         gc.enable()
 
 
-def test_rows_of_several_environments_are_told_from_rows_of_one() -> None:
+def test_rows_of_several_environments_are_reported_from_rows_of_one() -> None:
     with pytest.raises(rx.ArgumentError, match="row_streams=True if they are steps of 3 environments"):
         rl.Replay(100, ROW, batch_size=4, rows=3, n_step=3)

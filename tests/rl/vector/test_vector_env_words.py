@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Three(gym.Env[Any, Any]):
-    """Episodes of three steps; fails where it was told: in its n-th reset, or in a step."""
+    """Episodes of three steps; fails where a test wants it: in its n-th reset, or in a step."""
 
     observation_space, action_space = gym.spaces.Box(-9, 9, (2,), np.float32), gym.spaces.Discrete(2)
 
@@ -113,7 +113,7 @@ def test_a_reward_of_nan_comes_out_as_gymnasium_gives_it() -> None:
     envs.close()
 
 
-def test_a_process_that_dies_is_told_in_terms_of_environments() -> None:
+def test_a_process_that_dies_is_reported_in_terms_of_environments() -> None:
     for how, ended in (
         (
             "dies",

@@ -1,6 +1,6 @@
 """Programs whose connections cannot be: causality cycles, two sources of one port, ways across the hierarchy.
 
-The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
+The numbers are rows of the table of bad programs; what the `@marks` are is said in `messages.py`.
 """
 
 from typing import Any

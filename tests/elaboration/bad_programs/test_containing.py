@@ -1,6 +1,6 @@
 """Programs whose reactors are contained in none, in two, in each other, or are no reactors.
 
-The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
+The numbers are rows of the table of bad programs; what the `@marks` are is said in `messages.py`.
 """
 
 from collections.abc import Callable
@@ -137,7 +137,7 @@ def test_running_a_reactor_whose_container_has_a_reaction_to_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hold", "told"),
+    ("hold", "words"),
     [
         (
             lambda a: {a},
@@ -155,13 +155,13 @@ def test_running_a_reactor_whose_container_has_a_reaction_to_it() -> None:
         ),
     ],
 )
-def test_reactors_where_nobody_looks_for_them(hold: Callable[[Any], Any], told: str) -> None:
+def test_reactors_where_no_one_looks_for_them(hold: Callable[[Any], Any], words: str) -> None:
     """Row 13: and where they are contained besides, these are mere references."""
 
     def build(self: Any) -> None:
         self.kids = hold(Source())  # @kid
 
-    assert refused(rx.ContainmentError, graph_of(build)) == told
+    assert refused(rx.ContainmentError, graph_of(build)) == words
 
     def build_both(self: Any) -> None:
         self.a = Source()
@@ -171,18 +171,18 @@ def test_reactors_where_nobody_looks_for_them(hold: Callable[[Any], Any], told: 
 
 
 @pytest.mark.parametrize(
-    ("thing", "told"),
+    ("thing", "words"),
     [
         (Source, "rx.run takes a reactor, and was given the class Source; write rx.run(Source())"),
         (None, "of type NoneType; make one: a class derived from rx.Reactor, called"),
         ([1, 2], "of type list; to run several, assign them to attributes of one"),
     ],
 )
-def test_run_of_what_is_no_reactor(thing: Any, told: str) -> None:
+def test_run_of_what_is_no_reactor(thing: Any, words: str) -> None:
     """Row 13."""
     with pytest.raises(rx.ReactorError) as caught:
         rx.run(thing)
-    assert str(caught.value).endswith(told)
+    assert str(caught.value).endswith(words)
 
 
 def test_running_a_reactor_that_is_connected_elsewhere() -> None:
@@ -260,7 +260,7 @@ def test_port_that_belongs_to_no_reactor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "words"),
     [
         ("count = rx.Output(int)", "Wrong.count (wrong.py:3) is declared in Wrong, which is no reactor"),
         (
@@ -273,7 +273,7 @@ def test_port_that_belongs_to_no_reactor() -> None:
         ),
     ],
 )
-def test_ports_in_a_class_that_is_no_reactor(body: str, told: str) -> None:
+def test_ports_in_a_class_that_is_no_reactor(body: str, words: str) -> None:
     """Row 14: plainly, not as the cause of a RuntimeError."""
-    told = f"{told}; write class Wrong(rx.Reactor)"
-    assert refused_class(rx.DeclarationError, f"class Wrong:\n    {body}") == told
+    words = f"{words}; write class Wrong(rx.Reactor)"
+    assert refused_class(rx.DeclarationError, f"class Wrong:\n    {body}") == words

@@ -1,6 +1,6 @@
 """Programs of more ports, reactors and channels than the core tells apart, or than there is memory for.
 
-The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
+The numbers are rows of the table of bad programs; what the `@marks` are is said in `messages.py`.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """What is legal in a program, but hardly meant: warnings.
 
-The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
+The numbers are rows of the table of bad programs; what the `@marks` are is said in `messages.py`.
 """
 
 import warnings
@@ -22,7 +22,7 @@ def test_input_without_a_source() -> None:
     ]
 
 
-def test_inputs_without_a_source_are_told_once_for_all() -> None:
+def test_inputs_without_a_source_are_reported_once_for_all() -> None:
     """Row 20."""
     assert warned(graph_of(lambda self: setattr(self, "a", rx.bank(10, Relay)))) == [
         (
@@ -32,7 +32,7 @@ def test_inputs_without_a_source_are_told_once_for_all() -> None:
     ]
 
 
-def test_input_connected_to_what_nobody_sets() -> None:
+def test_input_connected_to_what_nothing_sets() -> None:
     """Row 20."""
 
     class Idle(rx.Reactor):
@@ -51,14 +51,14 @@ def test_input_connected_to_what_nobody_sets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("connected", "told"),
+    ("connected", "words"),
     [
         ([1], ["channels 0 and 2 of its 3 have no source"]),
         ([0, 1], ["channel 2 of its 3 has no source"]),
         ([0, 1, 2], []),
     ],
 )
-def test_multiport_of_which_some_channels_have_no_source(connected: list[int], told: list[str]) -> None:
+def test_multiport_of_which_some_channels_have_no_source(connected: list[int], words: list[str]) -> None:
     """Row 20."""
 
     class Sum(rx.Reactor):
@@ -77,7 +77,7 @@ def test_multiport_of_which_some_channels_have_no_source(connected: list[int], t
             f"main.sum.terms (@terms): the reaction add (@add) is triggered by it, but {each}; connect all, or declare "
             "a smaller width"
         )
-        for each in told
+        for each in words
     ]
 
 
@@ -126,7 +126,7 @@ def test_what_follows_from_a_silent_input_is_not_told_again() -> None:
     assert len(warned(graph_of(build))) == 1
 
 
-def test_output_that_nobody_reads_is_told_in_debug_mode() -> None:
+def test_output_that_nothing_reads_is_reported_in_debug_mode() -> None:
     """Row 20."""
     main = Main(lambda self: setattr(self, "a", Source()))
     assert warned(lambda: rx.Graph(main)) == []
@@ -135,7 +135,7 @@ def test_output_that_nobody_reads_is_told_in_debug_mode() -> None:
     ]
 
 
-def test_globals_that_reactions_set_are_told_of_in_debug_mode() -> None:
+def test_globals_that_reactions_set_are_reported_of_in_debug_mode() -> None:
     """Every worker process has its own, silently."""
     text = (
         "import reactors as rx\n"
@@ -163,7 +163,7 @@ def test_globals_that_reactions_set_are_told_of_in_debug_mode() -> None:
     names: dict[str, Any] = {"__name__": "counting"}
     exec(compile(text, "counting.py", "exec"), names)
 
-    def told(debug: bool, main: type) -> list[str]:
+    def words(debug: bool, main: type) -> list[str]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             rx.Graph(main(), debug=debug)
@@ -174,12 +174,12 @@ def test_globals_that_reactions_set_are_told_of_in_debug_mode() -> None:
         "of which every worker process has its own, and the caller another; keep it in an attribute of self, or send "
         "it through an output"
     )
-    assert told(True, names["Counting"]) == [
+    assert words(True, names["Counting"]) == [
         f"main.count (counting.py:7) sets the global total, {why}",
         f"main.count (counting.py:13) sets the global last, {why}",
     ]
-    assert told(True, names["Counters"]) == [
+    assert words(True, names["Counters"]) == [
         f"main.counters[0].count, main.counters[1].count (counting.py:7) set the global total, {why}",
         f"main.counters[0].count, main.counters[1].count (counting.py:13) set the global last, {why}",
     ]
-    assert told(False, names["Counters"]) == []
+    assert words(False, names["Counters"]) == []

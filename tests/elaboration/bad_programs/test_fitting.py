@@ -1,6 +1,6 @@
 """Ends that do not fit together: types, shapes, widths, and strings that stand for nothing.
 
-The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
+The numbers are rows of the table of bad programs; what the `@marks` are is said in `messages.py`.
 """
 
 from typing import Any
@@ -74,7 +74,7 @@ def test_types_that_do_not_fit_at_the_end_of_a_way() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "taken", "told"),
+    ("given", "taken", "message"),
     [
         (
             {"shape": 3, "dtype": "f4"},
@@ -110,7 +110,7 @@ def test_types_that_do_not_fit_at_the_end_of_a_way() -> None:
         ),
     ],
 )
-def test_shapes_that_do_not_fit(given: dict[str, Any], taken: dict[str, Any], told: str) -> None:
+def test_shapes_that_do_not_fit(given: dict[str, Any], taken: dict[str, Any], message: str) -> None:
     """Row 21."""
 
     class Given(rx.Reactor):
@@ -125,11 +125,13 @@ def test_shapes_that_do_not_fit(given: dict[str, Any], taken: dict[str, Any], to
         self.a, self.b = Given(), Taken()
         self.a.out >> self.b.inp  # @shapes
 
-    assert refused(rx.MismatchError, graph_of(build)) == f"the connection at @shapes: main.a.out (@any) carries {told}"
+    assert (
+        refused(rx.MismatchError, graph_of(build)) == f"the connection at @shapes: main.a.out (@any) carries {message}"
+    )
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "broadcast", "told"),
+    ("left", "right", "broadcast", "message"),
     [
         (
             3,
@@ -179,14 +181,14 @@ def test_shapes_that_do_not_fit(given: dict[str, Any], taken: dict[str, Any], to
         ),
     ],
 )
-def test_widths_that_do_not_match(left: int, right: int, broadcast: bool, told: str) -> None:
+def test_widths_that_do_not_match(left: int, right: int, broadcast: bool, message: str) -> None:
     """Row 37."""
 
     def build(self: Any) -> None:
         self.a, self.b = rx.bank(left, Source), rx.bank(right, Relay)
         rx.connect(self.a.out, self.b.inp, broadcast=broadcast)  # @widths
 
-    assert refused(rx.WidthError, graph_of(build)) == f"the connection at @widths has {told}"
+    assert refused(rx.WidthError, graph_of(build)) == f"the connection at @widths has {message}"
 
 
 def test_widths_of_multiports_are_spelt_out() -> None:
@@ -206,7 +208,7 @@ def test_widths_of_multiports_are_spelt_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "value", "told"),
+    ("declared", "value", "message"),
     [
         (
             {"shape": "size"},
@@ -266,7 +268,7 @@ def test_widths_of_multiports_are_spelt_out() -> None:
         ),
     ],
 )
-def test_string_that_stands_for_nothing_fit(declared: dict[str, Any], value: object, told: str) -> None:
+def test_string_that_stands_for_nothing_fit(declared: dict[str, Any], value: object, message: str) -> None:
     """Row 38."""
 
     class Sized(rx.Reactor):
@@ -277,7 +279,7 @@ def test_string_that_stands_for_nothing_fit(declared: dict[str, Any], value: obj
             if value is not None:
                 self.size = value
 
-    assert refused(rx.ParameterError, lambda: rx.Graph(Sized())) == f"main.inp (@sized): {told}"
+    assert refused(rx.ParameterError, lambda: rx.Graph(Sized())) == f"main.inp (@sized): {message}"
 
 
 def test_string_for_a_deadline_or_a_stop() -> None:

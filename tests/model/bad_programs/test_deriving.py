@@ -1,6 +1,6 @@
 """Classes that derive from others and do not go together with them.
 
-The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
+The numbers are rows of the table of bad programs; what the `@marks` are is said in `messages.py`.
 """
 
 from collections.abc import Callable
@@ -94,7 +94,7 @@ class Hurried(rx.Reactor):
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "told"),
+    ("make", "error", "words"),
     [
         (
             lambda: type("Wrong", (Hurried,), {"late": None}),  # @nolate
@@ -126,13 +126,13 @@ class Hurried(rx.Reactor):
     ids=["nothing", "a reaction", "with a parameter", "undeclared"],
 )
 def test_what_cannot_stand_for_the_method_of_a_deadline(
-    make: Callable[[], object], error: type[rx.ReactorError], told: str
+    make: Callable[[], object], error: type[rx.ReactorError], words: str
 ) -> None:
-    assert refused(error, make) == told
+    assert refused(error, make) == words
 
 
 @pytest.mark.parametrize(
-    ("declare", "told"),
+    ("declare", "words"),
     [
         (
             lambda: rx.reaction(rx.shutdown, effects=Source.out),
@@ -152,14 +152,14 @@ def test_what_cannot_stand_for_the_method_of_a_deadline(
         ),
     ],
 )
-def test_reaction_that_overrides_one_and_names_something_else(declare: Callable[[], Any], told: str) -> None:
+def test_reaction_that_overrides_one_and_names_something_else(declare: Callable[[], Any], words: str) -> None:
     def program() -> None:
         class Other(Wider):
             @declare()  # @again
             def start(self) -> None: ...
 
     assert refused(rx.DeclarationError, program) == (
-        f"Other.start (@again) overrides Source.start (@start), and has {told}; a reaction that overrides another "
+        f"Other.start (@again) overrides Source.start (@start), and has {words}; a reaction that overrides another "
         "names the same ones in the same order"
     )
 

@@ -1,6 +1,6 @@
 """State that cannot be renewed when its mode is reset.
 
-The numbers are rows of the table of bad programs; what the `@marks` are is said in `told.py`.
+The numbers are rows of the table of bad programs; what the `@marks` are is said in `messages.py`.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def two_names(main: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "told"),
+    ("program", "words"),
     [
         (
             graph_of(lambda self: setattr(self, "xs", [rx.State(0)])),  # @inlist
@@ -51,17 +51,17 @@ def two_names(main: Any) -> None:
         ),
     ],
 )
-def test_state_that_cannot_be_renewed(program: Callable[[], object], told: str) -> None:
-    assert refused(rx.DeclarationError, program) == told
+def test_state_that_cannot_be_renewed(program: Callable[[], object], words: str) -> None:
+    assert refused(rx.DeclarationError, program) == words
 
 
 def test_state_of_a_function_without_the_reactor() -> None:
     def first() -> list[int]:
         return []
 
-    told = refused(rx.DeclarationError, lambda: rx.State(first))  # type: ignore[arg-type]  # @noself
-    assert told.startswith("rx.State (@noself) is given <function ")
-    assert told.endswith(
+    words = refused(rx.DeclarationError, lambda: rx.State(first))  # type: ignore[arg-type]  # @noself
+    assert words.startswith("rx.State (@noself) is given <function ")
+    assert words.endswith(
         "to be called with the reactor, which it cannot be (too many positional arguments); give the first value "
         "itself, which is copied for each reactor, or write lambda self: ..."
     )
