@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-    from reactors.drawing.draw import Options
+    from reactors.drawing.draw import Look
     from reactors.elaboration.tree import Handle
     from reactors.model.native import Native
     from reactors.model.reaction import Reaction
@@ -168,7 +168,7 @@ class Graph:
             graph.add_edge(*ends, delay=each.delay, physical=each.physical)
         return graph
 
-    def draw(self, file: str | os.PathLike[str], **options: Unpack[Options]) -> Path:
+    def draw(self, file: str | os.PathLike[str], **options: Unpack[Look]) -> Path:
         """Draws the program into a file, by its suffix: .svg, .png, .pdf, .dot or .mmd.
 
         `apg=True` draws the precedence graph, `expand=True` every member of a bank or list, `depth=1` nothing inside of
@@ -185,7 +185,7 @@ class Graph:
 
         return draw.dot(self)
 
-    def mermaid(self, **options: Unpack[Options]) -> str:
+    def mermaid(self, **options: Unpack[Look]) -> str:
         """The drawing as Mermaid text."""
         from reactors.drawing import draw
 

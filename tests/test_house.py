@@ -5,6 +5,7 @@ mistakes, that no modules import each other, and that every folder says what it 
 """
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import reactors
+from reactors import lowlevel
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = [ROOT / "reactors", ROOT / "runtime" / "reactors_runtime"]
@@ -29,9 +31,7 @@ def test_a_room_says_what_lives_there_and_is_not_crowded(room: Path) -> None:
     assert len([*room.glob("*.py")]) <= MOST.get(str(room.relative_to(ROOT)), 16)
 
 
-MOST = {  # more than there should be
-    "reactors/rl/algorithms": 27,
-}
+MOST: dict[str, int] = {}  # of folders with more than there should be
 
 
 TWINS = {  # class names that stand for two things, and why
@@ -134,3 +134,78 @@ def test_an_import_against_the_law_is_noticed(copy: Path) -> None:
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "reactors.model is not allowed to import reactors.run" in done.stdout
+
+
+# ---- what users cannot do, `rl` does not do ----
+
+OPEN_TO_ALL = {"reactors", "reactors.errors", "reactors.lowlevel", "reactors.rl"}
+
+
+def borrowed(source: str, hidden: set[str]) -> list[str]:
+    """What a module of `rl` takes that is not open to its users: imports, late and for type checkers, and attributes.
+
+    `hidden` are names with an underscore that the other rooms define, and `rl` does not.
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        modules = []
+        if isinstance(node, ast.Import):
+            modules = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+            if node.module == "reactors":
+                modules = [f"reactors.{each.name}" for each in node.names if each.name not in reactors.__all__]
+        elif isinstance(node, ast.Attribute) and node.attr in hidden:
+            found.append(f".{node.attr}")
+        ours = [each for each in modules if each.partition(".")[0] in {"reactors", "reactors_runtime"}]
+        found += [each for each in ours if not (each in OPEN_TO_ALL or each.startswith("reactors.rl."))]
+    return found
+
+
+def underscored(room: Path) -> set[str]:
+    """Names with an underscore that are defined in a folder."""
+    found = set()
+    for path in room.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _of_itself(node.value):
+                found.add(node.attr)
+    return {name for name in found if name.startswith("_") and not name.startswith("__")}
+
+
+def _of_itself(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id in {"self", "cls"}
+
+
+def hidden_from_rl() -> set[str]:
+    top = ROOT / "reactors"
+    others = [each for each in top.iterdir() if each.is_dir() and each.name not in {"rl", "__pycache__"}]
+    return set().union(*map(underscored, [*others, ROOT / "runtime"])) - underscored(top / "rl")
+
+
+def test_rl_takes_only_what_is_open_to_its_users() -> None:
+    hidden = hidden_from_rl()
+    taken = {str(path): borrowed(path.read_text(), hidden) for path in (ROOT / "reactors" / "rl").rglob("*.py")}
+    assert {path: found for path, found in taken.items() if found} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("def late():\n    from reactors.model.ports import Port\n", "reactors.model.ports"),
+        ("if TYPE_CHECKING:\n    from reactors import stepwise\n", "reactors.stepwise"),
+        ("import reactors_runtime.engine\n", "reactors_runtime.engine"),
+        ("import reactors as rx\n\nport = rx.Input()\nport._declared._offered = True\n", "._offered"),
+    ],
+)
+def test_what_rl_may_not_take_is_noticed(source: str, found: str) -> None:
+    assert found in borrowed(source, hidden_from_rl())
+
+
+def test_every_name_for_libraries_is_explained() -> None:
+    said = re.findall(r"^- `(\w+)`: [A-Z]", lowlevel.__doc__ or "", re.MULTILINE)
+    assert sorted(said) == sorted(lowlevel.__all__)
+    assert all(hasattr(lowlevel, name) for name in said)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reactors.tag import Tag
+    import reactors as rx
 
 ROUND = 60_000_000_000  # ns
 LATER = 50  # ns after the beginning of a round: when several learners learn, and again as much: when that is noted
@@ -17,11 +17,11 @@ HALF = ROUND // 2  # when checkpoints are made: all events of the round are over
 STOP = HALF + 100  # an end at which nothing is half done
 
 
-def round_of(tag: Tag) -> int:
+def round_of(tag: rx.Tag) -> int:
     """Its number.
 
-    >>> from reactors.tag import Tag
-    >>> round_of(Tag(3 * ROUND + LATER, 2))
+    >>> import reactors as rx
+    >>> round_of(rx.Tag(3 * ROUND + LATER, 2))
     3
     """
     return tag.time // ROUND

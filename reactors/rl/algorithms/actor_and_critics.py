@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.algorithm import Learning
 from reactors.rl.algorithms.continuous import ActionBox, Continuous, Critics, vectors
+from reactors.rl.contract.algorithm import Learning
 from reactors.rl.networks.layers import Adam, Flat, descend, inputs_of, torso
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from reactors.rl.algorithms.hyperparameters import Count, Positive
 from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
+from reactors.rl.bounded import Count, Positive
 from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Flat
 

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.algorithm import Policy
-from reactors.rl.algorithms.hyperparameters import Layers, Positive, Rate
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.bounded import Layers, Positive, Rate
+from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
 

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.algorithm import Learning, Policy
-from reactors.rl.algorithms.hyperparameters import Count, Layers, Positive, Share
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.bounded import Count, Layers, Positive, Share
+from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
 

@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy
-from reactors.rl.algorithms.algorithm import Algorithm, Learning
-from reactors.rl.algorithms.hyperparameters import Count, Layers, NotNegative, Positive
+from reactors.rl.bounded import Count, Layers, NotNegative, Positive
+from reactors.rl.contract.algorithm import Algorithm, Learning
 from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Adam, Flat, Torso, descend
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from reactors.rl.algorithms.hyperparameters import Count, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.algorithms.returns import Course, advantages, normalised
+from reactors.rl.bounded import Count, Positive, Share
+from reactors.rl.estimates.returns import Course, advantages, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

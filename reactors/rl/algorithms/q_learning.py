@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
-from reactors.rl.algorithms.hyperparameters import Count, Rate, Share
+from reactors.rl.bounded import Count, Rate, Share
+from reactors.rl.contract.algorithm import Algorithm, Learning, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
-from reactors.rl.algorithms.algorithm import Policy
 from reactors.rl.algorithms.continuous import ActionBox, Continuous
-from reactors.rl.algorithms.hyperparameters import Positive
+from reactors.rl.bounded import Positive
+from reactors.rl.contract.algorithm import Policy
 from reactors.rl.networks.layers import Adam, Flat, Inference
 
 if TYPE_CHECKING:

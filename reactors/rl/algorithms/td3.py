@@ -11,7 +11,7 @@ from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
 from reactors.rl.algorithms.continuous import ActionBox, Continuous, DeterministicPolicy
-from reactors.rl.algorithms.hyperparameters import Count, NotNegative
+from reactors.rl.bounded import Count, NotNegative
 from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Flat
 

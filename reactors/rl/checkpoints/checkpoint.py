@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
+from reactors.lowlevel import offered
 from reactors.rl.checkpoints.files import write
 from reactors.rl.encoding.state import Encoded
 from reactors.rl.rounds import HALF, ROUND, STOP, round_of
@@ -46,7 +47,7 @@ class Checkpoint(rx.Reactor):
     states = rx.Input(Encoded, width="width")
     enough = rx.Input(bool)
     save = rx.Output(bool)
-    enough._offered = True
+    offered(enough)
 
     def __init__(self, names: Sequence[str], saving: Saving, *, slack: int, steps: int, first: int) -> None:
         self.names, self.width, self.saving, self.slack, self.steps = list(names), len(names), saving, slack, steps

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
+from reactors.lowlevel import offered
 from reactors.rl.checkpoints.files import going_on
 from reactors.rl.encoding.state import Encoded, check_form, encode
 
@@ -26,7 +27,7 @@ class Stateful(rx.Reactor):
 
     save = rx.Input(bool)
     state = rx.Output(Encoded)
-    save._offered = True
+    offered(save)
     restored: Any = None
     checkpoint: Path | None = None
     first: int = 0

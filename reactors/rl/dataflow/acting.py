@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reactors.rl.algorithms.chosen import Chosen
+from reactors.rl.contract.chosen import Chosen
 from reactors.rl.encoding.state import count
 from reactors.rl.learning.latest import ALL
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.learning.latest import Latest
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.lowlevel import offered, run_seed
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.rounds import ROUND, round_of
 
@@ -30,7 +31,7 @@ class Actor(Stateful):
     weights = rx.Input(shape="size", dtype=np.float32)
     episodes = rx.Output(tuple)
     figures = rx.Output(tuple)
-    weights._offered = True  # none are sent in free mode
+    offered(weights)  # none are sent in free mode
 
     def __init__(self, rollout: Rollout, acting: Acting) -> None:
         self.rollout, self.acting, self.size = rollout, acting, len(acting.latest)
@@ -42,7 +43,7 @@ class Actor(Stateful):
 
     def open(self) -> None:
         """Make the environments and the policy, as new or as a checkpoint had them."""
-        self.rollout.open(self._run_seed or 0, self.path)
+        self.rollout.open(run_seed(self), self.path)
         self.acting.open(self.rng)
         self.go_on()
 

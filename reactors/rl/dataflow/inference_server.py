@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.lowlevel import offered
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.envs.spaces import array_type
 from reactors.rl.rounds import ROUND, round_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     import gymnasium as gym
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.dataflow.acting import Acting
 
 
@@ -47,7 +48,7 @@ class InferenceServer(Stateful):
     other = rx.LogicalAction()
     weights = rx.Input(shape="size", dtype=np.float32)
     figures = rx.Output(tuple)
-    weights._offered = True  # none are sent in free mode
+    offered(weights)  # none are sent in free mode
 
     def __init__(
         self,

@@ -20,13 +20,13 @@ journal gets all of a round at one tag after that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.contract import check_learning, check_policy
 from reactors.rl.checkpoints.checkpoint import Checkpoint
 from reactors.rl.checkpoints.files import going_on
+from reactors.rl.contract.conformance import check_learning, check_policy
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
 from reactors.rl.dataflow.experience import Experience
@@ -48,25 +48,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Learning
     from reactors.rl.checkpoints.checkpoint import Saving
     from reactors.rl.checkpoints.files import Saved
     from reactors.rl.checkpoints.stateful import Stateful
-    from reactors.rl.envs.simulation import OnError
-    from reactors.rl.serving.server import Server
+    from reactors.rl.contract.algorithm import Algorithm, Learning
+    from reactors.rl.options import Mode, Options
 
 ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of the one who writes checkpoints
-Mode = Literal["sync", "pipelined", "free"]
-Where = Literal["actors", "central"]
 
 
 class Training(rx.Reactor):
-    """An algorithm, trained by `actors` in environments that `maker` makes.
+    """An algorithm, trained by actors in environments that `maker` makes, as the options say.
 
-    With `inference="central"` they are simulators, and one policy acts for all; with `double_buffer` for half of the
-    environments at a time. With `saving` there are checkpoints, and with `saved` it goes on from one. The server
-    `serve` answers by the latest weights.
+    With central inference they are simulators, and one policy acts for all. With `saving` there are checkpoints, and
+    with `saved` it goes on from one.
     """
 
     def __init__(
@@ -75,46 +71,34 @@ class Training(rx.Reactor):
         maker: Callable[[], Any],
         observation_space: Any,
         action_space: Any,
+        options: Options,
         *,
-        actors: int,
-        mode: Mode,
-        lag: int,
-        seed: int,
-        inference: Where = "actors",
-        double_buffer: bool = False,
-        loaders: int = 0,
-        view_every: int | None = None,
-        views: Path | None = None,
-        serve: Server | None = None,
-        on_error: OnError = "raise",
         learners: Learners = ALONE,
-        eval_every: int | None = None,
-        eval_episodes: int = 10,
-        stop_at: float | None = None,
         journal: Path | None = None,
-        tell: Callable[[dict[str, float]], None] | None = None,
+        views: Path | None = None,
         saving: Saving | None = None,
         saved: Saved | None = None,
     ) -> None:
-        check_loaders(algorithm, loaders)
-        parts = 2 if double_buffer else 1
+        check_loaders(algorithm, options.loaders)
+        actors, lag, seed, serve = options.actors, options.late, options.seed, options.serve
+        parts = 2 if options.double_buffer else 1
         per_actor = _per_actor(algorithm, actors, parts)
         spaces = observation_space, action_space
         learning = algorithm.learning(*spaces, seed, learners.devices[0])
         initial = check_learning(algorithm, learning)
         check_policy(algorithm, *spaces, learning, initial, per_actor)
         steps = algorithm.horizon * algorithm.num_envs
-        newest = Latest(len(initial)) if mode == "free" else None
+        newest = Latest(len(initial)) if options.mode == "free" else None
 
         def rollout(i: int) -> Rollout:
-            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, on_error)
+            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, options.on_error)
 
         def acting(_: int) -> Acting:
             return Acting(algorithm, *spaces, initial, lag=lag, newest=newest)
 
         stepping: rx.Bank[Any]
         players: list[Actor | InferenceServer]
-        if inference == "central":
+        if options.inference == "central":
             server = InferenceServer(
                 acting(0), observation_space, choice_dtype(algorithm, action_space), algorithm.horizon, actors,
                 per_actor, parts,
@@ -125,7 +109,7 @@ class Training(rx.Reactor):
             players = [*self.actors]
         self.journal = Journal(
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
-            stop_at=stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=tell,
+            stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
         )  # fmt: skip
         told: dict[str, Any] = {
             "algorithm": algorithm, "observation_space": observation_space, "action_space": action_space, "seed": seed,
@@ -134,30 +118,30 @@ class Training(rx.Reactor):
         }  # fmt: skip
         later = LATER if len(learners) > 1 else 0
         then, noted = (later, 2 * later) if later else (None, None)
-        self._learn(algorithm, told, learning, learners, stepping, loaders, then)
+        self._learn(algorithm, told, learning, learners, stepping, options.loaders, then)
         first: Learner = self.learners[0]
-        if mode != "free":
+        if options.mode != "free":
             rx.connect(first.weights, [each.weights for each in players], after=lag * ROUND - later, broadcast=True)
         rx.connect(stepping.episodes, self.journal.episodes, after=noted)
         rx.connect([each.figures for each in players], self.journal.times, after=noted)
         rx.connect(self.learners.figures, self.journal.figures, after=then)
-        if eval_every is not None:
+        if options.eval_every is not None:
             self.evaluator = Evaluator(
-                algorithm, maker, *spaces, len(initial), every=eval_every, episodes=eval_episodes
+                algorithm, maker, *spaces, len(initial), every=options.eval_every, episodes=options.eval_episodes
             )
             rx.connect(first.weights, self.evaluator.weights)
             rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=then)
-        if view_every is not None and views is not None:
+        if options.view_every is not None and views is not None:
             viewer = Viewer(algorithm, maker, *spaces, len(initial), steps=steps, folder=views)
-            self._show(viewer, view_every)
+            self._show(viewer, options.view_every)
         if serve is not None:
-            self.serving = serve
+            self.serving: Any = serve
             serve.policy.load(initial if saved is None else saved.weights(len(initial)))
             rx.connect(first.weights, self.serving.weights)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
-            self._save(saving, lag if mode != "free" else max(lag, FREE_SLACK), steps)
+            self._save(saving, lag if options.mode != "free" else max(lag, FREE_SLACK), steps)
 
     def _serve(self, server: InferenceServer, rollout: Callable[[int], Rollout]) -> rx.Bank[Simulator]:
         self.server = server

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.simulated import restore_simulation, simulation_form, simulation_state
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.errors import NotFiniteError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.dataflow.acting import Acting
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.episode import Episode

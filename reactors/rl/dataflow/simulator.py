@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.lowlevel import run_seed
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.envs.spaces import array_type
 from reactors.rl.rounds import round_of
@@ -44,7 +45,7 @@ class Simulator(Stateful):
 
     def open(self) -> None:
         """Make the environments, and send their first observations."""
-        self.rollout.open(self._run_seed or 0, self.path)
+        self.rollout.open(run_seed(self), self.path)
         self.go_on()
         self.rows = np.zeros(self.rollout.shape, self.rollout.dtype)
         seen = self.initial.loan()

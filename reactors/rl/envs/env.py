@@ -12,7 +12,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
-from reactors.execution.debug_ports import DebugPort
+from reactors.lowlevel import checks, is_read, offered
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import checked_seeds, is_row, makers, spaces_of
 from reactors.rl.envs.spaces import OBJECT, ArrayType, array_type, rows
@@ -22,7 +22,6 @@ from reactors.rl.replay.transition import transition_dtype
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reactors.model.ports import Input, Output
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.sources import Source
     from reactors.rl.envs.spaces import Space
@@ -89,16 +88,16 @@ class Env(rx.Reactor):
     100.0
     """
 
-    action: Input[Any]
-    observation: Output[Any]
-    reward: Output[Any]
-    terminated: Output[Any]
-    truncated: Output[Any]
-    next_observation: Output[Any]
-    transition: Output[Any]
-    episode: Output[tuple[Episode, ...]]
-    info: Output[dict[Any, Any]]
-    final_info: Output[dict[Any, Any]]
+    action: rx.Input[Any]
+    observation: rx.Output[Any]
+    reward: rx.Output[Any]
+    terminated: rx.Output[Any]
+    truncated: rx.Output[Any]
+    next_observation: rx.Output[Any]
+    transition: rx.Output[Any]
+    episode: rx.Output[tuple[Episode, ...]]
+    info: rx.Output[dict[Any, Any]]
+    final_info: rx.Output[dict[Any, Any]]
 
     def __init__(
         self,
@@ -126,7 +125,7 @@ class Env(rx.Reactor):
             action_space = found[1] if action_space is None else action_space
         self._declare(observation_space, action_space)
 
-    def _declare(self, observation_space: Space, action_space: Space, *more: Output[Any]) -> None:
+    def _declare(self, observation_space: Space, action_space: Space, *more: rx.Output[Any]) -> None:
         """Ports as the spaces say, `more` of them, and the reactions."""
         self.observation_space, self.action_space = observation_space, action_space
         self.simulation: Any = None
@@ -134,7 +133,7 @@ class Env(rx.Reactor):
         arrays = (self.observation, self.reward, self.terminated, self.truncated, self.next_observation)
         effects = (*arrays, self.transition, self.episode, self.info, self.final_info, *more)
         for port in effects:
-            port._offered = True
+            offered(port)
         self.add_reaction(rx.startup, self.begin, effects=(self.observation, self.info))
         self.add_reaction(self.action, self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)
@@ -170,7 +169,7 @@ class Env(rx.Reactor):
             [seed_of(self.seed, i) if given is None else given for i, given in enumerate(self.env_seeds)],
             on_error=self.on_error,
             path=self.path,
-            thorough=isinstance(self.observation, DebugPort),
+            thorough=checks(self.observation),
         )
 
     def begin(self) -> None:
@@ -178,9 +177,9 @@ class Env(rx.Reactor):
         self.simulation = self.make_simulation()
         self._following = rows(array_type(self.observation_space), len(self.makers))
         self._block = _as_it_is if self.num_envs is not None else _with_axis
-        self._tells_next = self.next_observation._is_read
+        self._tells_next = is_read(self.next_observation)
         self._lends_next = self._tells_next and self.next_observation.dtype is not None
-        self._tells_transition = self.transition._is_read
+        self._tells_transition = is_read(self.transition)
         self._check_transition()
         self.simulation.reset_all()
         self._show()

@@ -15,40 +15,17 @@ from typing import TYPE_CHECKING, Any
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.learning.hill_climb import Climb
-from reactors.rl.public import public
+from reactors.rl.options import Bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.options import Options
 
 SECONDS = 0.5  # between measurements
 AHEAD = 4.0  # rounds: samplers whose weights are older wait for the learner, which makes fewer updates then
 WAITING = 0.15  # share of its time: a learner that waits longer for samplers makes more
-
-
-@public("rl.Bounds")
-@dataclass(frozen=True)
-class Bounds:
-    """Within what a run may adapt: the least and the most of each; None leaves it to the algorithm and the run.
-
-    >>> Bounds(batch_size=(64, 1024))
-    Bounds(batch_size=(64, 1024), updates_per_step=None, samplers=None)
-    """
-
-    batch_size: tuple[int, int] | None = None
-    """By default from the algorithm's own to 32 times as much, or half of its memory."""
-    updates_per_step: tuple[float, float] | None = None
-    """By default from a thousandth of the algorithm's own to eight times as much."""
-    samplers: tuple[int, int] | None = None
-    """By default from 1 to the number of actors."""
-
-    def __post_init__(self) -> None:
-        for name in ("batch_size", "updates_per_step", "samplers"):
-            given: Any = getattr(self, name)
-            if given is not None and not (len(given) == 2 and 0 < given[0] <= given[1]):
-                raise ArgumentError(f"{name} of rl.Bounds is {given!r}; write the least and the most of it, (64, 1024)")
 
 
 @dataclass
@@ -159,20 +136,23 @@ class Adaptation:
                 out.write(json.dumps(self.decisions[-1]) + "\n")
 
 
-def adapting(
-    algorithm: Algorithm, adapt: object, actors: int, options: Mapping[str, Any], file: Path | None
-) -> Adaptation:
+def adapting(algorithm: Algorithm, options: Options, workers: int, learners: int, file: Path | None) -> Adaptation:
     """What `adapt` of `rl.train` asks for. `ArgumentError` where a run cannot adapt."""
+    adapt = options.adapt
     if adapt is not True and not isinstance(adapt, Bounds):
         raise ArgumentError(f"adapt of rl.train is {adapt!r}; write True, or rl.Bounds(...)")
     if not isinstance(algorithm, OffPolicy):
         raise ArgumentError(f"adapt of rl.train is for algorithms with replay, and {algorithm.name} has none")
-    wanted = {"mode": "free", "inference": "actors", "loaders": 0, "learners": 1}
-    for name, value in wanted.items():
-        if options[name] != value:
-            raise ArgumentError(f"adapt of rl.train takes {name}={value!r}, and {name} is {options[name]!r}")
-    if options["workers"] < 2:
+    for name, given, wanted in (
+        ("mode", options.mode, "free"),
+        ("inference", options.inference, "actors"),
+        ("loaders", options.loaders, 0),
+        ("learners", learners, 1),
+    ):
+        if given != wanted:
+            raise ArgumentError(f"adapt of rl.train takes {name}={wanted!r}, and {name} is {given!r}")
+    if workers < 2:
         raise ArgumentError(
             "adapt of rl.train lets the learner work beside samplers, and workers is 1; write workers=2"
         )
-    return Adaptation.of(algorithm, adapt if isinstance(adapt, Bounds) else Bounds(), actors, file)
+    return Adaptation.of(algorithm, adapt if isinstance(adapt, Bounds) else Bounds(), options.actors, file)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.contract import errors
-from reactors.rl.algorithms.rows import experience_dtype, memory_of
+from reactors.rl.algorithms.off_policy import memory_of
+from reactors.rl.contract.conformance import errors
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.encoding.state import count
 from reactors.rl.learning.learner import Learner
 

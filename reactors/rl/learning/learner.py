@@ -13,9 +13,9 @@ import torch
 
 import reactors as rx
 from reactors.errors import ParameterError, ReactorError
-from reactors.rl.algorithms.contract import descent, errors, numbers
-from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.contract.conformance import descent, errors, numbers
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.encoding.state import check_form, count
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.learning.latest import ALL
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import gymnasium as gym
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.learning.latest import Latest
     from reactors.rl.networks.layers import Descent, Flat
 

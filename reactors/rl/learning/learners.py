@@ -13,8 +13,9 @@ from reactors.errors import ArgumentError
 from reactors.rl.algorithms.continuous import Continuous
 
 if TYPE_CHECKING:
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.learning.adaptation import Adaptation
+    from reactors.rl.options import Options
 
 
 @dataclass(frozen=True)
@@ -39,23 +40,18 @@ class Learners:
         return len(self.devices)
 
 
-def learners_of(
-    algorithm: Algorithm,
-    learners: int,
-    device: str,
-    actor_device: str | None,
-    critic_device: str | None,
-    exchange_every: int | None,
-) -> Learners:
+def learners_of(algorithm: Algorithm, options: Options) -> Learners:
     """Those that `rl.train` is asked for."""
-    if actor_device is not None or critic_device is not None:
-        return apart(algorithm, learners, actor_device or device, critic_device or device, exchange_every)
+    device, exchange_every = options.device, options.exchange_every
+    if options.actor_device is not None or options.critic_device is not None:
+        devices = options.actor_device or device, options.critic_device or device
+        return apart(algorithm, options.learners, *devices, exchange_every)
     if exchange_every is not None:
         raise ArgumentError(
             f"exchange_every of rl.train is {exchange_every}, but actor and critics learn together; write actor_device "
             "and critic_device"
         )
-    return several(algorithm, learners, device)
+    return several(algorithm, options.learners, device)
 
 
 def several(algorithm: Algorithm, learners: int, device: str) -> Learners:

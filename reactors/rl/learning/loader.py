@@ -13,11 +13,11 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.rows import experience_dtype
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.learning.learner import Learner
 
 if TYPE_CHECKING:
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.networks.layers import Descent
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.chosen import Chosen
+from reactors.rl.contract.chosen import Chosen
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.rounds import round_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.contract.algorithm import Algorithm, Policy
 
 
 def play(

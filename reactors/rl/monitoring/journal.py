@@ -8,6 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
+from reactors.lowlevel import offered
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.encoding.state import count
 from reactors.rl.monitoring.journal_file import JournalFile, checksum, verified
@@ -38,7 +39,7 @@ class Journal(Stateful):
     figures = rx.Input(dict, width="learners")
     evaluation = rx.Input(dict)
     enough = rx.Output(bool)
-    evaluation._offered = True
+    offered(evaluation)
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import gymnasium as gym
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
 
 LEAST = 40  # ms that a picture of an animation is shown; many programs show none for less than 20
 MOST = 1000  # pictures of one

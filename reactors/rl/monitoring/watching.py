@@ -18,7 +18,7 @@ from reactors.rl.envs.spaces import reader
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.contract.algorithm import Policy
 
 MP4 = ".mp4"
 OTHERS = {".avi", ".gif", ".mkv", ".mov", ".webm"}  # of videos, which the recorder of Gymnasium does not write

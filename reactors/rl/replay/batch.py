@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.lowlevel import did_you_mean
 from reactors.rl._core import ffi
 from reactors.rl.public import public
-from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

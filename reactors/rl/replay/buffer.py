@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never, NoReturn, Sel
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
+from reactors.lowlevel import did_you_mean
 from reactors.rl._core import ffi, lib
 from reactors.rl.encoding.generators import rng_state
 from reactors.rl.public import public
@@ -24,7 +25,6 @@ from reactors.rl.replay.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.replay.n_step import NStep
 from reactors.rl.replay.storage import Field, SharedBlock, opened
 from reactors.rl.replay.transition import transition_dtype
-from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.lossless import NUMBERS, LostError, lossless
+from reactors.lowlevel import NUMBERS, LostError, lossless
 from reactors.rl._core import ffi
 
 if TYPE_CHECKING:

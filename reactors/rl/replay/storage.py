@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from reactors.errors import ArgumentError, MemoryTooSmall
+from reactors.lowlevel import Memory, OutOfMemory, available, in_units
 from reactors.rl._core import ffi, lib
-from reactors_runtime.memory import Memory, OutOfMemory, available, in_units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from reactors.errors import ArgumentError
 from reactors.rl.monitoring.journal_file import Tail
@@ -19,15 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reactors.rl.monitoring.journal_file import Row
+    from reactors.rl.options import Writer
 
 EVERY_S = 5.0  # between lines
-
-
-class Writer(Protocol):
-    """What TensorBoard's SummaryWriter is, as far as it is needed."""
-
-    def add_scalar(self, tag: str, scalar_value: float, global_step: int, /) -> object:
-        """One point of one curve."""
 
 
 class JournalWatch:

@@ -17,9 +17,9 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
-from reactors.reports.json_text import finite
-from reactors.rl.algorithms.algorithm import Algorithm
+from reactors.lowlevel import finite
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
+from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.encoding import tensors
 from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
 from reactors.rl.encoding.state import StateError, check_form
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import reactors as rx
-    from reactors.rl.algorithms.algorithm import Policy
     from reactors.rl.checkpoints.files import Saved
+    from reactors.rl.contract.algorithm import Policy
 
 
 CONFIG = {
@@ -285,10 +285,10 @@ class RunFolder:
         }
         if not functions:
             return f"give the algorithm: {self.asking.algorithm}"
-        told = ", ".join(f"{key}={value}" for key, value in functions.items())
+        listed = ", ".join(f"{key}={value}" for key, value in functions.items())
         if self.asking is IN_PYTHON:
-            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({told}, ...))"
-        return f"give a class of yours that has {told}: {self.asking.algorithm}"
+            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({listed}, ...))"
+        return f"give a class of yours that has {listed}: {self.asking.algorithm}"
 
     def keep(self, weights: NDArray[Any]) -> None:
         """Write the weights of the policy, with a checksum, in place of those before."""

@@ -15,7 +15,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
-from reactors_runtime.encoding import decode, encode
+from reactors.lowlevel import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,6 +8,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ValueMismatchError
+from reactors.lowlevel import offered
 from reactors.rl.envs.observed import Observed
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.serving.requests import Requests
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.contract.algorithm import Policy
     from reactors.rl.serving.statistics import ServingStatistics
 
 
@@ -32,7 +33,7 @@ class Server(rx.Reactor):
     weights = rx.Input(shape="size", dtype=np.float32)
     batch = rx.PhysicalAction(tuple)
 
-    weights._offered = True
+    offered(weights)
 
     def __init__(
         self, policy: Policy, observation_space: gym.Space[Any], max_batch: int, max_wait: float, *, stoppable: bool

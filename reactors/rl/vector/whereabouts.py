@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from reactors.lowlevel import Memory
 from reactors.rl.replay.storage import Address, SharedBlock
-from reactors_runtime.memory import Memory
 
 
 class Whereabouts:

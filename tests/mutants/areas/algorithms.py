@@ -199,7 +199,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/algorithms/returns.py",
+        "reactors/rl/estimates/returns.py",
         "tests/rl/algorithms/test_vtrace.py",
         (
             Mistake(
@@ -226,7 +226,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/algorithms/vtrace.py",
+        "reactors/rl/estimates/vtrace.py",
         "tests/rl/algorithms/test_vtrace.py",
         (
             Mistake(

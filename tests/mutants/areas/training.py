@@ -34,7 +34,7 @@ MISTAKES = (
         (Mistake("draws are looked for in the first round alone", " or round_of(self.tag) + 1 in WATCHED", ""),),
     ),
     Mistakes(
-        "reactors/rl/algorithms/contract.py",
+        "reactors/rl/contract/conformance.py",
         "tests/rl/algorithms/test_own_algorithm.py",
         (
             Mistake(
@@ -66,7 +66,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/algorithms/rows.py",
+        "reactors/rl/algorithms/off_policy.py",
         "tests/rl/algorithms/test_algorithms.py",
         (
             Mistake(

@@ -21,7 +21,8 @@ from click.testing import CliRunner
 from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError, ReactionError
-from reactors.rl.algorithms.hyperparameters import Range, _hints
+from reactors.rl.bounded import Range
+from reactors.rl.contract.hyperparameters import _hints
 from reactors.rl.errors import RunFolderError
 from reactors.rl.runs.settings import algorithms, with_settings
 

@@ -11,11 +11,13 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.algorithms.rows import experience_dtype, memory_of
+from reactors.rl.algorithms.off_policy import memory_of
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.dataflow.program import Training
 from reactors.rl.dataflow.rollout import Rollout
 from reactors.rl.envs.sources import maker, spaces_of
 from reactors.rl.monitoring.evaluator import Evaluator, play
+from reactors.rl.options import Options
 from reactors.rl.rounds import ROUND, STOP
 
 SMALL = rl.PPO(num_envs=2, horizon=4, epochs=1, hidden=(4,))
@@ -126,7 +128,7 @@ def test_the_buffer_has_the_algorithms_options() -> None:
 
 def training(seed: int, **options: Any) -> Training:
     make = maker(Ending, {}, "here")
-    made = Training(LITTLE, make, *spaces_of(make, "here"), actors=1, mode="sync", lag=1, seed=seed, **options)
+    made = Training(LITTLE, make, *spaces_of(make, "here"), Options(actors=1, seed=seed), **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rx.ReactorWarning)  # what nothing reads
         rx.run(made, fast=True, seed=seed, timeout=5 * ROUND + STOP, keepalive=False)

@@ -16,6 +16,7 @@ from reactors.rl.checkpoints.files import load
 from reactors.rl.dataflow.program import Training, placement
 from reactors.rl.encoding.state import encode
 from reactors.rl.errors import NotFiniteError
+from reactors.rl.options import Options
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -182,8 +183,8 @@ def test_a_server_works_beside_simulators_or_by_itself(
 ) -> None:
     env = gym.make("CartPole-v1")
     training = Training(
-        rl.PPO(**SMALL), lambda: gym.make("CartPole-v1"), env.observation_space, env.action_space, actors=2, mode=mode,
-        lag=1, seed=0, inference="central", double_buffer=double_buffer,
+        rl.PPO(**SMALL), lambda: gym.make("CartPole-v1"), env.observation_space, env.action_space,
+        Options(actors=2, mode=mode, lag=1, inference="central", double_buffer=double_buffer),
     )  # fmt: skip
     where = placement(training, workers, mode)
     assert where == {"main.learners[0]": 0, "main.server": server} | {

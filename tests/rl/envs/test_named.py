@@ -154,6 +154,13 @@ def test_workers_find_what_a_name_means(folder: Path) -> None:
                 "in ale_py:ALE/Pong-v5, and a class of your own FILE:CLASS"
             ),
         ),
+        (
+            "mazes.py",
+            (
+                "Env: there is no environment 'mazes.py'; it is a file, so say which class of it is meant: FILE:CLASS, "
+                "as in mazes.py:Maze"
+            ),
+        ),
         ("mazes:Mace", "Env: mazes has no environment 'Mace'; did you mean 'Maze'?"),
         (
             "mazes:Coridor-v3",

@@ -23,6 +23,7 @@ from reactors.rl.dataflow.program import Training
 from reactors.rl.errors import CheckpointError
 from reactors.rl.learning.learners import Learners
 from reactors.rl.networks.layers import alone
+from reactors.rl.options import Options
 from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.run_folder import RunFolder
 
@@ -86,8 +87,8 @@ def test_two_learners_give_the_same_in_two_processes(name: str) -> None:
 def program(algorithm: Any, env: str, learners: Learners) -> Training:
     made = gym.make(env)
     return Training(
-        algorithm, lambda: gym.make(env), made.observation_space, made.action_space, actors=2, mode="sync", lag=1,
-        seed=3, learners=learners,
+        algorithm, lambda: gym.make(env), made.observation_space, made.action_space, Options(actors=2, seed=3),
+        learners=learners,
     )  # fmt: skip
 
 

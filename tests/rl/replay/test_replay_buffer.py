@@ -12,7 +12,7 @@ import torch
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.algorithms.rows import memory_of
+from reactors.rl.algorithms.off_policy import memory_of
 from reactors.rl.replay import storage
 from reactors.rl.replay.batch import batch_dtype
 

@@ -16,7 +16,6 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 
 import reactors as rx
 from reactors import rl, stepwise
-from reactors_runtime.processes import stuck, terminal
 from tests.terminal import typed
 
 if TYPE_CHECKING:
@@ -143,9 +142,9 @@ HANGING = """
 import sys, time
 import gymnasium as gym
 from reactors import rl, stepwise
-from reactors_runtime.processes import stuck
+from reactors.rl.vector import vector_env
 
-stuck.AFTER_S = 0.3
+vector_env.STUCK_AFTER_S = 0.3
 stepwise.PATIENCE_S = 0.2
 
 class Hangs(gym.Wrapper):
@@ -182,9 +181,9 @@ def test_ctrl_c_between_two_looks_at_an_environment_that_hangs_ends_all(monkeypa
     def press(line: str) -> None:
         raise KeyboardInterrupt(line)
 
-    monkeypatch.setattr(stuck, "AFTER_S", 0.1)
+    monkeypatch.setattr("reactors.rl.vector.vector_env.STUCK_AFTER_S", 0.1)
     monkeypatch.setattr(stepwise, "PATIENCE_S", 0.1)
-    monkeypatch.setattr(terminal, "say", press)
+    monkeypatch.setattr("reactors.rl.vector.vector_env.say", press)
     envs = rl.VectorEnv([Three, Hanging], workers=2, oversubscribe=True)
     envs._terminal = True
     envs.reset(seed=3)

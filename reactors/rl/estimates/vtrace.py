@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from reactors.rl.algorithms.returns import accumulated
+from reactors.rl.estimates.returns import accumulated
 
 if TYPE_CHECKING:
-    from reactors.rl.algorithms.returns import Course
+    from reactors.rl.estimates.returns import Course
 
 
 class VTrace(NamedTuple):
@@ -44,7 +44,7 @@ def vtrace(
 
     On the behaviour's own experience it is the n-step return:
 
-    >>> from reactors.rl.algorithms.returns import Course
+    >>> from reactors.rl.estimates.returns import Course
     >>> zeros, ones = torch.zeros(2, 1), torch.ones(2, 1)
     >>> course = Course(zeros, zeros.bool(), ones, ones)
     >>> vtrace(zeros, ones, zeros, zeros, course, 0.5).targets[:, 0].tolist()

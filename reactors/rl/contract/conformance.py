@@ -16,9 +16,9 @@ import numpy as np
 import torch
 
 from reactors.errors import ArgumentError, ValueMismatchError
-from reactors.rl.algorithms.algorithm import Learning, Policy
-from reactors.rl.algorithms.chosen import Chosen
-from reactors.rl.algorithms.signatures import check_signatures
+from reactors.rl.contract.algorithm import Learning, Policy
+from reactors.rl.contract.chosen import Chosen
+from reactors.rl.contract.signatures import check_signatures
 from reactors.rl.envs.spaces import array_type, rows, writer
 from reactors.rl.networks.layers import Flat
 from reactors.rl.replay.transition import transition_dtype
@@ -26,7 +26,7 @@ from reactors.rl.replay.transition import transition_dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.networks.layers import Descent
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ValueMismatchError
-from reactors.lossless import LostError, lossless
+from reactors.lowlevel import LostError, lossless
 from reactors.rl.envs.spaces import array_type
 
 if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.contract.algorithm import Policy
 
 
 class Chosen:

@@ -17,8 +17,9 @@ import gymnasium as gym
 import torch
 
 from reactors.errors import ArgumentError, ParameterError
-from reactors.names.lacking import explains
-from reactors.rl.algorithms.hyperparameters import Count, Share, Signature, check, check_call
+from reactors.lowlevel import explains
+from reactors.rl.bounded import Count, Share
+from reactors.rl.contract.hyperparameters import Signature, check, check_call
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.synonyms import no_attribute
 
@@ -59,7 +60,7 @@ class Policy(ABC):
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 - most policies have nothing else
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
 
 
 class Learning(ABC):
@@ -103,7 +104,7 @@ class Learning(ABC):
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,56 +7,18 @@ whether it says them again or not; what has no bounds is checked for its type.
 from __future__ import annotations
 
 import inspect
-import math
-import types
 import typing
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
-from reactors.rl.synonyms import ARGUMENTS_OF_TRAIN, no_hyperparameter, spelled
+from reactors.rl.bounded import accepts, bounded, words
+from reactors.rl.options import ARGUMENTS
+from reactors.rl.synonyms import no_hyperparameter, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-
-@dataclass(frozen=True)
-class Range:
-    """Numbers from `least` to `most`; `above` and `below` leave the ends out.
-
-    >>> Range(0, 1).words, Range(0, above=True).words, Range(1).words
-    ('from 0 to 1', 'above 0', '1 or more')
-    """
-
-    least: float
-    most: float = math.inf
-    above: bool = False
-    below: bool = False
-
-    def __contains__(self, value: float) -> bool:
-        return (value > self.least if self.above else value >= self.least) and (
-            value < self.most if self.below else value <= self.most
-        )
-
-    @property
-    def words(self) -> str:
-        """As the end of a sentence."""
-        if math.isinf(self.most):
-            return f"above {self.least:g}" if self.above else f"{self.least:g} or more"
-        if not self.above and not self.below:
-            return f"from {self.least:g} to {self.most:g}"
-        return f"{'above' if self.above else 'from'} {self.least:g}, {'below' if self.below else 'up to'} {self.most:g}"
-
-
-Count: TypeAlias = Annotated[int, Range(1)]
-Natural: TypeAlias = Annotated[int, Range(0)]
-Positive: TypeAlias = Annotated[float, Range(0, above=True)]
-NotNegative: TypeAlias = Annotated[float, Range(0)]
-Share: TypeAlias = Annotated[float, Range(0, 1)]
-Rate: TypeAlias = Annotated[float, Range(0, 1, above=True)]
-Decay: TypeAlias = Annotated[float, Range(0, 1, below=True)]
-Layers: TypeAlias = tuple[Count, ...]
 
 
 def check(hyperparameters: object) -> None:
@@ -71,9 +33,9 @@ def check(hyperparameters: object) -> None:
     hints = _hints(kind)  # type: ignore[arg-type]
     for field in fields(kind):
         value, hint = getattr(hyperparameters, field.name), hints[field.name]
-        if not _takes(hint, value):
-            listed = isinstance(value, list) and _takes(hint, tuple(value))
-            wanted = f"a tuple: {tuple(value)!r}" if listed else _words(hint)
+        if not accepts(hint, value):
+            listed = isinstance(value, list) and accepts(hint, tuple(value))
+            wanted = f"a tuple: {tuple(value)!r}" if listed else words(hint)
             raise ArgumentError(f"{field.name} of {kind.__name__} is {value!r}; write {wanted}")
 
 
@@ -91,7 +53,7 @@ def check_call(kind: type[Any], positional: tuple[Any, ...], named: Collection[s
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in named:
             if name not in parameters:
-                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], ARGUMENTS_OF_TRAIN))
+                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], ARGUMENTS))
 
 
 class Signature:
@@ -144,42 +106,6 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
         except NameError:  # of a type that only type checkers import
             hints = {}
         for name in own:
-            if name not in found or _bounded(hints.get(name)):
+            if name not in found or bounded(hints.get(name)):
                 found[name] = hints.get(name)
     return found
-
-
-def _bounded(hint: Any) -> bool:
-    return get_origin(hint) is Annotated or any(_bounded(part) for part in get_args(hint))
-
-
-def _takes(hint: Any, value: Any) -> bool:
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _takes(parts[0], value) and all(value in bounds for bounds in parts[1:] if isinstance(bounds, Range))
-    if origin in {types.UnionType, typing.Union}:
-        return any(_takes(part, value) for part in parts)
-    if origin is tuple:
-        return isinstance(value, tuple) and all(_takes(parts[0], part) for part in value)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if hint is bool:
-        return isinstance(value, bool)
-    if hint is types.NoneType:
-        return value is None
-    return True  # it is for those who use it to say
-
-
-def _words(hint: Any) -> str:
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        bounds = " and ".join(each.words for each in parts[1:] if isinstance(each, Range))
-        return f"{_words(parts[0])}{',' if parts[0] is int else ''} {bounds}"
-    if origin in {types.UnionType, typing.Union}:
-        return " or ".join(_words(part) for part in parts)
-    if origin is tuple:
-        return f"a tuple, each of it {_words(parts[0])}"
-    known: dict[Any, str] = {float: "a number", int: "a whole number", bool: "True or False", types.NoneType: "None"}
-    return known.get(hint, f"a {getattr(hint, '__name__', hint)}")
