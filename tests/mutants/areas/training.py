@@ -66,7 +66,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/algorithms/rows.py",
+        "reactors/rl/algorithms/off_policy.py",
         "tests/rl/algorithms/test_algorithms.py",
         (
             Mistake(
