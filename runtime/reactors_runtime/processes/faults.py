@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import signal
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
+from reactors_runtime.callers import RUNTIME
 from reactors_runtime.processes.servers import ending
 from reactors_runtime.spelling import spell_tag
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from reactors_runtime.program import Reactor
 
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
-
-
-_HERE = os.path.dirname(__file__)  # noqa: PTH120 - it is to be found in text
 
 
 class WorkerDied(Exception):  # noqa: N818 - it is what happened
@@ -51,7 +48,7 @@ def died(
     remedy = killed if killed and status == -signal.SIGKILL else _remedy(status)
     error = WorkerDied(f"{who(image, worker, pid)} {ending(status)} {where(image, memory, worker)}; {remedy}")
     error.status = status
-    frames = [*takewhile(lambda line: _HERE not in line, (line for line in crash.splitlines() if "  File " in line))]
+    frames = [*takewhile(lambda line: RUNTIME not in line, (line for line in crash.splitlines() if "  File " in line))]
     if frames:
         error.add_note("\n".join(["it crashed at (innermost first):", *frames]))
     return error

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
 from reactors_runtime import imports
+from reactors_runtime.callers import RUNTIME
 from reactors_runtime.memory import Memory
 from reactors_runtime.processes import terminal
 from reactors_runtime.processes.messages import Wire, mapped
@@ -85,7 +86,7 @@ class Failure:
                 reaction, tag, late, aftermath = error.reaction, error.tag, error.late, error.aftermath
                 error = error.exception
         frames = error.__traceback__
-        while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(_HERE):
+        while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(RUNTIME):
             frames = frames.tb_next
         text = "".join(traceback.format_exception(type(error), error, frames))
         try:
@@ -98,8 +99,6 @@ class Failure:
 
 
 loading = False  # whether this process is a worker that is yet to get its part of the program
-
-_HERE = os.path.dirname(__file__)  # noqa: PTH120 - compared with the names in code objects
 
 
 def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> NoReturn:
@@ -188,7 +187,7 @@ def _left(error: SystemExit) -> ImportError:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     file = "" if trace is None else trace.tb_frame.f_code.co_filename
-    where = f" at {file}:{trace.tb_lineno}" if trace is not None and not file.startswith(_HERE) else ""
+    where = f" at {file}:{trace.tb_lineno}" if trace is not None and not file.startswith(RUNTIME) else ""
     return ImportError(
         f"sys.exit({error.code!r}){where} ends the process when a file is imported; put what is meant for running "
         'it as a script under if __name__ == "__main__":'

@@ -155,7 +155,7 @@ def test_actors_play_with_what_was_learned_so_many_rounds_before(lag: int, monke
 
     monkeypatch.setattr(Acting, "load", load)
     make = maker(Ending, {}, "here")
-    made = Training(SMALL, make, *spaces_of(make, "here"), actors=1, mode="pipelined", lag=lag, seed=1)
+    made = Training(SMALL, make, *spaces_of(make, "here"), Options(actors=1, mode="pipelined", lag=lag, seed=1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rx.ReactorWarning)  # what nothing reads
         steps = trace(made, fast=True, seed=1, timeout=5 * ROUND + STOP, keepalive=False)
