@@ -20,7 +20,7 @@ from tests.docs.algorithm_pages import ALGORITHMS, hyperparameters, kind_of, mea
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-TEXTS = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")]
+TEXTS = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md"), ROOT / "tests" / "README.md"]
 
 
 def blocks(text: str, language: str) -> list[str]:
