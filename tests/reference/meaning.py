@@ -1,7 +1,7 @@
 """What a program means. Read this instead of a specification; docs/model.md says the same in prose.
 
 The semantics are those of Lingua Franca (https://www.lf-lang.org/docs, and Lohstroh et al., "Toward a Lingua Franca for
-Deterministic Concurrent Systems", 2021). Time is logical: a tag is (time, microstep), and `later` is the rule of delays.
+Deterministic Concurrent Systems", 2021). Time is logical: a tag is (time, microstep); `later` is the rule of delays.
 A run goes from tag to tag, and `Run.step` is all that happens at one of them. Values are attributes of elements, which
 are ports, timers and actions.
 Modes are left out here as far as that goes: without them every `is_active` is true, and `Modes` does nothing.
