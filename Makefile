@@ -12,8 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The build tools come first and stay, so that building anew needs no isolated environment and takes seconds.
 build_tools := cffi cmake ninja scikit-build-core
-core := CMakeLists.txt csrc csrc/python $(wildcard csrc/*.c csrc/*.h csrc/*.inc csrc/*.py csrc/python/*.[ch] csrc/CMakeLists.txt) \
-    $(wildcard csrc/sumtree/* csrc/replay/*)
+core := CMakeLists.txt $(shell find csrc \( -name tests -o -name model \) -prune -o -print)
 apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 
 demo: build dot

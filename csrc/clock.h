@@ -2,9 +2,8 @@
 #ifndef RX_CLOCK_H
 #define RX_CLOCK_H
 
+#include <stdint.h>
 #include <time.h>
-
-#include "reactors.h"
 
 static inline int64_t rx__clock(void)
 {

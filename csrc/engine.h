@@ -150,6 +150,8 @@ static inline int rx__given_back(const rx_worker *w, const rx_cell *cell, uint64
            (payload && !(cell->action != RX_NONE && w->actions[cell->action].physical));
 }
 
+static inline rx_copy *rx__copy_at(uint64_t payload) { return (rx_copy *)(uintptr_t)(payload & ~RX_OUTSIDE); }
+
 /* Heavy ones are timed each time, and a batch would blur that. */
 static inline int rx__must_be_alone(const rx_worker *w, uint32_t index)
 {

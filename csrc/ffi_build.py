@@ -1,12 +1,15 @@
-"""Writes the C source of `reactors_runtime._core`. Run by CMake, never imported: `python ffi_build.py OUTPUT`."""
+"""Writes the C source of a Python module around a library in C. Run by CMake, never imported.
+
+`python ffi_build.py MODULE HEADER API OUTPUT`: the header declares what API, which cffi parses, declares.
+"""
 
 import sys
 from pathlib import Path
 
 import cffi
 
-here = Path(__file__).parent
+module, header, api, output = sys.argv[1:]
 ffi = cffi.FFI()
-ffi.cdef((here / "api.inc").read_text())  # API mode: the C compiler refuses any drift from the header
-ffi.set_source("reactors_runtime._core", '#include "gil.h"')
-ffi.emit_c_code(sys.argv[1])
+ffi.cdef(Path(api).read_text())  # API mode: the C compiler refuses any drift from the header
+ffi.set_source(module, f'#include "{header}"\n#include "gil.h"')
+ffi.emit_c_code(output)

@@ -1,4 +1,5 @@
-/* How far may I go? The picture of all lines, a snapshot by double collect, and the two questions asked of it.
+/* How far may I go? The picture of all lines, a snapshot by double collect, and the two questions asked of it. The bound
+ * that comes of the first is what dataflow engines call a watermark.
  *
  * May I begin tag g: every other worker's earliest possible act, plus the delays from it to me, is not before g.
  * Is a channel complete at g: its producer has passed the last reaction that could have written something for g, or

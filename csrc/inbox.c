@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "lock.h"
 #include "peers.h"
 
 #define INLINE_BYTES 472

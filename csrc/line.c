@@ -1,4 +1,5 @@
-/* What a worker publishes about itself: a seqlock, whose version is odd while it is being written. */
+/* What a worker publishes about itself: a seqlock, whose version is odd while it is being written. It takes the place of
+ * the null messages of Chandy and Misra: to read a line costs nothing where a message would wake its receiver. */
 #include "peers.h"
 
 void rx__publish(rx_worker *w, rx_tag head, rx_tag passed, uint64_t rank)

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lock.h"
 #include "peers.h"
 
 static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
@@ -43,7 +44,8 @@ static int concerns(const rx_worker *w, uint32_t sleeper)
     rx_tag want = rx__get_tag(&bell->want);
     if (wants == RX_TO_BEGIN && p->mate[sleeper] && rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), p->head)) return 1;
     if (wants == RX_TO_BEGIN) return !rx__less(rx__plus(p->head, delays[sleeper]), want);
-    if (wants - RX_PASSED != w->index) return rx__less(want, rx__plus(p->head, delays[wants - RX_PASSED]));
+    uint32_t producer = rx__get32(&bell->producer);
+    if (producer != w->index) return rx__less(want, rx__plus(p->head, delays[producer]));
     return rx__less(want, p->line->passed) || rx__less(want, p->head) ||
            (rx__equal(want, p->line->passed) && p->line->rank > rx__get(&bell->want_rank));
 }
@@ -88,16 +90,18 @@ static int last_look(rx_worker *w, int (*done)(rx_worker *))
 {
     rx_peers *p = rx__peers(w);
     for (;;) {
-        uint32_t wants = p->wants;
+        uint32_t wants = p->wants, producer = p->producer;
         rx_tag want = p->want;
         uint64_t rank = p->want_rank;
         rx__put32(&w->bell->wants, wants);
+        rx__put32(&w->bell->producer, producer);
         rx__put_tag(&w->bell->want, want);
         rx__put(&w->bell->want_rank, rank);
-        atomic_fetch_or_explicit((_Atomic uint64_t *)&w->image->sleepers, 1ull << w->index, memory_order_seq_cst);
+        rx__set_bits(&w->image->sleepers, 1ull << w->index);
         w->until = INT64_MAX;
         int result = done(w);
-        if (result || (wants == p->wants && rx__equal(want, p->want) && rank == p->want_rank)) return result;
+        int same = wants == p->wants && producer == p->producer && rx__equal(want, p->want) && rank == p->want_rank;
+        if (result || same) return result;
     }
 }
 
@@ -111,7 +115,7 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
         w->bell->sleeps++;
         if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
     }
-    atomic_fetch_and_explicit((_Atomic uint64_t *)&w->image->sleepers, ~(1ull << w->index), memory_order_seq_cst);
+    rx__clear_bits(&w->image->sleepers, 1ull << w->index);
     return result ? result : look_around(w, error, ns) ? RX_INTERRUPTED : 0;
 }
 
@@ -158,9 +162,6 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
         }
     }
 }
-
-void *(*rx__let_go)(void);
-void (*rx__take_back)(void *);
 
 int rx__wait(rx_worker *w, int (*done)(rx_worker *))
 {

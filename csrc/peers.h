@@ -15,8 +15,6 @@
 
 typedef struct rx__inbox rx__inbox;
 
-enum { RX_ANYTHING = 0, RX_TO_BEGIN = 1, RX_PASSED = 2 };      /* rx_bell.wants; RX_PASSED + the worker that is to pass */
-
 typedef struct {
     rx_worker self;           /* first: a pointer to it is one to all */
 
@@ -53,9 +51,10 @@ typedef struct {
     rx_tag tag_to_begin;      /* what the last wait for a tag has found */
     const rx_wait *waiting_for;       /* whom a reaction waits for */
     uint32_t wants_room;      /* the reaction that waits for room */
-    uint32_t wants;           /* as in rx_bell, for those who wake it: RX_TO_BEGIN, ... */
-    rx_tag want;              /* which tag */
-    uint64_t want_rank;       /* and which reaction there */
+    uint32_t wants;           /* as in rx_bell, for those who wake it */
+    uint32_t producer;
+    rx_tag want;
+    uint64_t want_rank;
 
     /* the present tag */
     int visiting;             /* something may still come from others */

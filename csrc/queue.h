@@ -1,6 +1,7 @@
 /* The event queue of one worker: a 4-ary heap by tag, then by the order of scheduling, so that events of one action
- * at one tag come out in call order. Two events of one action at one tag are told apart when they are taken (tags.c
- * moves the second on by a microstep). Searched is only where an action says that an event may replace another.
+ * at one tag come out in call order. Such events stay side by side in the queue; when they are taken, tags.c lets the
+ * first happen at that tag and moves each of the others on by a microstep. The queue is searched only for actions whose
+ * events may replace one another.
  *
  * The next microstep of the present time has a list of its own, which is all that most RL programs ever use. */
 #ifndef RX_QUEUE_H

@@ -50,9 +50,9 @@ static void log_to(rx_worker *w, uint32_t kind, rx_tag tag, uint32_t number, con
 void rx__log_action(rx_worker *w, const rx_cell *cell)
 {
     const rx_action *action = &w->actions[cell->action];
-    const uint64_t *copy = (const uint64_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE);
+    const rx_copy *copy = rx__copy_at(cell->payload);
     int valued = (cell->payload & RX_OUTSIDE) != 0;
-    log_to(w, RX_LOG_ACTION, w->tag, action->element, valued ? copy + 8 : NULL, valued ? (uint32_t)copy[0] : 0);
+    log_to(w, RX_LOG_ACTION, w->tag, action->element, valued ? copy + 1 : NULL, valued ? (uint32_t)copy->size : 0);
 }
 
 void rx__log_arrival(rx_worker *w, const rx_tap *tap, rx_tag arrival)

@@ -1,4 +1,4 @@
-/* The messages from one worker to another: a ring buffer of one producer and one consumer, without a lock.
+/* The messages from one worker to another: a ring buffer of one producer and one consumer (SPSC), without a lock.
  *
  * A message says: this source had a value at this tag; it is in that slot. Its receiver knows where the value goes
  * and how late. */

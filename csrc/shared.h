@@ -1,30 +1,9 @@
-/* Loads and stores of memory that several workers, perhaps in several processes, look at. The fields are plain in
- * api.inc, which Python must be able to parse; while the program runs, what others may change is touched by these alone. */
+/* What workers share, as they look at it while the program runs: atomic loads and stores, those of whole tags too. */
 #ifndef RX_SHARED_H
 #define RX_SHARED_H
 
-#include <stdatomic.h>
-
+#include "atomic.h"
 #include "reactors.h"
-
-static inline uint64_t rx__get(const uint64_t *p) { return atomic_load_explicit((const _Atomic uint64_t *)p, memory_order_acquire); }
-static inline void rx__put(uint64_t *p, uint64_t v) { atomic_store_explicit((_Atomic uint64_t *)p, v, memory_order_release); }
-static inline void rx__put_fenced(uint64_t *p, uint64_t v) { atomic_store_explicit((_Atomic uint64_t *)p, v, memory_order_seq_cst); }
-static inline uint64_t rx__get_fenced(const uint64_t *p) { return atomic_load_explicit((const _Atomic uint64_t *)p, memory_order_seq_cst); }
-static inline uint32_t rx__get32(const uint32_t *p) { return atomic_load_explicit((const _Atomic uint32_t *)p, memory_order_acquire); }
-static inline void rx__put32(uint32_t *p, uint32_t v) { atomic_store_explicit((_Atomic uint32_t *)p, v, memory_order_release); }
-static inline void rx__put32_fenced(uint32_t *p, uint32_t v) { atomic_store_explicit((_Atomic uint32_t *)p, v, memory_order_seq_cst); }
-static inline uint32_t rx__add32(uint32_t *p, uint32_t v) { return atomic_fetch_add_explicit((_Atomic uint32_t *)p, v, memory_order_acq_rel); }
-static inline uint64_t rx__add(uint64_t *p, uint64_t v) { return atomic_fetch_add_explicit((_Atomic uint64_t *)p, v, memory_order_acq_rel); }
-static inline int rx__swap_if(uint64_t *p, uint64_t *from, uint64_t to)      /* on failure [from] is what was there */
-{
-    return atomic_compare_exchange_strong_explicit((_Atomic uint64_t *)p, from, to, memory_order_seq_cst, memory_order_seq_cst);
-}
-
-static inline int rx__swap_if32(uint32_t *p, uint32_t from, uint32_t to)
-{
-    return atomic_compare_exchange_strong_explicit((_Atomic uint32_t *)p, &from, to, memory_order_seq_cst, memory_order_seq_cst);
-}
 
 static inline rx_tag rx__get_tag(const rx_tag *p)      /* torn unless a version around it says otherwise */
 {
@@ -35,15 +14,6 @@ static inline void rx__put_tag(rx_tag *p, rx_tag g)
 {
     rx__put((uint64_t *)&p->time, (uint64_t)g.time);
     rx__put(&p->microstep, g.microstep);
-}
-
-static inline void rx__pause(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
 }
 
 #endif

@@ -7,8 +7,6 @@
 
 #include "reactors.h"
 
-#define RX_FOREVER_NS INT64_MAX
-
 static inline rx_tag rx__tag(int64_t time, uint64_t microstep) { return (rx_tag){time, microstep}; }
 static inline rx_tag rx__forever(void) { return rx__tag(RX_FOREVER_NS, 0); }
 static inline int rx__is_forever(rx_tag g) { return g.time == RX_FOREVER_NS; }

@@ -41,7 +41,8 @@ static void learn_of_starvation(rx_worker *w)
 static void wants_passed(rx_worker *w, const rx_wait *wait, rx_tag g)
 {
     rx_peers *p = rx__peers(w);
-    p->wants = RX_PASSED + wait->producer;
+    p->wants = RX_PASSED;
+    p->producer = wait->producer;
     p->want = rx__minus(g, wait->offset);
     p->want_rank = wait->writer;
 }

@@ -1,6 +1,6 @@
 /* Where values lie. A typed value lies in a slot of its source and is read there by every worker; a count for each slot says
  * how many still need it. A receiver must not keep the slots of a source for long, or the producer could wait for them
- * forever: values that travel for more than a microstep are copied out, unless they lie in the lower half. */
+ * forever (back pressure): values that travel for more than a microstep are copied out, unless they lie in the lower half. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,19 +35,19 @@ void rx__share(rx_worker *w, const rx_sub *sub, uint64_t payload)
     if (sub->mode == RX_SLOTS && sub->n_taps > 1) rx__add32(refs_of(w, sub->refs, payload), sub->n_taps - 1);
 }
 
-/* A header like that of an object's slot, then the value. */
 uint64_t rx__copy(const void *from, uint64_t bytes, uint64_t kind)
 {
-    rx_record *copy = aligned_alloc(64, (sizeof *copy + bytes + 63) & ~63ull);
+    rx_copy *copy = aligned_alloc(64, (sizeof *copy + bytes + 63) & ~63ull);
     if (!copy) return 0;
-    *copy = (rx_record){.size = bytes, .kind = kind};
+    copy->size = bytes;
+    copy->kind = kind;
     memcpy(copy + 1, from, bytes);
     return (uint64_t)(uintptr_t)copy | RX_OUTSIDE;
 }
 
 void rx__free_copy(uint64_t payload)
 {
-    if (payload & RX_OUTSIDE) free((void *)(uintptr_t)(payload & ~RX_OUTSIDE));
+    if (payload & RX_OUTSIDE) free(rx__copy_at(payload));
 }
 
 uint64_t rx__move_out(rx_worker *w, const rx_sub *sub, uint64_t slot)
@@ -68,7 +68,7 @@ uint64_t rx__move_out(rx_worker *w, const rx_sub *sub, uint64_t slot)
 
 void *rx__value(rx_worker *w, const rx_cell *cell, uint32_t tap)
 {
-    if (cell->payload & RX_OUTSIDE) return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE) + sizeof(rx_record);
+    if (cell->payload & RX_OUTSIDE) return rx__copy_at(cell->payload) + 1;
     if (tap != RX_NONE) {
         const rx_sub *sub = &w->subs[w->taps[tap].sub];
         return w->base + sub->data + cell->payload * sub->stride;

@@ -2,15 +2,20 @@
 
 A map of the rooms, the lowest first; none imports from one above it (`lint-imports`, the law is in pyproject.toml):
 
-- tag, errors, time, location, names  what all others speak of
+- tag, errors, time, location  what all others speak of
+- names         what is said of a name that does not exist
+- code          what functions say of themselves
+- lossless      whether a value survives a dtype
 - model         what users write: reactors, ports, actions, modes, reactions, and how they are wired
 - elaboration   from `main` to a graph of integers, and every error that needs no run
 - drawing       pictures
 - graph         both, as one object: `rx.Graph`
-- execution     what is alive while a program runs: ports, clocks, debug mode, logs, progress, the result
+- reports       what a run reports: progress, result, timeline, log, hints
+- execution     what is alive while a program runs: sessions, ports, clocks, debug mode
 - shipping      to worker processes and back
 - run, script   `rx.run`, and programs in files
 - stepwise      a run whose beat is given from outside
+- lowlevel      what libraries on top need, and programs do not
 - rl            environments, replay, algorithms, training, serving: a map of its own is in pyproject.toml
 - testing       what tests of programs want
 - command       the command line
@@ -19,7 +24,6 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from reactors import names
 from reactors.errors import (
     ActionValueError,
     ArgumentError,
@@ -54,17 +58,18 @@ from reactors.errors import (
 )
 from reactors.execution.clock import VirtualClock
 from reactors.execution.log_context import LogContext
-from reactors.execution.result import Result
 from reactors.graph import Graph
 from reactors.model.actions import LogicalAction, PhysicalAction, Timer
-from reactors.model.bank import bank
-from reactors.model.connect import connect, interleaved
+from reactors.model.bank import bank, interleaved
+from reactors.model.connect import connect
 from reactors.model.modes import Mode, State
 from reactors.model.native import native
 from reactors.model.ports import Input, Output
 from reactors.model.reaction import reaction
 from reactors.model.reactor import Reactor
 from reactors.model.triggers import reset, shutdown, startup, stop
+from reactors.names.modules import refuse as _refuse
+from reactors.reports.result import Result
 from reactors.run import run
 from reactors.tag import Tag
 
@@ -140,4 +145,4 @@ if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there 
 
     def __getattr__(name: str) -> Any:
         """Refused: everything that there is has been imported."""
-        names.refuse(globals(), name, __all__)
+        _refuse(globals(), name, __all__)

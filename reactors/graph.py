@@ -14,23 +14,26 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from reactors.drawing.records import ReactorNode, picture
 from reactors.elaboration.advice import warn_of_the_unlikely
-from reactors.elaboration.precedence import NONE, Precedence, assign_levels, cycle_error
-from reactors.elaboration.reactions import body_of, enlist, late_of, written_by
-from reactors.elaboration.tree import Handle, grow
-from reactors.elaboration.wiring import resolve, wire
-from reactors.model.keywords import spelled_out
-from reactors.model.layout import refuse_too_many
+from reactors.elaboration.connections import wires
+from reactors.elaboration.precedence import NONE, Precedence, order
+from reactors.elaboration.reactions import enlist
+from reactors.elaboration.relays import add_relays
+from reactors.elaboration.sources import resolve
+from reactors.elaboration.tree import grow
+from reactors.elaboration.wiring import wire
+from reactors.names.keywords import spelled_out
 from reactors_runtime.program import Program
 from reactors_runtime.program import Reactor as Row
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import networkx as nx
 
-    from reactors.drawing.draw import Options
+    from reactors.drawing.draw import Look
+    from reactors.elaboration.tree import Handle
     from reactors.model.native import Native
     from reactors.model.reaction import Reaction
     from reactors.model.reactor import Reactor
@@ -62,7 +65,7 @@ class Graph:
 
     main: Reactor
     program: Program  # what the runtime gets
-    elements: list[Handle]  # the ports, timers and actions themselves, parallel to program.elements
+    elements: Sequence[Handle]  # the ports, timers and actions themselves, parallel to program.elements
     reactors: list[Reactor]  # parallel to program.reactors
     bodies: list[Callable[[], object] | Native]  # parallel to program.reactions
     late: list[Callable[[], object] | None]  # likewise: what runs instead when the deadline is missed
@@ -74,32 +77,27 @@ class Graph:
 
     def _elaborate(self, main: Reactor, *, debug: bool) -> None:
         tree = grow(main)
-        wiring = wire(tree)
-        rows, declared = enlist(tree)
-        several = len(tree.elements) + len(rows)
-        refuse_too_many(several, f"{main.path} has {several:,} ports, timers, actions and reactions")
-        written = written_by(tree, wiring, rows, declared)
-        resolve(tree, wiring, written)
-        precedence = Precedence(rows, tree.elements, written, tree.modes)
-        if not assign_levels(precedence):
-            raise cycle_error(precedence, tree, wiring, declared)
-        warn_of_the_unlikely(precedence, tree, wiring, declared, debug=debug)
+        connected, enlisted = wires(tree), enlist(tree)
+        tree, reactions, direct = add_relays(tree, enlisted, connected)
+        wiring = wire(tree, reactions, direct)
+        elements = resolve(tree, wiring)
+        ordered = order(tree, reactions, wiring, elements)
+        warn_of_the_unlikely(tree, reactions, wiring, elements, debug=debug)
 
-        static = sorted(range(len(rows)), key=lambda r: (rows[r].inferred_deadline, rows[r].level))  # it is stable
         self.main = main
         self.reactors = [place.reactor for place in tree.places]
         self.elements = tree.handles
         self.program = Program(
             [Row(place.path, place.bank, place.mode, place.is_relay) for place in tree.places],
-            tree.elements,
-            [rows[r] for r in static],
+            elements,
+            [each.row for each in ordered],
             tree.multiports,
             tree.modes,
         )
-        self.bodies = [body_of(declared[r], tree.places[rows[r].reactor]) for r in static]
-        self.late = [late_of(declared[r], tree.places[rows[r].reactor]) for r in static]
-        self.declarations: list[Reaction[Any]] = [declared[r] for r in static]
-        self._tree, self._wiring = tree, wiring
+        self.bodies = [each.bodies.body for each in ordered]
+        self.late = [each.bodies.late for each in ordered]
+        self.declarations: list[Reaction[Any]] = [declaration for _, declaration, _, _ in ordered]
+        self._tree, self._wires = tree, connected
 
     def __repr__(self) -> str:
         program = self.program
@@ -108,13 +106,12 @@ class Graph:
     @cached_property
     def root(self) -> ReactorNode:
         """The tree of reactors with everything they have, for drawing."""
-        return picture(self._tree, self._wiring, self.program)
+        return picture(self._tree, self._wires, self.program, self.declarations)
 
     @property
     def names(self) -> list[str]:
         """The path of every reaction, parallel to program.reactions."""
-        program = self.program
-        return [f"{program.reactors[reaction.reactor].path}.{reaction.name}" for reaction in program.reactions]
+        return [*map(self.program.name, range(len(self.program.reactions)))]
 
     @property
     def deadlines(self) -> dict[str, int]:
@@ -166,17 +163,12 @@ class Graph:
         for handle, element in zip(self.elements, elements, strict=True):
             if handle.word in ("input", "output") and not self.program.reactors[element.reactor].relay:
                 graph.add_node(element.path, kind=handle.word, reactor=self.program.reactors[element.reactor].path)
-        direct = ((source, target, c) for target, (source, c) in self._wiring.up.items())
-        relays = {place.reactor._index for place in self._tree.places if place.is_relay}
-        for source, target, connection in (*direct, *self._wiring.relayed):
-            if elements[target].reactor in relays:
-                continue
-            graph.add_edge(
-                elements[source].path, elements[target].path, delay=connection.delay, physical=connection.physical
-            )
+        for each in self._wires:
+            ends = elements[each.source].path, elements[each.target].path
+            graph.add_edge(*ends, delay=each.delay, physical=each.physical)
         return graph
 
-    def draw(self, file: str | os.PathLike[str], **options: Unpack[Options]) -> Path:
+    def draw(self, file: str | os.PathLike[str], **options: Unpack[Look]) -> Path:
         """Draws the program into a file, by its suffix: .svg, .png, .pdf, .dot or .mmd.
 
         `apg=True` draws the precedence graph, `expand=True` every member of a bank or list, `depth=1` nothing inside of
@@ -193,7 +185,7 @@ class Graph:
 
         return draw.dot(self)
 
-    def mermaid(self, **options: Unpack[Options]) -> str:
+    def mermaid(self, **options: Unpack[Look]) -> str:
         """The drawing as Mermaid text."""
         from reactors.drawing import draw
 

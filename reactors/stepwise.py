@@ -17,23 +17,26 @@ from typing import TYPE_CHECKING, NoReturn
 from reactors.elaboration.claim import claimed
 from reactors.elaboration.placing import placed
 from reactors.elaboration.workers import Workers, counted
-from reactors.execution.binding import Binding, Context, settle
-from reactors.execution.result import Result, collect
+from reactors.execution import arena
+from reactors.execution.arguments import whole
+from reactors.execution.binding import Binding
+from reactors.execution.in_process import start
+from reactors.execution.session import Session
 from reactors.graph import Graph
-from reactors.model.modes import note_states
-from reactors.model.thread_state import Running, executing
-from reactors.run import SPIN_NS, enough_files, failure, first, is_aftermath, reserved, start, whole
+from reactors.model.thread_state import Running
+from reactors.reports.failures import failure, first, is_aftermath
+from reactors.reports.result import Result, collect
 from reactors_runtime import engine as engines
-from reactors_runtime import placement as placements
 from reactors_runtime.engine import Engine, ReactionFailed
-from reactors_runtime.image import Image, Options
-from reactors_runtime.value_settings import ValueSettings
+from reactors_runtime.planning import placement as placements
+from reactors_runtime.planning.image import Image
+from reactors_runtime.settings.value_settings import ValueSettings
 
 if TYPE_CHECKING:
     from reactors.model.reactor import Reactor
     from reactors.run import Placement
     from reactors_runtime.memory import Memory
-    from reactors_runtime.workers import Report
+    from reactors_runtime.processes.workers import Report
 
 
 PATIENCE_S = 5.0  # after Ctrl-C, for workers to run their shutdown reactions, before they are killed
@@ -78,45 +81,36 @@ class Stepwise:
         with claimed(whole(main)):
             graph = self._graph = Graph(main, debug=debug)
         where = placements.gathered(graph.program, placed(graph.program, workers, placement))
-        spin = SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0
-        options = Options(
-            fast=True, keepalive=True, epoch=time.time_ns() - time.monotonic_ns(), spin=spin, processes=workers > 1
-        )
+        options = arena.options(workers, fast=True, keepalive=True, processes=workers > 1)
         image = self._image = Image(graph.program, where, workers, options)
-        with enough_files(graph.main.path):
-            memory = reserved(graph, image, spills=True)
-        self._memory, self._seed, self._running = memory, seed, Running()
+        with arena.enough_files(graph.main.path):
+            memory = arena.filled(graph, image, seed, spills=True)
+        running = Running()
+        self._memory, self._seed = memory, seed
         self._others: list[threading.Thread] = []  # one, which sees all other workers through, or none
         self._outcome: list[Report] = []
         self._reports: dict[int, Report] = {}  # the same as they come
-        self._end = weakref.finalize(self, _let_go, memory, image, self._running, self._others, self._reports)
+        self._end = weakref.finalize(self, _let_go, memory, image, running, self._others, self._reports)
         try:
-            with enough_files(graph.main.path):
-                image.write(memory)
-                for reactor in graph.reactors:
-                    reactor._run_seed, reactor._rng = seed, None
+            with arena.enough_files(graph.main.path):
                 if workers > 1:
                     self._start_others(debug=debug)
-                self._binding = Binding(graph.elements, debug=debug)
+                binding = Binding(graph.elements, debug=debug)
                 self._engine = Engine(image, 0, memory, {})
-                self._mine = [reactor for reactor in graph.reactors if where[reactor._index] == 0]
-                self._binding.attach(self._engine)
-                context = Context(self._engine)
-                for reactor in self._mine:
-                    reactor._engine = context
-                    settle(reactor)
-                note_states(self._engine, self._mine)
+                mine = (reactor for reactor in graph.reactors if where[reactor._index] == 0)
+                self._session = Session(self._engine, mine, binding, running)
+                self._session.begin()
         except BaseException:
             self._end()
             raise
-        mine = self._engine.reactions
-        bodies, late = [graph.bodies[n] for n in mine], [graph.late[n] for n in mine]
+        numbers = self._engine.reactions
+        bodies, late = [graph.bodies[n] for n in numbers], [graph.late[n] for n in numbers]
         self._steps = self._engine.steps(bodies, late)  # type: ignore[arg-type]  # a native body is never called
 
     def _start_others(self, *, debug: bool) -> None:
         """Workers 1 and up, seen through to their end by a thread of their own."""
         from reactors.shipping import parcels
-        from reactors_runtime import workers
+        from reactors_runtime.processes import workers
 
         graph, image, memory, outcome = self._graph, self._image, self._memory, self._outcome
         reports = self._reports
@@ -159,8 +153,7 @@ class Stepwise:
         if self.over:
             return False
         due = None if timeout is None else time.monotonic() + timeout
-        before, executing.run = executing.run, self._running
-        try:
+        with self._session.executing():
             while True:
                 try:
                     paused = next(self._steps)
@@ -174,8 +167,6 @@ class Stepwise:
                     return True
                 if due is not None and time.monotonic() >= due:
                     return False
-        finally:
-            executing.run = before
 
     def close(self, timeout: float | None = None) -> None:
         """Break off: the shutdown reactions run, and nothing is left. To a program that is over it does nothing.
@@ -188,14 +179,13 @@ class Stepwise:
         self._end.detach()
         engines.abort(self._memory, self._image)
         error: BaseException | None = None
-        before, executing.run = executing.run, self._running
         try:
-            for _ in self._steps:
-                pass
+            with self._session.executing():
+                for _ in self._steps:
+                    pass
         except (KeyboardInterrupt, ReactionFailed) as found:
             error = found
         finally:
-            executing.run = before
             try:
                 self._rest(timeout)
             finally:
@@ -207,7 +197,7 @@ class Stepwise:
     def _rest(self, timeout: float | None = None) -> None:
         """Wait for the others, and let everything go but what the reactors have become."""
         self._end.detach()
-        self._running.end()
+        self._session.running.end()
         try:
             if self._others:
                 from reactors.shipping import parcels
@@ -215,13 +205,12 @@ class Stepwise:
                 _join(self._others[0], self._reports, timeout)
                 parcels.unpack(self._graph, self._image, self._outcome)
         finally:
-            for reactor in self._mine:
-                reactor._engine = None
-            self._binding.detach()
+            self._session.end()
+            self._session.binding.detach()
             self._engine.close()
 
     def _finish(self, error: BaseException | None) -> None:
-        if error is not None:  # Ctrl-C comes anywhere, also where the engine could not tell the others
+        if error is not None:  # Ctrl-C comes anywhere, also where the engine could not stop the others
             engines.abort(self._memory, self._image)
         try:
             self._rest(PATIENCE_S if isinstance(error, KeyboardInterrupt) else None)
@@ -244,7 +233,7 @@ class Stepwise:
         what = first(self._graph, failures)
         if isinstance(what, ReactionFailed):
             raise failure(self._graph, what, "inline") from what.exception
-        with enough_files(self._graph.main.path):
+        with arena.enough_files(self._graph.main.path):
             raise what
 
 

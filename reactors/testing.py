@@ -2,8 +2,8 @@
 
 `trace` says what ran, in order; `assert_deterministic` runs a program on several numbers of workers and compares;
 `nothing_left` sees to it that nothing stays behind, and `nothing_left_behind` does so for every test: it is a pytest
-fixture. `values` makes random values for a port or an action, `events` random events from outside. `check_env` tells
-whether a reactor keeps the contract of environments (`reactors.rl`). `rx.VirtualClock` does the rest. Nobody needs
+fixture. `values` makes random values for a port or an action, `events` random events from outside. `check_env` says
+whether a reactor keeps the contract of environments (`reactors.rl`). `rx.VirtualClock` does the rest. No one needs
 pytest, Hypothesis or gymnasium who does not use what is made of them.
 """
 
@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.execution.arguments import whole
 from reactors.execution.clock import VirtualClock
 from reactors.graph import Graph
 from reactors.model.native import Native
 from reactors.model.ports import Port
-from reactors.run import run, whole
+from reactors.run import run
 from reactors.time import duration
-from reactors_runtime import workers
+from reactors_runtime.processes import workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +51,7 @@ M = TypeVar("M", bound="Reactor")
 
 
 class Options(TypedDict, total=False):
-    """Those of `rx.run`."""
+    """The options of `rx.run` that programs under test are run with."""
 
     fast: bool
     timeout: Duration | None
@@ -241,7 +242,7 @@ def _equal(a: Any, b: Any) -> bool:
     try:
         if a == b:
             return True
-    except Exception as error:  # noqa: BLE001 - of two arrays inside, say, somebody asks whether they are true
+    except Exception as error:  # noqa: BLE001 - of two arrays inside, say, their truth is asked for
         unclear = error
     if is_dataclass(a) and type(a) is type(b) and getattr(type(a), "__dataclass_params__").eq:  # noqa: B009 - no type knows it
         return all(_equal(getattr(a, each.name), getattr(b, each.name)) for each in fields(a) if each.compare)
@@ -280,7 +281,7 @@ def nothing_left(*, seconds: float = 5.0) -> Iterator[None]:
 if not TYPE_CHECKING:  # type checkers shall know which names there are
 
     def __getattr__(name: str) -> Any:
-        """What needs pytest or gymnasium, when somebody asks for it."""
+        """What needs pytest or gymnasium, when it is asked for."""
         if name == "check_env":
             from reactors.rl.envs.checker import check_env
 

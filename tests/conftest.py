@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reactors.model import lacking
+from reactors.names import lacking
 from reactors.testing import nothing_left
 
 

@@ -1,4 +1,4 @@
-"""What is a bad program told?
+"""What do errors and warnings say?
 
 Messages are compared whole. Where one names a file and line, tests have the `@mark` that stands in a comment on that
 line, so that the right line is checked along with the text.
@@ -27,7 +27,7 @@ def marked(message: object) -> str:
 
 
 def refused(error: type[rx.ReactorError], program: Callable[[], object]) -> str:
-    """What `program` is told; the error has to be exactly of that class."""
+    """What the error of `program` says; it has to be exactly of that class."""
     with pytest.raises(rx.ReactorError) as caught:
         program()
     assert caught.type is error
@@ -35,14 +35,14 @@ def refused(error: type[rx.ReactorError], program: Callable[[], object]) -> str:
 
 
 def refused_class(error: type[rx.ReactorError], text: str) -> str:
-    """What the class in `text` is told; its file is wrong.py."""
+    """What the error of the class in `text` says; its file is wrong.py."""
     return refused(
         error, lambda: exec(compile(f"import reactors as rx\n{text}", "wrong.py", "exec"), {"__name__": "wrong"})
     )
 
 
 def warned(program: Callable[[], object]) -> list[str]:
-    """What `program` is warned of, each time at a line of the tests."""
+    """What the warnings of `program` say, each at a line of the tests."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         program()

@@ -65,11 +65,11 @@ def test_no_line_of_ours_is_named(program: Callable[[], Any]) -> None:
         warnings.simplefilter("always")
         try:
             program()
-            told = []
+            words = []
         except rx.ReactorError as error:
-            told = [str(error), *getattr(error, "__notes__", [])]
-    assert told or caught
-    named = [str(Path(file).resolve()) for text in told for file in re.findall(r"([^\s(]*\.py):\d+", text)]
+            words = [str(error), *getattr(error, "__notes__", [])]
+    assert words or caught
+    named = [str(Path(file).resolve()) for text in words for file in re.findall(r"([^\s(]*\.py):\d+", text)]
     named += [warning.filename for warning in caught]
     assert not [file for file in named if file.startswith(OURS)]
 

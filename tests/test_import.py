@@ -37,7 +37,7 @@ def test_what_there_is_is_the_api() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "words"),
     [
         ("rx.Reacter", "module 'reactors' has no attribute 'Reacter'; did you mean 'Reactor'?"),
         ("rx.gone", "module 'reactors' has no attribute 'gone'"),
@@ -47,7 +47,7 @@ def test_what_there_is_is_the_api() -> None:
         ("from reactors.rl import PP0", "cannot import name 'PP0' from 'reactors.rl'; did you mean 'PPO'?"),
     ],
 )
-def test_name_that_there_is_not(code: str, told: str) -> None:
+def test_name_that_there_is_not(code: str, words: str) -> None:
     with pytest.raises(ImportError if "import" in code else AttributeError) as caught:
         exec(code, {"rx": rx, "rl": rl})
-    assert str(caught.value) == told
+    assert str(caught.value) == words

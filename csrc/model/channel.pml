@@ -1,7 +1,7 @@
-/* A tag is two words. Can anybody read half of one and half of another? The ring and the line, word by word.
+/* A tag is two words. Can a worker read half of one and half of another? The ring and the line, word by word.
  *
  * frontier.pml takes it for granted that a publication, a message put, a message taken and a look at the first message
- * of somebody else's ring are single steps. Here they are what the C core does, one load or store at a time:
+ * of another worker's ring are single steps. Here they are what the C core does, one load or store at a time:
  *
  *   here            there
  *   producer        send in channel.c: the slot is written, then the tail moved; never while the ring is full

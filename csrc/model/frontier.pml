@@ -13,15 +13,15 @@
  *   ring, drain, deliver          channel.c: the ring of an ordered pair of workers, rx__drain; events.c: rx__deliver
  *   idle                          may_begin in team.c;   begin_tag: begin_shared;   checkpoint: inputs_complete
  *   starved                       rx_image.starved and starved_at
- *   quiet                         rx__wait and rx__wake: who waits looks again whenever somebody has published
+ *   quiet                         rx__wait and rx__wake: who waits looks again whenever another has published
  *
  * What lies between two steps of a process (a statement, an atomic or a d_step) may be interrupted by the others; a step
- * touches the memory of others once. Where it seems to touch more, nothing could tell the difference:
+ * touches the memory of others once. Where it seems to touch more, nothing could show the difference:
  *
  * - A publication is one step, for a line is read under its version only. That is checked in channel.pml, and so is that
  *   the first message of a ring can be read by a third worker while its slot is used again.
  * - Versions are not counted. A bit in `calm` says of the reader that no head has changed since it read the versions:
- *   what comparing them tells. Publishing what was passed, or taking a message, does not clear it, though a version
+ *   what comparing them shows. Publishing what was passed, or taking a message, does not clear it, though a version
  *   moves in C: the heads alone must do. A snapshot that has failed begins again at once instead of reading on.
  * - As the heads are then the same all through a snapshot that succeeds, all are read in the first step of it. The rings
  *   change meanwhile; each is read in its own step. The second look at the versions falls into the last of them: a
@@ -32,7 +32,7 @@
  * happens); each worker begins its tags in increasing order; a reaction that is reached sees of each channel exactly what
  * was sent for that tag (EXACT). By induction over the tags and ranks every run is then the sequential one. That all
  * workers come to the end, having done the stop tag, is spin's check for invalid end states; that they do not run in
- * circles, its check for cycles: who waits is blocked until somebody publishes, so a run without a cycle ends.
+ * circles, its check for cycles: who waits is blocked until another publishes, so a run without a cycle ends.
  *
  * Bounded: three workers, a few wires and ranks, events of one's own in the masks of `events`, nothing sent beyond UNTIL,
  * rings of CAPACITY. Not here: a timeout (idle, beyond, stop_is_certain), stop_waits, physical actions and the inbox,
@@ -123,7 +123,7 @@
 	events(0, 1, AT(0, 0)); \
 	events(1, 2, AT(1, 0)); \
 	events(2, 1, AT(0, 1))
-#elif defined(REPLY)            /* 1 answers 0, who has a later tag of its own and nobody else to look at */
+#elif defined(REPLY)            /* 1 answers 0, who has a later tag of its own and no other to look at */
 #define UNTIL    TAG(0, 1)
 #define CHANNELS 3
 #define RINGS    3
@@ -186,11 +186,11 @@ hidden byte next_read[WORKERS * RANKS * (CHANNELS + 1)], next_write[WORKERS * RA
 chan ring[RINGS] = [CAPACITY] of { byte, byte };        /* send tag, channel */
 byte head[WORKERS];
 byte passed[WORKERS];
-byte starved = FOREVER;         /* the stop tag, once somebody has found that all is still */
+byte starved = FOREVER;         /* the stop tag, once a worker has found that all is still */
 byte calm;                      /* bit of a worker: in a snapshot, and no head has changed since it began */
-byte quiet;                     /* bit of a worker: it would wait now, for nobody has published since it began to look */
+byte quiet;                     /* bit of a worker: it would wait now, for none has published since it began to look */
 
-/* Nobody reads these but the assertions. */
+/* Only the assertions read these. */
 byte reached[WORKERS];          /* MARK of the first reaction not yet begun */
 short unseen[CHANNELS];         /* bits of tags: sent for then, not yet seen by the reader */
 

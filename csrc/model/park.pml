@@ -1,4 +1,4 @@
-/* Does anybody sleep for ever? Three workers that wait for each other, sleep and are rung, step by step as in park.c.
+/* Does a worker sleep for ever? Three workers that wait for each other, sleep and are rung, step by step as in park.c.
  *
  *   here                            there
  *   line                            rx_line: what was passed, as a count of rounds
@@ -7,8 +7,8 @@
  *   rung, futex                     sleep_until_rung, futex_wait; a bell is counted, as the word there is
  *   the end of a round              rx__publish and rx__wake, with concerns for one who wants a worker to have passed
  *
- * Nobody spins: a look more between two others changes nothing. A sleep is not bounded here as it is there, so that a
- * wake that is lost is a deadlock: an invalid end state. The workers take turns, so that nobody is rung by chance: a
+ * No worker spins: a look more between two others changes nothing. A sleep is not bounded here as it is there, so that a
+ * wake that is lost is a deadlock: an invalid end state. The workers take turns, so that none is rung by chance: a
  * worker ends a round after those before it have ended theirs, and those behind it the round before.
  *
  * Bounded: ROUNDS. */

@@ -38,7 +38,7 @@ typedef struct {
     char sets;
 } Door;
 
-static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for somebody may change it */
+static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for its owner may change it */
 
 static PyObject *refuse(Door *d, const char *use, const char *kind)
 {
@@ -79,8 +79,12 @@ static PyObject *get(Door *d) { return PyObject_CallMethod((PyObject *)d, "_get"
 static PyObject *received(Door *d)
 {
     uint64_t where = *d->where;
-    const void *record = where & RX_OUTSIDE ? (void *)(uintptr_t)(where & ~RX_OUTSIDE) : d->records + where * d->stride;
-    return ((const rx_record *)record)->kind == RX_PICKLED ? get(d) : rx__unpack(record);
+    if (where & RX_OUTSIDE) {
+        const rx_copy *copy = (const rx_copy *)(uintptr_t)(where & ~RX_OUTSIDE);
+        return copy->kind == RX_PICKLED ? get(d) : rx__unpack(copy->kind, copy->size, copy + 1);
+    }
+    const rx_record *record = (const rx_record *)(d->records + where * d->stride);
+    return record->kind == RX_PICKLED ? get(d) : rx__unpack(record->kind, record->size, record + 1);
 }
 
 static PyObject *door_value(Door *d, void *unused)
@@ -426,7 +430,7 @@ static PyObject *door_detach(Door *d, PyObject *unused)
 
 static int door_traverse(Door *d, visitproc visit, void *arg)
 {
-    Py_VISIT(Py_TYPE(d));
+    Py_VISIT(Py_TYPE((PyObject *)d));
     Py_VISIT(d->values);
     Py_VISIT(d->slots);
     Py_VISIT(d->views);
@@ -443,7 +447,7 @@ static int door_clear(Door *d)
 
 static void door_dealloc(Door *d)
 {
-    PyTypeObject *type = Py_TYPE(d);
+    PyTypeObject *type = Py_TYPE((PyObject *)d);
     PyObject_GC_UnTrack(d);
     door_clear(d);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(d);
@@ -485,13 +489,8 @@ static PyType_Spec spec = {
     "reactors_runtime._doors.Door", sizeof(Door), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots,
 };
 
-static void *let_go(void) { return PyEval_SaveThread(); }
-static void take_back(void *thread) { PyEval_RestoreThread(thread); }
-
 static int fill(PyObject *module)
 {
-    rx__let_go = let_go;
-    rx__take_back = take_back;
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy) return -1;
     array_type = PyObject_GetAttrString(numpy, "ndarray");

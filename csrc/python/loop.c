@@ -4,6 +4,7 @@
  * and gives other threads their turn by itself. */
 #include "loop.h"
 
+#include "gil.h"
 #include "reactors.h"
 
 /* 0, or -1 with an exception. */

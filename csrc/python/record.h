@@ -14,7 +14,7 @@ int rx__know_numpy(PyObject *numpy);                               /* 0, or -1 w
 /* 1: [value] lies in the record, which has [room] bytes behind it; 0: it is none of those, and has to be pickled. */
 int rx__pack(rx_record *record, uint64_t room, PyObject *value);
 
-/* What rx__pack put there: a new reference; NULL with an exception. Not for RX_PICKLED. */
-PyObject *rx__unpack(const rx_record *record);
+/* What rx__pack put there, by its kind and size: a new reference; NULL with an exception. Not for RX_PICKLED. */
+PyObject *rx__unpack(uint64_t kind, uint64_t size, const void *data);
 
 #endif

@@ -96,13 +96,13 @@ static inline void *value_at(runner *m, uint32_t door)
     if (s->row.mode == RX_PLAIN) return store_of(m->run, s)->values;
     if (s->row.mode == RX_SEQUENCE) return store_of(m->run, s)->values + where % KEPT * e->bytes;
     if (where & RX_OUTSIDE) {
-        uint64_t *copy = (uint64_t *)(uintptr_t)(where & ~RX_OUTSIDE);
-        assert(copy[0] == e->bytes);
-        return copy + 8;
+        rx_copy *copy = rx__copy_at(where);
+        assert(copy->size == e->bytes);
+        return copy + 1;
     }
     rx_record *record = record_at(m->run, s, where);
     assert(record->size == e->bytes);
-    return e->bytes > RECORD - sizeof *record ? m->run->b->base + record->spill : (uint8_t *)(record + 1);
+    return e->bytes > RX_OBJECT_SLOT - sizeof *record ? m->run->b->base + record->spill : (uint8_t *)(record + 1);
 }
 
 /* Where to write the value of a door. */
@@ -121,13 +121,13 @@ static inline void *slot_at(runner *m, uint32_t door)
     if (s->row.mode == RX_SEQUENCE) {
         uint64_t low = w->low[door];
         assert(where < low + KEPT);
-        for (; store->forgotten < low; store->forgotten++)      /* whoever still looks there is in for a surprise */
+        for (; store->forgotten < low; store->forgotten++)      /* a reader that still looks there finds this */
             memset(store->values + store->forgotten % KEPT * e->bytes, 0xEE, e->bytes);
         return store->values + where % KEPT * e->bytes;
     }
     rx_record *record = record_at(r, s, where);
     record->size = e->bytes;
-    if (e->bytes <= RECORD - sizeof *record) return record + 1;
+    if (e->bytes <= RX_OBJECT_SLOT - sizeof *record) return record + 1;
     if (record->capacity < e->bytes) {
         record->spill = rx_spill(r->b->base, r->b->fd, e->bytes);
         record->capacity = e->bytes;
@@ -143,7 +143,7 @@ static inline void pull(runner *m, uint32_t local, int late)
 {
     rx_worker *w = m->core;
     const rx_reaction *r = &w->reactions[local];
-    const reaction *declared = &m->run->p->reactions[r->global];
+    const reaction *declared = &m->run->p->reactions[m->run->b->parts[m->worker].reactions[local]];
     const uint32_t *reads = w->lists + r->reads, *writes = w->lists + r->writes, n = r->n_reads;
     void *data[2 * MANY] = {0};
     unsigned char present[2 * MANY] = {0};
@@ -212,7 +212,7 @@ static inline void *work(void *argument)
         if (given == RX_RUNAWAY) given = 0;
     }
     m->result = given;
-    if (given != RX_DONE) {              /* somebody failed: shutdown reactions, and that is all */
+    if (given != RX_DONE) {              /* a worker failed: shutdown reactions, and that is all */
         rx_abort(m->run->b->base, RX_E_ABORTED);
         rx_fail(m->core);
         do given = rx_next(m->core); while (go_on(m, given));

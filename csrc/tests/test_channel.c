@@ -228,8 +228,8 @@ static void check_records(uint64_t bytes)
 static void test_objects_of_any_size_arrive_whole(void)
 {
     check_records(24);
-    check_records(RECORD - sizeof(rx_record));
-    check_records(RECORD - sizeof(rx_record) + 8);   /* outgrows the slot */
+    check_records(RX_OBJECT_SLOT - sizeof(rx_record));
+    check_records(RX_OBJECT_SLOT - sizeof(rx_record) + 8);   /* outgrows the slot */
     check_records(20000);
 }
 

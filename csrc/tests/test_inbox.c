@@ -81,9 +81,9 @@ static uint64_t heard_value(runner *m, uint64_t bytes)
     assert(m->core->doors[0] == (RX_OPEN | RX_PRESENT));
     if (!bytes) return where;
     assert(where & RX_OUTSIDE);
-    const uint64_t *copy = (const uint64_t *)(uintptr_t)(where & ~RX_OUTSIDE);
-    assert(copy[0] == bytes);
-    return filled(copy + 8, bytes);
+    const rx_copy *copy = rx__copy_at(where);
+    assert(copy->size == bytes);
+    return filled(copy + 1, bytes);
 }
 
 static void stop_now(runner *m) { m->core->doors[m->core->lists[m->core->reactions[0].writes]] |= RX_PRESENT; }
@@ -221,7 +221,7 @@ static void test_memory_for_large_values_is_as_much_as_is_needed_at_once(void)
     end_listener(m);
 }
 
-/* ---- with more workers: what is heard goes on to the others, and nobody has begun a later tag ------------------ */
+/* ---- with more workers: what is heard goes on to the others, and no worker has begun a later tag ------------------ */
 
 typedef struct { uint64_t value, n; rx_tag last; } ear;
 

@@ -89,7 +89,7 @@ static program *random_program(uint64_t seed)
         todo[r]--;
         add_reaction(p, r, &ports, read, ends);
     }
-    for (int i = 0; i < p->n_blocks; i++) {                     /* only what somebody writes has a place in a block */
+    for (int i = 0; i < p->n_blocks; i++) {                     /* only what a reaction writes has a place in a block */
         list block = NOTHING;
         for (int k = 0; k < p->blocks[i].n; k++)
             for (int n = 0; n < p->n_reactions; n++) {

@@ -128,7 +128,7 @@ static void test_a_pipeline_runs_ahead_as_far_as_its_slots_and_rings_allow(void)
                 at = out;
             }
             p->timeout = 90;
-            p->ring = ring;          /* of one message: everybody waits for room all the time */
+            p->ring = ring;          /* of one message: all wait for room all the time */
             p->few_slots = 1;
             means_the_same(p, 3, 3, 90);
             free(p);
@@ -312,7 +312,7 @@ static void count_up(void **data, unsigned char *present, void *state)
     ++*(uint64_t *)state;
 }
 
-/* Others that wait for the worker that fails, and others that never wait for anybody: all end, by way of their shutdown. */
+/* Others that wait for the worker that fails, and others that never wait: all end, by way of their shutdown. */
 static void test_an_abort_ends_all_workers(void)
 {
     for (int connected = 0; connected < 2; connected++) {

@@ -31,7 +31,7 @@ static void holds(program *p, int times, uint64_t budget, uint64_t often)
 
 /* ---- channels ------------------------------------------------------------------------------------------------ */
 
-/* Everybody sends to everybody, in all the ways there are, through rings of two. */
+/* All send to all, in all the ways there are, through rings of two. */
 static void test_all_to_all_through_small_rings(void)
 {
     program *p = new_program();
@@ -59,7 +59,7 @@ static void test_all_to_all_through_small_rings(void)
 
 /* ---- the frontier -------------------------------------------------------------------------------------------- */
 
-/* A circle with positive delays: everybody may run ahead of the others, but not too far. */
+/* A circle with positive delays: all may run ahead of the others, but not too far. */
 static void test_a_circle_of_delays_with_clocks_of_their_own(void)
 {
     program *p = new_program();
@@ -217,7 +217,7 @@ static void *pass_token(void *argument)
     return NULL;
 }
 
-/* Were every fifth wake lost, this would take longer than anybody's patience. */
+/* Were every fifth wake lost, this would take longer than the patience of a test. */
 static void test_a_token_goes_round_eight_sleepers(void)
 {
     program *p = new_program();

@@ -1,5 +1,5 @@
 /* What does one worker do with a program? Each reaction here leaves a letter and the tag in a trail; the trail is the
- * whole behaviour. Where it matters how a reaction is run, it runs both ways: by rx_next, and by whoever calls it. */
+ * whole behaviour. Where it matters how a reaction is run, it runs both ways: by rx_next, and by the caller. */
 #include "run.h"
 
 #include <errno.h>

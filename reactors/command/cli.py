@@ -15,22 +15,24 @@ import click
 
 from reactors import __version__
 from reactors.command import doctor as diagnosis
-from reactors.command.options import arguments, options_of
+from reactors.command.parameters import arguments, options_of
+from reactors.command.runs import compare_command, eval_command, play_command
 from reactors.command.tracebacks import reported
-from reactors.command.training import COMMANDS
+from reactors.command.train import train_command
+from reactors.command.tune import tune_command
 from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
-from reactors.drawing.draw import RENDERED, WRITTEN, Options, dot, draw
+from reactors.drawing.draw import RENDERED, WRITTEN, Look, dot, draw
 from reactors.elaboration.workers import BACKENDS, Workers
 from reactors.errors import DurationError
-from reactors.execution.json_text import json_line
 from reactors.graph import Graph
+from reactors.reports.json_text import json_line
 from reactors.run import run
 from reactors.script import WrongTarget, reactor_class, split
 from reactors.time import duration
 
 if TYPE_CHECKING:
-    from reactors.execution.result import Result
     from reactors.model.reactor import Reactor
+    from reactors.reports.result import Result
 
 _CLASS, _OPTIONS = "reactors.class", "reactors.options"  # of the context: the class, and an option for each parameter
 
@@ -213,7 +215,7 @@ def graph_command(
 
     Without CLASS, it is the one named like the file, or Main, or the only one that no other class of the file contains.
     """
-    look: Options = {"apg": apg, "expand": expand, "depth": depth, "workers": workers, "placement": placement}
+    look: Look = {"apg": apg, "expand": expand, "depth": depth, "workers": workers, "placement": placement}
     with reported():
         graph = Graph(_made(values))
         if output is None:
@@ -235,7 +237,7 @@ def doctor_command(as_json: bool) -> None:
         sys.exit(1)
 
 
-for command in COMMANDS:
+for command in (train_command, tune_command, eval_command, play_command, compare_command):
     main.add_command(command)
 
 

@@ -1,122 +1,219 @@
-"""How are the parameters of a reactor class given on the command line?
-
-Each parameter of `__init__` becomes an option of the same name. Its type is the annotation or else that of the default;
-where neither says anything that click knows, the text is read as a Python literal, or taken as it is.
-"""
+"""What do several commands about training take, and how does an option of `rl.options` become one of a command?"""
 
 from __future__ import annotations
 
-import ast
-import enum
-import inspect
-import types
+import tomllib
 import typing
-from inspect import Parameter
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import click
 
-from reactors.command.values import WHOLE, OneOf
+from reactors.command.parameters import reading
+from reactors.command.tracebacks import reported
+from reactors.command.values import WORKERS, Whole
+from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.options import Options, SharedOptions, default_words, flag, names, types_of, without_none
+from reactors.rl.synonyms import is_option, no_argument
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-    from reactors.model.reactor import Reactor
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.runs.run_folder import RunFolder
 
-_PLAIN: dict[Any, Any] = {int: WHOLE, float: float, str: str, Path: click.Path(path_type=Path)}
+Decorated = TypeVar("Decorated", bound="Callable[..., Any]")
 
 
-def options_of(kind: type[Reactor], taken: Collection[str]) -> list[click.Option]:
-    """An option for each parameter; one in `taken` gets the name of the class before it.
+def options(kind: type[SharedOptions], *only: str) -> Callable[[Decorated], Decorated]:
+    """Decorates a command with the options that the fields of this class are, or with some of them.
 
-    >>> import reactors as rx
-    >>> class Train(rx.Reactor):
-    ...     def __init__(self, actors: int, seed=0, env_id="Taxi-v4"): ...
-    >>> [option.opts[0] for option in options_of(Train, ["--seed"])]
-    ['--actors', '--train-seed', '--env-id']
+    None of them has a default for click: what is not said is not passed on.
     """
-    hints = _hints(kind)
-    found = []
-    for parameter in _parameters(kind):
-        flag = parameter.name.strip("_").replace("_", "-").lower()
-        if f"--{flag}" in taken:
-            flag = f"{kind.__name__.lower()}-{flag}"
-        found.append(_option(parameter, flag, hints.get(parameter.name, parameter.empty)))
+    hints = types_of(kind)  # type: ignore[arg-type]
+    found = [each for each in fields(kind) if each.metadata["command"] and (not only or each.name in only)]
+
+    def decorated(command: Decorated) -> Decorated:
+        for each in reversed(found):
+            default = default_words(each)
+            text = f"{each.metadata['help']}.{default and f'  [default: {default}]'}"
+            command = click.option(flag(each.name), default=None, help=text, **_reading(hints[each.name], each))(
+                command
+            )
+        return command
+
+    return decorated
+
+
+def _reading(hint: Any, each: Any) -> dict[str, Any]:
+    hint = without_none(hint)
+    parts = typing.get_args(hint)
+    if hint is bool or bool in parts:
+        return {"is_flag": True}
+    if Path in parts:
+        return {"type": FOLDER, "metavar": "DIR"}
+    metavar = {"metavar": each.metadata["metavar"]} if each.metadata["metavar"] else {}
+    if each.type == "Workers":
+        return {"type": WORKERS, "metavar": "N"}
+    if typing.get_origin(hint) is Annotated and parts[0] is int:
+        return {"type": Whole(int(parts[1].least)), "metavar": "N"}
+    return {**reading(parts[0] if typing.get_origin(hint) is Annotated else hint), **metavar}
+
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+"""A folder, which need not be there."""
+
+of_run = click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+of_own_algorithm = click.option(
+    "--algorithm", metavar="FILE:CLASS", help="Your own algorithm, which is imported from there."
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON, the last one.")
+of_env = click.option(
+    "--env", metavar="NAME", help="An id of Gymnasium's, module:Id, FILE:CLASS, module:CLASS, or atari:GAME."
+)
+
+
+class File(NamedTuple):
+    """A file of options, if one was given, and what it says."""
+
+    path: Path | None
+    settings: dict[str, Any]
+
+
+def _file(_ctx: click.Context, _option: click.Parameter, value: Path | None) -> File:
+    if value is None:
+        return File(None, {})
+    try:
+        return File(value, tomllib.loads(value.read_text()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"{value} is no TOML: {error}") from None
+
+
+def _pairs(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r}; write KEY=VALUE, as in learning_rate=1e-3")
+        found[name.strip()] = text.strip()
     return found
 
 
-def arguments(kind: type[Reactor], values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """What to call the class with, given the values of those options that were given."""
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
-    for parameter in _parameters(kind):
-        if _PREFIX + parameter.name in values:
-            value = values[_PREFIX + parameter.name]
-            if parameter.kind is Parameter.POSITIONAL_ONLY:
-                positional.append(value)
-            else:
-                named[parameter.name] = value
-    return positional, named
+def settings(command: Decorated) -> Decorated:
+    """Decorates a command with `--config` and `--set`."""
+    of_hyperparameter = click.option(
+        "--set", "given", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A hyperparameter. Repeatable."
+    )
+    of_file = click.option(
+        "--config",
+        "file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        callback=_file,
+        metavar="FILE.toml",
+        help="Options as keys, hyperparameters in [hyperparameters].",
+    )
+    return of_file(of_hyperparameter(command))
 
 
-_PREFIX = "parameter_"  # so that they are told from the options of a command
+class Asked(NamedTuple):
+    """What the command line and the file say together; the command line comes first."""
+
+    settings: dict[str, Any]
+    said: dict[str, Any]
+    """Of the command line alone."""
+    hyperparameters: dict[str, Any]
+    given: dict[str, str]
+    """Hyperparameters of the command line."""
+    env_kwargs: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls, file: File, algorithm: str | None, env: str | None, given: dict[str, str], values: dict[str, Any]
+    ) -> Asked:
+        """All of it. Raises `ArgumentError` for keys that are none."""
+        named = {"algorithm": algorithm, "env": env}
+        found = {**file.settings, **{name: value for name, value in named.items() if value is not None}}
+        hyperparameters, env_kwargs = found.pop("hyperparameters", {}), found.pop("env_kwargs", {})
+        known = [name for name in names("program", "run") if _on_command_line(name)]
+        for name in found:
+            if name not in (*named, *known):
+                also = (*named, *known, "hyperparameters", "env_kwargs")
+                said = f"--config: there is no option {name!r}"
+                raise ArgumentError(no_option(said, name, also, [str(found.get("algorithm"))]))
+        for name, value in (("hyperparameters", hyperparameters), ("env_kwargs", env_kwargs)):
+            if not isinstance(value, dict):
+                raise ArgumentError(f"--config: {name} is {value!r}; write a table, [{name}], and its keys below it")
+        spoken = {name: value for name, value in values.items() if value is not None}
+        return cls(found, spoken, hyperparameters, given, env_kwargs)
+
+    def made(self, example: str) -> tuple[Algorithm, str]:
+        """The algorithm and the environment that are named."""
+        from reactors.rl.envs.sources import maker
+        from reactors.rl.runs.settings import algorithm_named, with_settings
+
+        if "algorithm" not in self.settings or "env" not in self.settings:
+            missing = "the name of an algorithm" if "algorithm" not in self.settings else "--env"
+            raise click.UsageError(f"{missing} is missing; write for instance: reactors {example}")
+        kind, env = algorithm_named(str(self.settings["algorithm"])), str(self.settings["env"])
+        made = with_settings(kind, self.hyperparameters, "--config")
+        made = with_settings(kind, {**{key: getattr(made, key) for key in self.hyperparameters}, **self.given})
+        maker(env, self.env_kwargs, "--env")  # refuses what is none
+        return made, env
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the training itself."""
+        own = {name: value for name, value in self.settings.items() if name not in {"algorithm", "env"}}
+        return {**own, **self.said}
 
 
-def _parameters(kind: type[Reactor]) -> list[Parameter]:
-    if kind.__init__ is object.__init__:
-        return []
-    _, *parameters = inspect.signature(kind.__init__).parameters.values()
-    return [p for p in parameters if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
+def _on_command_line(name: str) -> bool:
+    return bool(Options.__dataclass_fields__[name].metadata["command"])
 
 
-def _hints(kind: type[Reactor]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(kind.__init__)
-    except Exception:  # noqa: BLE001 - annotations may name anything
-        return {}
+def run_in(folder: Path, algorithm: str | None, env: str | None) -> RunFolder:
+    """A run's folder; the caller says where its own algorithm and environment are, if it has them."""
+    from reactors.rl.runs.run_folder import ON_THE_COMMAND_LINE, RunFolder
+    from reactors.rl.runs.settings import algorithm_named
+
+    made = None if algorithm is None else algorithm_named(algorithm)
+    return RunFolder(folder, algorithm=made, env=env, asking=ON_THE_COMMAND_LINE)
 
 
-def _option(parameter: Parameter, flag: str, hint: Any) -> click.Option:
-    name, default = _PREFIX + parameter.name, parameter.default
-    required = default is parameter.empty
-    if hint in (parameter.empty, Any) and not required:
-        hint = type(default)
-    hint = _without_none(hint)
-    if hint is bool:
-        flag = f"{flag}/--no-{flag}"
-    if required:
-        return click.Option([f"--{flag}", name], required=True, **_reading(hint))
-    shown = default.name if isinstance(default, enum.Enum) else default
-    return click.Option([f"--{flag}", name], default=None, help=f"default: {shown}", **_reading(hint))
+@contextmanager
+def misuse() -> Iterator[None]:
+    """What makes no sense is the fault of the command, with exit status 2."""
+    with reported():
+        try:
+            yield
+        except (ArgumentError, ParameterError) as error:
+            raise click.UsageError("\n".join([str(error), *getattr(error, "__notes__", ())])) from None
 
 
-def _without_none(hint: Any) -> Any:
-    if typing.get_origin(hint) not in (typing.Union, types.UnionType):
-        return hint
-    some = [item for item in typing.get_args(hint) if item is not type(None)]
-    return some[0] if len(some) == 1 else hint
+class TrainingCommand(click.Command):
+    """A command that knows what options are called elsewhere, and which of them are hyperparameters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As ever, but for the words about an option that there is not."""
+        words = list(args)  # which are taken out of args
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = [option for each in self.params for option in each.opts if option.startswith("--")]
+            said = no_option(f"there is no option {error.option_name}", error.option_name, known, words)
+            raise click.UsageError(said, ctx) from None
 
 
-def _reading(hint: Any) -> dict[str, Any]:
-    """What tells click how to read a value of this type."""
-    items = typing.get_args(hint)
-    if hint is bool:
-        return {}
-    if isinstance(hint, type) and hint in _PLAIN:
-        return {"type": _PLAIN[hint]}
-    if typing.get_origin(hint) is tuple and items and all(item in _PLAIN for item in items):
-        return {"type": tuple(_PLAIN[item] for item in items)}
-    if typing.get_origin(hint) is typing.Literal and all(isinstance(item, str) for item in items):
-        return {"type": OneOf(items)}
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        members = dict(hint.__members__)
-        return {"type": OneOf([*members]), "callback": lambda _ctx, _option, value: members.get(value)}
-    return {"type": _literal, "metavar": "VALUE"}
+def no_option(said: str, name: str, known: Iterable[str], words: Iterable[str]) -> str:
+    """What is said of an option that there is not; it may be a hyperparameter, of the algorithm that `words` name."""
+    known = list(known)
+    if is_option(name, known):  # algorithms take seconds to import
+        return no_argument(said, name, known)
+    from reactors.rl.runs.settings import algorithms
 
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+    every = algorithms()
+    kinds = [every[word.lower()] for word in words if word.lower() in every] or [every["ppo"], *every.values()]
+    found = list(dict.fromkeys(each.name for kind in kinds for each in fields(kind) if each.init))
+    return no_argument(said, name, known, f"rl.{kinds[0].__name__}", found)

@@ -24,7 +24,7 @@ class Whole(ParamType):
         self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
+        """The number that was written, or a `click.BadParameter`."""
         number = _whole(value)
         if number is None or (self.least is not None and number < self.least):
             more = "" if self.least is None else f", {self.least} or more"
@@ -47,10 +47,10 @@ class WorkerCount(ParamType):
 
 
 class OneOf(click.Choice):  # type: ignore[type-arg]  # generic only since click 8.2
-    """One of some words; what is none of them is refused as Python is told, with the one that was meant."""
+    """One of some words; what is none of them is refused as in Python, with the one that was meant."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The word."""
+        """The word itself, or a `click.BadParameter` with the one that was meant."""
         if value not in self.choices:
             more = did_you_mean(str(value), self.choices)
             self.fail(f"{value!r}; write one of {', '.join(map(str, self.choices))}{more}", param, ctx)

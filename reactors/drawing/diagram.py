@@ -31,7 +31,7 @@ class Symbol:
     name: str
     notes: list[str] = field(default_factory=list)  # what there is to say below the name
     number: int = 0  # of a reaction
-    detail: str = ""  # for whoever points at it
+    detail: str = ""  # shown where the mouse points
     workers: Counter[int] = field(default_factory=Counter)  # how many of what it stands for each has
 
 
@@ -77,12 +77,12 @@ class Wire:
 
 @dataclass(slots=True)
 class Diagram:
-    """A whole picture."""
+    """A whole picture: boxes with their symbols, wires between symbols, and a note below."""
 
     boxes: list[Box]
     wires: list[Wire]
     workers: int = 0  # how many the placement that is shown has; 0: none is shown
-    note: str = ""  # to whoever looks: what is left out, and how it can be seen
+    note: str = ""  # what is left out, and how it can be seen
 
     def symbols(self) -> Iterator[Symbol]:
         """All of them, as they come from left to right and top to bottom in the text."""

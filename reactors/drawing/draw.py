@@ -18,7 +18,7 @@ from reactors.drawing.mermaid import mermaid_text
 from reactors.elaboration.placing import placed
 from reactors.elaboration.workers import Workers, counted
 from reactors.errors import ArgumentError, DrawingError, PlacementError
-from reactors.model.keywords import spelled_out
+from reactors.names.keywords import spelled_out
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +35,7 @@ _MOST_READABLE = 100  # symbols and boxes that a picture has of itself
 _MOST_IN_NOTEBOOK = 1000  # symbols: `dot` takes two seconds for as many
 
 
-class Options(TypedDict, total=False):
+class Look(TypedDict, total=False):
     """What to draw, and how.
 
     `apg` draws the precedence graph instead of the reactors. `expand` draws every member of a bank or list, and not one
@@ -52,7 +52,7 @@ class Options(TypedDict, total=False):
     placement: Placement | None
 
 
-def draw(graph: Elaborated, file: str | os.PathLike[str], **options: Unpack[Options]) -> Path:
+def draw(graph: Elaborated, file: str | os.PathLike[str], **options: Unpack[Look]) -> Path:
     """Draw into a file, in the format that its suffix names."""
     path = Path(file)
     suffix = path.suffix.lower()
@@ -66,12 +66,12 @@ def draw(graph: Elaborated, file: str | os.PathLike[str], **options: Unpack[Opti
     return path
 
 
-def dot(graph: Elaborated, **options: Unpack[Options]) -> str:
+def dot(graph: Elaborated, **options: Unpack[Look]) -> str:
     """The picture as DOT text."""
     return dot_text(_diagram(graph, **options))
 
 
-def mermaid(graph: Elaborated, **options: Unpack[Options]) -> str:
+def mermaid(graph: Elaborated, **options: Unpack[Look]) -> str:
     """The picture as Mermaid text."""
     return mermaid_text(_diagram(graph, **options))
 

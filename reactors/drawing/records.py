@@ -9,19 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reactors.model.actions import Action, PhysicalAction, Timer
-from reactors.model.native import Native
 from reactors.model.triggers import BuiltinTrigger
+from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reactors.elaboration.connections import Wire
     from reactors.elaboration.tree import Place, Tree
-    from reactors.elaboration.wiring import Wiring
     from reactors.location import Location
     from reactors.model.ports import Port
     from reactors.model.reaction import Reaction
-    from reactors_runtime.program import Program
+    from reactors_runtime.program import Mode, Program
     from reactors_runtime.program import Reaction as Row
 
 
@@ -35,7 +34,7 @@ class Elaborated(Protocol):
 
     @property
     def reactors(self) -> Sequence[Any]:
-        """Parallel to `program.reactors`."""
+        """The reactors themselves, parallel to `program.reactors`."""
         ...
 
     @property
@@ -147,78 +146,66 @@ class ReactorNode:
     connections: list[ConnectionNode] = field(default_factory=list)
 
 
-def picture(tree: Tree, wiring: Wiring, program: Program) -> ReactorNode:
+def picture(tree: Tree, wires: Sequence[Wire], program: Program, declarations: Sequence[Reaction[Any]]) -> ReactorNode:
     """The records of a whole program; the one of `main` is returned."""
-    rows = {(row.reactor, row.number): row for row in program.reactions}
-    nodes = [_reactor(place, index, rows) for index, place in enumerate(tree.places)]
+    elements = program.elements
+    nodes = [_reactor(place, index, program) for index, place in enumerate(tree.places)]
     for place, node in zip(tree.places, nodes, strict=True):
-        node.children = [nodes[child.reactor._index] for child in place.children]
-    direct = ((source, target, connection) for target, (source, connection) in wiring.up.items())
-    for source, target, connection in (*direct, *wiring.relayed):
-        a, b = tree.elements[source], tree.elements[target]
-        if tree.places[b.reactor].is_relay:
-            continue
-        container = nodes[_container(tree, a.reactor, b.reactor)]
-        mode = "" if connection.mode is None else connection.mode.name
-        container.connections.append(
-            ConnectionNode(a.path, b.path, connection.delay, connection.physical, connection.location, mode)
+        if place.container >= 0:
+            nodes[place.container].children.append(node)
+    for mode in program.modes:
+        nodes[mode.reactor].modes.append((_name(mode), mode.initial))
+    for reaction, row in sorted(zip(declarations, program.reactions, strict=True), key=lambda each: each[1].number):
+        nodes[row.reactor].reactions.append(_reaction(tree.places[row.reactor], reaction, row, program))
+    for wire in dict.fromkeys(wires):
+        a, b = elements[wire.source], elements[wire.target]
+        container = a.reactor if a.reactor == b.reactor else wire.container
+        of_mode = "" if wire.connection.mode is None else wire.connection.mode.name
+        nodes[container].connections.append(
+            ConnectionNode(a.path, b.path, wire.delay, wire.physical, wire.connection.location, of_mode)
         )
     return nodes[0]
 
 
-def _container(tree: Tree, a: int, b: int) -> int:
-    """The reactor in which a connection between ports of two reactors is drawn."""
-    if a == b:
-        return a
-    above_a, above_b = tree.places[a].reactor._container, tree.places[b].reactor._container
-    if above_b is tree.places[a].reactor:
-        return a
-    if above_a is tree.places[b].reactor or above_a is None:
-        return b
-    return above_a._index
-
-
-def _reactor(place: Place, index: int, rows: dict[tuple[int, int], Row]) -> ReactorNode:
+def _reactor(place: Place, index: int, program: Program) -> ReactorNode:
     kind = type(place.reactor).__name__
     node = ReactorNode(place.name, place.path, place.reactor, kind, place.bank, place.reactor._made_at)
-    node.modes = [(mode.name, mode._declared._initial) for mode in place.modes]
-    around, own = place.reactor._container, place.reactor._mode
-    node.mode = own.name if own is not None and own in vars(around).values() else ""
+    node.mode = _mode(place.mode, place.container, program)
     for port in place.ports:
         side = node.inputs if port.word == "input" else node.outputs
         side.append(PortNode(port.name, port.path, port.word, port.width, _spell(port), port.location))
     for timed in place.timed:
-        if isinstance(timed, Timer):
-            first, period = timed._times()
-            mode = _mode(place, timed)
-            node.timers.append(TimerNode(timed.name, timed.path, first, period or None, timed.location, mode))
-        elif isinstance(timed, Action):
-            physical = isinstance(timed, PhysicalAction)
-            spacing, policy = timed._min_spacing_ns(), timed._declared._policy.name.lower()
+        row = program.elements[timed._element]
+        mode = _mode(row.mode, index, program)
+        if row.kind == Kind.TIMER:
+            node.timers.append(TimerNode(timed.name, row.path, row.first, row.period or None, timed.location, mode))
+        else:
+            spacing = None if row.min_spacing < 0 else row.min_spacing
             node.actions.append(
                 ActionNode(
                     timed.name,
-                    timed.path,
-                    physical,
-                    timed._min_delay_ns(),
-                    None if spacing < 0 else spacing,
-                    policy,
+                    row.path,
+                    row.kind == Kind.PHYSICAL_ACTION,
+                    row.min_delay,
+                    spacing,
+                    row.policy.name.lower(),
                     timed.location,
-                    _mode(place, timed),
+                    mode,
                 )
             )
-    for number, reaction in enumerate(place.reactions):
-        node.reactions.append(_reaction(place, reaction, rows[index, number]))
     return node
 
 
-def _mode(place: Place, declared: Any) -> str:
-    """The name of the reactor's own mode that something belongs to."""
-    mode = declared._declared._mode
-    return mode.name if mode is not None and any(mode.name == own.name for own in place.modes) else ""
+def _mode(mode: int, reactor: int, program: Program) -> str:
+    """The name of a mode, if it is one of this reactor."""
+    return _name(program.modes[mode]) if mode >= 0 and program.modes[mode].reactor == reactor else ""
 
 
-def _reaction(place: Place, reaction: Reaction[Any], row: Row) -> ReactionNode:
+def _name(mode: Mode) -> str:
+    return mode.path.rpartition(".")[2]
+
+
+def _reaction(place: Place, reaction: Reaction[Any], row: Row, program: Program) -> ReactionNode:
     def ends(group: tuple[Any, ...]) -> list[str]:
         return [
             end.name
@@ -239,10 +226,10 @@ def _reaction(place: Place, reaction: Reaction[Any], row: Row) -> ReactionNode:
         ends(reaction.effects),
         row.stop is not None,
         row.deadline,
-        isinstance(reaction.body, Native),
+        row.native is not None,
         reaction.location,
-        _mode(place, reaction),
-        [f"{each.mode.name}{'' if each.by_reset else ' by history'}" for each in reaction.transitions],
+        _mode(row.mode, row.reactor, program),
+        [f"{_name(program.modes[m])}{'' if reset else ' by history'}" for m, reset in row.transitions.items()],
     )
 
 

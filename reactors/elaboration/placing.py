@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import PlacementError
-from reactors_runtime import placement as placements
+from reactors_runtime.planning import placement as placements
 
 if TYPE_CHECKING:
     from reactors_runtime.program import Program

@@ -1,39 +1,39 @@
-"""In which order do the reactions of one tag run, and is there one?
+"""Stage 5, ordering: in which order do the reactions of one tag run, and is there one?
 
 By inferred deadline, then by level, then in order of elaboration. Reaction A comes before B if both belong to one
 reactor and A stands first, or if A may write a port that B reads without delay. This relation is the acyclic precedence
-graph; the level of a reaction is the length of the longest chain before it. Its inferred deadline is the least of its
-own and those of all that must run after it, so sorting by it first still puts everything after what it needs. A cycle
-means reactions that wait for each other, and the error shows it port by port.
+graph. A topological order of it (Kahn's algorithm) gives each reaction its level: the length of the longest chain
+before it. The way back, as in the method of the critical path, gives its inferred deadline: the least of its own and
+those of all that must run after it, so sorting by it first still puts everything after what it needs. A cycle means
+reactions that wait for each other, and the error shows a shortest one port by port (a breadth-first search).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from reactors.errors import CausalityError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from reactors.elaboration.reactions import Enlisted
     from reactors.elaboration.tree import Tree
     from reactors.elaboration.wiring import Wiring
-    from reactors.model.reaction import Reaction as Declaration
-    from reactors_runtime.program import Element, Mode, Reaction
+    from reactors_runtime.program import Element, Mode
+    from reactors_runtime.program import Reaction as Row
 
 NONE = (1 << 63) - 1  # no deadline at all
 
 
-@dataclass(slots=True)
-class Precedence:
+class Precedence(NamedTuple):
     """The precedence graph: reactions by their number in order of elaboration."""
 
-    reactions: list[Reaction]
-    elements: list[Element]
-    written: dict[int, list[int]]  # element -> the reactions that write it, in order
-    modes: list[Mode]
+    reactions: Sequence[Row]
+    elements: Sequence[Element]
+    written: Mapping[int, Sequence[int]]  # element -> the reactions that write it, in order
+    modes: Sequence[Mode]
 
     def edges(self) -> list[tuple[int, int, int]]:
         """All of it as (before, after, element that the latter reads); -1: their order in one reactor."""
@@ -61,14 +61,29 @@ class Precedence:
             last[own] = r
 
 
-def assign_levels(precedence: Precedence) -> bool:
-    """Set the level and the inferred deadline of every reaction; False if there is a cycle."""
+def order(tree: Tree, reactions: Sequence[Enlisted], wiring: Wiring, elements: Sequence[Element]) -> list[Enlisted]:
+    """The reactions with their levels and inferred deadlines, in the order in which those of one tag run."""
+    rows = [each.row for each in reactions]
+    precedence = Precedence(rows, elements, wiring.written, tree.modes)
+    followers = _followers(precedence)
+    levels = _levels(followers)
+    if levels is None:
+        raise _cycle_error(precedence, tree, wiring, reactions)
+    deadlines = [NONE if row.deadline is None else row.deadline for row in rows]
+    for r in sorted(range(len(rows)), key=levels.__getitem__, reverse=True):
+        deadlines[r] = min([deadlines[r], *(deadlines[after] for after in followers[r])])
+    static = sorted(range(len(rows)), key=lambda r: (deadlines[r], levels[r]))  # it is stable
+    return [
+        reactions[r]._replace(row=rows[r]._replace(level=levels[r], inferred_deadline=deadlines[r])) for r in static
+    ]
+
+
+def _followers(precedence: Precedence) -> list[list[int]]:
+    """The reactions that have to wait for each."""
     reactions, elements, written = precedence.reactions, precedence.elements, precedence.written
     followers: list[list[int]] = [[] for _ in reactions]
-    waiting = [0] * len(reactions)
     for before, r in precedence.in_order():
         followers[before].append(r)
-        waiting[r] += 1
     for r, reaction in enumerate(reactions):
         for ends in (reaction.triggers, reaction.uses):
             for e in ends:
@@ -76,24 +91,27 @@ def assign_levels(precedence: Precedence) -> bool:
                 if element.undelayed:
                     for writer in written[element.source]:
                         followers[writer].append(r)
-                        waiting[r] += 1
-    order = [r for r, n in enumerate(waiting) if not n]
-    for r in order:  # by level, so the last one before a reaction is the highest
+    return followers
+
+
+def _levels(followers: Sequence[Sequence[int]]) -> list[int] | None:
+    """The level of each reaction, by Kahn's algorithm; None if there is a cycle."""
+    waiting = [0] * len(followers)
+    for each in followers:
+        for after in each:
+            waiting[after] += 1
+    levels = [0] * len(followers)
+    done = [r for r, n in enumerate(waiting) if not n]
+    for r in done:  # by level, so the last one before a reaction is the highest
         for after in followers[r]:
-            reactions[after].level = reactions[r].level + 1
+            levels[after] = levels[r] + 1
             waiting[after] -= 1
             if not waiting[after]:
-                order.append(after)
-    if len(order) < len(reactions):
-        return False
-    for r in reversed(order):
-        reaction = reactions[r]
-        own = NONE if reaction.deadline is None else reaction.deadline
-        reaction.inferred_deadline = min([own, *(reactions[after].inferred_deadline for after in followers[r])])
-    return True
+                done.append(after)
+    return levels if len(done) == len(followers) else None
 
 
-def cycle_error(precedence: Precedence, tree: Tree, wiring: Wiring, declared: list[Declaration[Any]]) -> CausalityError:
+def _cycle_error(precedence: Precedence, tree: Tree, wiring: Wiring, reactions: Sequence[Enlisted]) -> CausalityError:
     """The error that shows a shortest cycle."""
     edges = precedence.edges()
     outgoing: dict[int, list[tuple[int, int]]] = {}
@@ -104,12 +122,12 @@ def cycle_error(precedence: Precedence, tree: Tree, wiring: Wiring, declared: li
     cycle = cycle[first:] + cycle[:first]
     lines = ["a causality cycle: within one tag, each of these would have to happen before the next"]
     for k, (r, e, after) in enumerate(cycle):
-        lines.append(_line(precedence, tree, declared, r, cycle[k - 1][1]))
+        lines.append(_line(tree, reactions[r], cycle[k - 1][1]))
         if e < 0:
-            lines.append(f"    and stands before {_name(precedence, tree, after)} in the same reactor")
+            lines.append(f"    and stands before {reactions[after].path} in the same reactor")
         else:
             lines.append(f"    sets {_flow(tree, wiring, e)}")
-    lines.append(f"  {_name(precedence, tree, cycle[0][0])} again")
+    lines.append(f"  {reactions[cycle[0][0]].path} again")
     orders = any(e < 0 for _, e, _ in cycle)
     ordered = ", or declare the reaction that reads below the one that writes" if orders else ""
     wires = any(e >= 0 and e in wiring.up for _, e, _ in cycle)
@@ -168,25 +186,19 @@ def _way_back(outgoing: dict[int, list[tuple[int, int]]], start: int) -> list[tu
     return []
 
 
-def _name(precedence: Precedence, tree: Tree, r: int) -> str:
-    reaction = precedence.reactions[r]
-    return f"{tree.places[reaction.reactor].path}.{reaction.name}"
-
-
-def _line(precedence: Precedence, tree: Tree, declared: list[Declaration[Any]], r: int, read: int) -> str:
-    reaction = precedence.reactions[r]
-    text = f"  {_name(precedence, tree, r)} ({declared[r].location})"
+def _line(tree: Tree, reaction: Enlisted, read: int) -> str:
+    row, declaration, _, path = reaction
+    text = f"  {path} ({declaration.location})"
     if read < 0:
         return text
-    verb = "is triggered by" if read in reaction.triggers else "reads"
+    verb = "is triggered by" if read in row.triggers else "reads"
     return f"{text} {verb} {tree.elements[read].path}"
 
 
 def _flow(tree: Tree, wiring: Wiring, e: int) -> str:
     steps = [tree.elements[e].path]
-    while e != tree.elements[e].source:
-        above, connection = wiring.up[e]
-        steps.append(f"{tree.elements[above].path} -({connection.location})-> ")
-        e = above
+    while (wire := wiring.up.get(e)) is not None:
+        steps.append(f"{tree.elements[wire.source].path} -({wire.connection.location})-> ")
+        e = wire.source
     first = tree.handles[e]
     return "".join(reversed(steps)) if len(steps) > 1 else f"{first.path}, which the next one reads"

@@ -1,140 +1,86 @@
-"""Which elements does each reaction of each reactor read and write, and is it allowed to?
+"""Stage 1, growing: which elements does each reaction read and write, and is it allowed to?
 
 A reaction may read inputs of its reactor and outputs of the reactors it contains, and write the other way round.
 Reactions of a class are checked when the class is made; those declared by call can name ports of contained reactors,
-and are checked here.
+and are checked here. Deadlines, and the modes that a reaction enters, are looked up in its reactor, and it is decided
+which code runs.
 """
 
 from __future__ import annotations
 
 from types import MethodType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from reactors.errors import DeclarationError, UndeclaredAccessError, WiringError
+from reactors.code.bytecode import ASSIGNED, deep_assignments
+from reactors.code.functions import own_code
+from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
 from reactors.model.actions import Action, Timed, resolved_duration
 from reactors.model.bank import Bank
-from reactors.model.bytecode import ASSIGNED, deep_assignments
 from reactors.model.code_check import check_code
 from reactors.model.declaration import Declared
 from reactors.model.modes import bound
 from reactors.model.native import Native
 from reactors.model.ports import Input, Port
-from reactors.model.reaction import Reaction, own_code
 from reactors.model.reactor import Reactor
 from reactors.model.triggers import BuiltinTrigger, Stop
 from reactors_runtime.program import NativeFunction
 from reactors_runtime.program import Reaction as Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from reactors.elaboration.tree import Place, Tree
-    from reactors.elaboration.wiring import Wiring
+    from reactors.model.reaction import Bodies, Reaction
+    from reactors.time import Duration
 
 
-def enlist(tree: Tree) -> tuple[list[Row], list[Reaction[Any]]]:
-    """All reactions in order of elaboration, levels still 0, and their declarations."""
-    rows: list[Row] = []
-    declared: list[Reaction[Any]] = []
+class Enlisted(NamedTuple):
+    """A reaction of one reactor."""
+
+    row: Row  # for the runtime
+    declaration: Reaction[Any]
+    bodies: Bodies
+    path: str
+
+
+def enlist(tree: Tree) -> list[Enlisted]:
+    """All reactions in order of elaboration. Their levels are not known yet."""
+    found: list[Enlisted] = []
     for index, place in enumerate(tree.places):
-        for number, reaction in enumerate(place.reactions):
-            if reaction._owner is not None and not place.is_relay:
+        for number, (reaction, mode) in enumerate(place.reactions):
+            if reaction._owner is not None:
                 _check_reach(tree, place, reaction)
             triggers, uses, effects = (
-                _elements(place, reaction, ends) if ends else []
+                _elements(place, reaction, mode, ends) if ends else []
                 for ends in (reaction.triggers, reaction.uses, reaction.effects)
             )
-            row = Row(index, number, reaction.name, 0, triggers, uses, effects, mode=place.mode_of(reaction))
-            for transition in reaction.transitions:
-                mode = bound(transition.mode, place.reactor, f"{place.path}.{reaction.name} ({reaction.location})")
-                row.transitions[mode._index] = transition.by_reset
-            if reaction.limit is not None:
-                row.deadline = resolved_duration(reaction.limit, "deadline", _of(reaction, place), place.reactor)
-            if reaction.stop is not None:
-                row.stop = _stop_offset(reaction, reaction.stop, place)
             _check_assignments(place, reaction)
-            if isinstance(reaction.body, Native):
-                row.native = _native(tree, place, reaction, reaction.body, row)
-            elif reaction._owner is not None and not place.is_relay:
+            if reaction._owner is not None and not isinstance(reaction.body, Native):
                 _check_method(place, reaction)
-            rows.append(row)
-            declared.append(reaction)
-    return rows, declared
-
-
-def body_of(reaction: Reaction[Any], place: Place) -> Callable[[], object] | Native:
-    """What runs when the reaction does."""
-    if reaction._owner is not None or isinstance(reaction.body, Native):
-        return reaction.body
-    return MethodType(reaction.body, place.reactor)
-
-
-def late_of(reaction: Reaction[Any], place: Place) -> Callable[[], object] | None:
-    """What runs instead if its deadline is missed."""
-    if reaction._owner is not None or reaction.late is None:
-        return reaction.late
-    return MethodType(reaction.late, place.reactor)
-
-
-def written_by(
-    tree: Tree, wiring: Wiring, rows: Sequence[Row], declared: Sequence[Reaction[Any]]
-) -> dict[int, list[int]]:
-    """The reactions that write each port; no port may have a connection besides."""
-    written: dict[int, list[int]] = {}
-    ports = tree.handles
-    for r, row in enumerate(rows):
-        for e in row.effects:
-            if isinstance(ports[e], Port):
-                written.setdefault(e, []).append(r)
-    for e in sorted(written.keys() & wiring.up.keys()):
-        target, link = ports[e], wiring.up[e]
-        reaction, place = declared[written[e][0]], tree.places[rows[written[e][0]].reactor]
-        raise WiringError(
-            f"{target.where()} has two sources: the reaction {place.path}.{reaction.name} ({reaction.location}) and "
-            f"{ports[link.source].where()}, connected at {link.connection.location}; a port has one: remove either"
-        )
-    for e, writers in written.items():
-        if len({rows[r].reactor for r in writers}) > 1:
-            _check_relays(tree, rows, declared, e, writers)
-    return written
-
-
-def _check_relays(
-    tree: Tree, rows: Sequence[Row], declared: Sequence[Reaction[Any]], e: int, writers: Sequence[int]
-) -> None:
-    """Connections and reactions may lead to one port from different modes of one reactor only."""
-    relays = [r for r in writers if tree.places[rows[r].reactor].is_relay]
-    taken: dict[int, int] = {}
-    for r in (*relays, *(r for r in writers if r not in relays)):
-        mode = rows[r].mode
-        other = taken.get(mode, next(iter(taken.values()), r) if mode < 0 else r)
-        if other != r and (r in relays or other in relays):
-            both = f"{_source(tree, rows, declared, other)} and {_source(tree, rows, declared, r)}"
-            raise WiringError(
-                f"{tree.handles[e].where()} has two sources that can be active at one tag: {both}; put them into "
-                "different modes of one reactor, or remove one"
+            row = Row(
+                index,
+                number,
+                reaction.name,
+                0,
+                triggers,
+                uses,
+                effects,
+                deadline=None if reaction.limit is None else _deadline(place, reaction, reaction.limit),
+                stop=None if reaction.stop is None else _stop_offset(place, reaction, reaction.stop),
+                native=_native(tree, place, reaction, triggers, uses, effects),
+                mode=mode,
+                transitions=_transitions(place, reaction),
             )
-        taken.setdefault(mode, r)
-    if len({tree.modes[m].reactor for m in taken if m >= 0}) > 1:
-        raise WiringError(
-            f"{tree.handles[e].where()} has sources in modes of different reactors; it can have one for each mode of "
-            "one reactor"
-        )
+            found.append(Enlisted(row, reaction, reaction.bodies(place.reactor), f"{place.path}.{reaction.name}"))
+    return found
 
 
-def _source(tree: Tree, rows: Sequence[Row], declared: Sequence[Reaction[Any]], r: int) -> str:
-    place = tree.places[rows[r].reactor]
-    return f"the connection {place.path}" if place.is_relay else f"the reaction {place.path}.{declared[r].name}"
-
-
-def _elements(place: Place, reaction: Reaction[Any], ends: tuple[Any, ...]) -> list[int]:
+def _elements(place: Place, reaction: Reaction[Any], mode: int, ends: tuple[Any, ...]) -> list[int]:
     """The elements of what a reaction names, multiports channel by channel."""
     found: list[int] = []
     handles = vars(place.reactor) if reaction._owner is None else None
     for end in ends:
         if isinstance(end, BuiltinTrigger):
-            found.append(place.builtins[end.name, place.mode_of(reaction)])
+            found.append(place.builtins[end, mode])
             continue
         handle = end if handles is None else _bound(end, handles)
         if isinstance(handle, Port) and handle._declared._width is not None and handle._multiport is None:
@@ -208,20 +154,38 @@ def _check_assignments(place: Place, reaction: Reaction[Any]) -> None:
                 )
 
 
-def _of(reaction: Reaction[Any], place: Place) -> Reaction[Any]:
-    """The reaction of this reactor, for messages."""
-    return reaction if reaction._owner is not None else reaction._bind(place.reactor)
+def _deadline(place: Place, reaction: Reaction[Any], limit: Duration) -> int:
+    return resolved_duration(limit, "deadline", _of(reaction, place), place.reactor)
 
 
-def _stop_offset(reaction: Reaction[Any], stop: Stop, place: Place) -> tuple[int, int]:
+def _stop_offset(place: Place, reaction: Reaction[Any], stop: Stop) -> tuple[int, int]:
     if stop.delay is None:
         return 0, 1
     ns = resolved_duration(stop.delay, "rx.stop.after", _of(reaction, place), place.reactor)
     return (ns, 0) if ns else (0, 1)
 
 
-def _native(tree: Tree, place: Place, reaction: Reaction[Any], native: Native, row: Row) -> NativeFunction:
-    for e in (*row.triggers, *row.uses, *row.effects):
+def _of(reaction: Reaction[Any], place: Place) -> Reaction[Any]:
+    """The reaction of this reactor, for messages."""
+    return reaction if reaction._owner is not None else reaction._bind(place.reactor)
+
+
+def _transitions(place: Place, reaction: Reaction[Any]) -> dict[int, bool]:
+    """The modes that a reaction may enter, and whether by reset."""
+    entered: dict[int, bool] = {}
+    for transition in reaction.transitions:
+        what = f"{place.path}.{reaction.name} ({reaction.location})"
+        entered[bound(transition.mode, place.reactor, what)._index] = transition.by_reset
+    return entered
+
+
+def _native(
+    tree: Tree, place: Place, reaction: Reaction[Any], triggers: list[int], uses: list[int], effects: list[int]
+) -> NativeFunction | None:
+    """The C function that a reaction is; None if it is Python."""
+    if not isinstance(reaction.body, Native):
+        return None
+    for e in (*triggers, *uses, *effects):
         handle, element = tree.handles[e], tree.elements[e]
         if isinstance(handle, Port) and element.dtype is None:
             raise DeclarationError(
@@ -229,7 +193,7 @@ def _native(tree: Tree, place: Place, reaction: Reaction[Any], native: Native, r
                 f"{handle.where()}, for it carries {handle._carried()}; declare it with shape and dtype (a single "
                 "number: dtype alone)"
             )
-        if element.mutable and e not in row.effects:
+        if element.mutable and e not in effects:
             raise DeclarationError(
                 f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which gets no copy of the "
                 f"mutable {handle.where()}; declare that without mutable=True, and copy in the function what it changes"
@@ -239,4 +203,4 @@ def _native(tree: Tree, place: Place, reaction: Reaction[Any], native: Native, r
                 f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use "
                 f"{handle.where()}, for it carries values; declare the action without a type"
             )
-    return native.function
+    return reaction.body.function

@@ -1,5 +1,4 @@
-"""What is alive while a program runs.
+"""What is alive while a program runs: a session for each worker, ports, actions, clocks, and debug mode.
 
-Ports through which reactions read and write, clocks, what debug mode looks at, logs, progress, and the result. How
-workers are started is in `run`, `stepwise` and `shipping`.
+Workers of this process are run here, those in processes of their own in `shipping`. What comes out is in `reports`.
 """

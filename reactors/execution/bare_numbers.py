@@ -72,13 +72,15 @@ def _written(graph: Graph, timeout: object) -> Iterator[Written]:
             for what in ("offset", "period", "min_delay", "min_spacing"):
                 given = getattr(timed._declared, f"_{what}", None)
                 yield _looked_up(place.reactor, timed.where(), timed.location, what, given)
-        for reaction in place.reactions:
+        for reaction, _ in place.reactions:
             where = f"{place.path}.{reaction.name} ({reaction.location})"
             yield _looked_up(place.reactor, where, reaction.location, "deadline", reaction.limit)
             if reaction.stop is not None:
                 yield _looked_up(place.reactor, where, reaction.location, _CALLED, reaction.stop.delay)
-    for each in graph._wiring.connections:
-        yield _looked_up(each.container, f"the {each.where()}", each.location, "after", each.after)
+    connections = {id(wire.connection): wire for wire in reversed(graph._wires)}
+    for wire in reversed(connections.values()):
+        each, container = wire.connection, graph.reactors[wire.container]
+        yield _looked_up(container, f"the {each.where()}", each.location, "after", each.after)
 
 
 def _looked_up(owner: object, where: str, location: Location, what: str, given: Any) -> Written:

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.errors import ArgumentError, UndeclaredAccessError
 from reactors.execution import live_ports
 from reactors.execution.debug_ports import DEBUG, DebugMultiport
 from reactors.execution.watch import Watch
 from reactors.model.actions import LogicalAction, PhysicalAction
 from reactors.model.ports import Port
 from reactors.model.triggers import Startup
-from reactors_runtime import tables
 from reactors_runtime._doors import KEEPS, SENDS
 from reactors_runtime.program import Kind
 from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, canonical, read_only
@@ -29,105 +27,15 @@ from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, cano
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reactors.model.modes import Mode
-    from reactors.model.reactor import Reactor
     from reactors_runtime.engine import Engine
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
-
-
-_LONGEST_NAME = tables.MARK["name"].itemsize  # in the timeline
-
-
-class Context:
-    """The run, as the reactors of one worker see it."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.now = engine.now  # the tag being executed, as two numbers
-
-    def physical_time(self) -> int:
-        """Ns since the start."""
-        return self._engine.physical_time()
-
-    def _running(self) -> str:
-        """The path of the reaction that runs now."""
-        program, running = self._engine.image.program, self._engine.running()
-        if running < 0:
-            return "no reaction"
-        reaction = program.reactions[running]
-        return f"{program.reactors[reaction.reactor].path}.{reaction.name}"
-
-    def start_time(self) -> int:
-        """Ns since 1970."""
-        return self._engine.start_time()
-
-    def trace(self, reactor: Reactor, name: object, value: object) -> None:
-        """Note an event, or a value, of the reaction that runs now."""
-        where = f"{reactor.path}: trace({name!r}, ...)"
-        if not isinstance(name, str):
-            raise ArgumentError(f"{where}: the name is of type {type(name).__name__}; write a string")
-        try:
-            spelled = name.encode()
-        except UnicodeEncodeError:
-            raise ArgumentError(f"{where}: the name has half of a surrogate pair, which is no character") from None
-        if not 0 < len(spelled) <= _LONGEST_NAME:
-            size = f"{len(spelled)} bytes long" if spelled else "empty"
-            raise ArgumentError(f"{where}: the name is {size}; write one of 1 to {_LONGEST_NAME} bytes")
-        try:
-            number = None if value is None else float(value)  # type: ignore[arg-type]  # whatever makes one
-        except (TypeError, ValueError, OverflowError):
-            raise ArgumentError(f"{where} is given {value!r}, of type {type(value).__name__}; write a number") from None
-        self._engine.mark(spelled, number)
-
-    def missed_deadline(self, *, handle: bool) -> bool:
-        """Whether physical time is beyond the deadline of the reaction that runs now; then, run what is for that."""
-        missed = self._engine.missed_deadline()
-        if missed and handle:
-            self._engine.handle_missed()
-        return missed
-
-    def update_deadline(self, reactor: Reactor, ns: int) -> None:
-        """Give the reaction that runs now another deadline."""
-        if self._engine.deadline() is None:
-            reaction = self._running().rpartition(".")[2]
-            raise UndeclaredAccessError(
-                f"{reactor.path}.{reaction}: update_deadline() needs a reaction that declares a deadline, and what to "
-                f"run when it is missed: @{reaction}.deadline(...)"
-            )
-        self._engine.set_deadline(ns)
-
-    def set_mode(self, mode: Mode) -> None:
-        """Enter a mode when this tag is over, as the reaction that runs now has declared."""
-        if not self._engine.set_mode(mode._index):
-            raise UndeclaredAccessError(
-                f"{mode.where()}: .set while {self._running()} runs, which does not declare it; name it in the effects "
-                f"of the reaction, plain, or as {mode.name}.history"
-            )
-
-    def request_stop(self, reactor: Reactor) -> None:
-        """End the program, as the reaction that runs now has declared."""
-        if not self._engine.request_stop(reactor._index):
-            reaction = self._running().rpartition(".")[2]
-            raise UndeclaredAccessError(
-                f"{reactor.path}.{reaction}: request_stop() needs effects=rx.stop (or rx.stop.after(delay)) in the "
-                f"declaration of the reaction that calls it"
-            )
+    from reactors_runtime.planning.image import Image
 
 
 @cache
 def live_class(life: type, rest: type) -> type:
     """`life` on top of the class that an object has at rest, by whose name Python's own errors call it."""
     return type(rest.__name__, (life, rest), {"__module__": rest.__module__})
-
-
-def settle(reactor: Reactor) -> None:
-    """Give a reactor a dict of its own.
-
-    Elaboration looked at its `vars`; since then its attributes lie in a dict that shares its keys with others of the
-    class, and CPython 3.11 and 3.12 look every attribute up by hash. With keys of its own it is four times faster.
-    """
-    reactor.__dict__ = {**reactor.__dict__}  # type: ignore[misc]  # which every class of the user's has
 
 
 class Binding:
@@ -186,7 +94,7 @@ class Binding:
         for thing, rest, at_rest in self._rest.values():
             thing.__class__, thing.__dict__ = rest, at_rest
             self._place(thing, thing)
-            for live in (thing, *self._twins[id(thing)].values()):  # somebody may keep one
+            for live in (thing, *self._twins[id(thing)].values()):  # which may be kept
                 live._detach()
         self._rest.clear()
         self._twins.clear()

@@ -1,4 +1,4 @@
-"""What time is it for a program that is tested? Virtual time passes only when nobody has anything to do."""
+"""What time is it for a program that is tested? Virtual time passes only when no worker has anything to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from reactors.errors import ArgumentError, StructureError
 from reactors.execution.live_ports import recordable
 from reactors.model.actions import PhysicalAction
-from reactors.model.keywords import spelled_out
+from reactors.names.keywords import spelled_out
 from reactors.time import Duration, duration
 from reactors_runtime.values import dumps
 
@@ -46,7 +46,7 @@ class VirtualClock:
         self._events: list[tuple[int, PhysicalAction[Any], Any]] = []
 
     def at(self, when: Duration, action: PhysicalAction[Any], value: Any = None) -> None:
-        """Schedules a physical action as if somebody outside did so `when` after the start of each run."""
+        """Schedules a physical action as if that was done from outside, `when` after the start of each run."""
         if getattr(action, "word", None) != PhysicalAction.word:
             raise ArgumentError(f"VirtualClock.at takes a physical action of a reactor, and was given {action!r}")
         ns = duration(when, "time of VirtualClock.at", action.where())

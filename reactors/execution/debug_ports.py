@@ -64,10 +64,6 @@ class DebugPort(LivePort):
         if before is not None and before[0] == self._set_before[0]:
             self._watch.set_twice(self, before[1], self._set_before[1])
 
-    def _named(self, number: int) -> str:
-        reaction = self._engine.image.program.reactions[number]
-        return f"{self._engine.image.program.reactors[reaction.reactor].path}.{reaction.name}"
-
     def _moment(self) -> tuple[Any, ...]:
         return (*self._engine.tag(), self._engine.running())
 
@@ -79,9 +75,10 @@ class DebugPort(LivePort):
         if self._element in reaction.triggers or self._element in reaction.effects or self._warned:
             return
         self._warned = True
+        path = self._engine.image.program.name(running)
         warn(
-            f"{self._named(running)} reads {self.where()} without asking for .is_present; it is no trigger of this "
-            f"reaction, so it may be absent, and its value None"
+            f"{path} reads {self.where()} without asking for .is_present; it is no trigger of this reaction, so it "
+            "may be absent, and its value None"
         )
 
 
@@ -105,7 +102,7 @@ class DebugObject(DebugPort):
 
 @known_as("Port")
 class DebugObjectPort(DebugObject, ObjectPort):
-    """By reference."""
+    """Objects by reference, to readers on this worker; what is set is watched."""
 
 
 class DebugPicklePort(DebugObject, PicklePort):
@@ -113,7 +110,7 @@ class DebugPicklePort(DebugObject, PicklePort):
 
 
 class DebugArrayPort(DebugPort, ArrayPort):
-    """Arrays are read-only, but neither loans nor tensors can be, and no view tells how long it is kept."""
+    """Arrays are read-only, but neither loans nor tensors can be, and of no view is it known how long it is kept."""
 
     @property
     def value(self) -> Any:
@@ -175,15 +172,15 @@ class DebugAction(Live):
 
 
 class DebugLogicalAction(DebugAction, LiveLogicalAction):
-    """Scheduled by reactions."""
+    """A logical action, which reactions schedule."""
 
 
 class DebugPhysicalAction(DebugAction, LivePhysicalAction):
-    """Scheduled from outside."""
+    """A physical action, which any thread of its worker's process schedules."""
 
 
 class DebugDistantPhysicalAction(DebugAction, DistantPhysicalAction):
-    """Scheduled from another process."""
+    """A physical action, which another process schedules."""
 
 
 DEBUG: dict[type, type] = {

@@ -31,15 +31,15 @@ from reactors.errors import (
     ValueMismatchError,
 )
 from reactors.execution.bare_numbers import is_bare, spelled_twice
+from reactors.lossless import lossy
 from reactors.model.actions import Action
 from reactors.model.code_check import FROM_OUTSIDE
 from reactors.model.declaration import spelled
-from reactors.model.lossless import lossy
 from reactors.model.ports import Input, Output
 from reactors.time import duration
 from reactors_runtime import engine as engines
 from reactors_runtime._doors import Door
-from reactors_runtime.plain import decode, encode
+from reactors_runtime.encoding import decode, encode
 from reactors_runtime.values import OUTSIDE, ArrayStore, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
@@ -84,9 +84,7 @@ class Live(Door):
             raise OutsideReactionError(
                 f"{self.where()}: .{use} outside of a reaction; it can be used only while one that declares it runs"
             )
-        program = self._engine.image.program
-        reaction = program.reactions[running]
-        path = f"{program.reactors[reaction.reactor].path}.{reaction.name}"
+        path = self._engine.image.program.name(running)
         raise UndeclaredAccessError(
             f"{self.where()}: .{use} while the reaction {path} runs, which does not declare it; name it in the {kind} "
             f"of the reaction that uses it, and use it nowhere else (a thread that outlives its reaction included)"
@@ -101,7 +99,7 @@ class Live(Door):
 
 
 def assigned(thing: Any, use: str, *, settable: bool) -> UndeclaredAccessError:
-    """The error that somebody assigns to an attribute of a port, a timer or an action."""
+    """The error for an assignment to an attribute of a port, a timer or an action."""
     remedy = f"it says what {thing.name} is at this tag, and cannot be changed"
     if isinstance(thing, Action):
         remedy = "write .schedule(...)"
@@ -265,17 +263,15 @@ class MutablePort(LivePort):
         _ = self.value  # is it this reaction's to have?
         self._copy = value
 
-    @property  # as LivePort has it; the class below this one would look at the shared value
+    # As LivePort has them; those of the class below this one look at the shared value.
+
+    @property
     def array(self) -> Any:
-        value = self.value
-        return None if value is None else np.asarray(value)
+        return LivePort.array.__get__(self)
 
     @property
     def tensor(self) -> Any:
-        import torch
-
-        value = self.value
-        return None if value is None else torch.as_tensor(value)
+        return LivePort.tensor.__get__(self)
 
 
 def copy_into(slot: Any, value: Any, port: Any) -> None:
@@ -312,7 +308,7 @@ def copy_into(slot: Any, value: Any, port: Any) -> None:
 
 
 def snapshot(array: Any) -> Any:
-    """What travels when an array is put on a port that carries any object: a copy that nobody can change."""
+    """What travels when an array is put on a port that carries any object: a copy that cannot be changed."""
     if not array.flags.writeable and (array.base is None or not getattr(array.base, "flags", array.flags).writeable):
         return array
     return read_only(array.copy())

@@ -1,9 +1,9 @@
-"""Do the reactions of a worker leave alone what they share with others? In debug mode, somebody looks.
+"""Do the reactions of a worker leave alone what they share with others? Debug mode looks.
 
 After each reaction, what its reactor has set, or read, is compared with what it was then: objects of which others may
-have the same one, and arrays whose memory others may read. So whoever changes one is found by the end of the reaction
-that does it, wherever the others are. Arrays are lent as copies meanwhile, which nobody else writes to; as long as
-somebody keeps one, it is compared. Reactions on threads run one at a time, for else nobody could say which it was.
+have the same one, and arrays whose memory others may read. So a change is found by the end of the reaction that makes
+it, wherever the others are. Arrays are lent as copies meanwhile, which nothing else writes to; as long as one is kept,
+it is compared. Reactions on threads run one at a time, or it could not be said which it was.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def changed(what: Object | Lent, before: Any, after: Any, reaction: str) -> Shar
 
 
 class Watch:
-    """What the reactors of one worker have that others have, too. `alone`: held by whoever runs a reaction."""
+    """What the reactors of one worker have that others have, too. `alone`: held while a reaction runs."""
 
     def __init__(self, engine: Engine, alone: threading.RLock) -> None:
         self._engine, self._alone = engine, alone

@@ -1,5 +1,6 @@
 """What users write: reactors, their ports, actions, timers, modes and reactions, and how they are wired.
 
-Nothing here knows of a graph or of a run. What code says of itself is read here, too: bytecode, code_check, port_types
-and global_names.
+At the bottom is what all declarations have in common (`declaration`), above it modes, actions, connections, ports and
+reactions, then the checks of a whole class (`classbody`), and on top reactors and banks; what is below knows a reactor
+as its `Owner`. What is wrong with one class or one call is found here. Nothing here knows a whole program or a graph.
 """

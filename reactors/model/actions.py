@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 
 from reactors.errors import ArgumentError, DurationError, ParameterError
 from reactors.location import Call, Location
-from reactors.model.declaration import Declared, Placed, parameter
+from reactors.model.declaration import Declared, parameter
 from reactors.model.layout import T, checked_type
 from reactors.model.modes import Mode, current
 from reactors.time import Duration, duration, names_attribute
@@ -20,7 +20,7 @@ from reactors_runtime._doors import Door
 from reactors_runtime.program import Policy
 
 if TYPE_CHECKING:
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Owner, Placed
 
 
 _SPOKEN = {"after": "delay (after)", "rx.stop.after": "delay"}  # arguments whose name is no noun
@@ -33,7 +33,7 @@ def checked_duration(given: Duration, what: str, of: object) -> Duration:
     return given
 
 
-def resolved_duration(given: Duration, what: str, declared: Placed, owner: Reactor | None) -> int:
+def resolved_duration(given: Duration, what: str, declared: Placed, owner: Owner | None) -> int:
     """Nanoseconds, taken from the reactor where `given` is a name."""
     if not names_attribute(given):
         return duration(given)
@@ -134,7 +134,7 @@ class Action(Timed, Generic[T]):
         return resolved_duration(self._declared._min_delay, "min_delay", self, self._owner)
 
     def _min_spacing_ns(self) -> int:
-        """Nanoseconds, -1: none."""
+        """The least time between two events in ns; -1: any."""
         given = self._declared._min_spacing
         return -1 if given is None else resolved_duration(given, "min_spacing", self, self._owner)
 
@@ -190,7 +190,7 @@ class PhysicalAction(Action[T]):
     def schedule(self, value: T | None = None, delay: Duration = 0) -> bool:
         """Make it fire as soon as `delay` has passed. Any thread may call this; False if the program is not running.
 
-        True means that it was heard: a policy may still drop it, and it may come to lie beyond the end.
+        True means that it arrived: a policy may still drop it, and it may come to lie beyond the end.
         """
         if type(self).schedule is PhysicalAction.schedule:
             return False

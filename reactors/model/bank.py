@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, o
 
 from reactors.errors import ArgumentError, ContainmentError, OutsideReactionError, WidthError
 from reactors.location import Call, Location
-from reactors.model.declaration import spelled
+from reactors.model.connect import alternating, single_ports
+from reactors.model.declaration import HasPorts, spelled
 from reactors.model.layout import MOST_MEMBERS, checked_length, refuse_too_large
 from reactors.model.modes import of_reactor
-from reactors.model.ports import Port
+from reactors.model.ports import Port, Ports
+from reactors.model.reactor import Reactor, maker_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from reactors.model.connect import Sink, Source
     from reactors.model.modes import Mode
-    from reactors.model.reactor import Reactor
 
 T = TypeVar("T")
 P = ParamSpec("P")
-R = TypeVar("R", bound="Reactor")
+R = TypeVar("R", bound=Reactor)
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
@@ -43,40 +43,7 @@ if TYPE_CHECKING:
     BankOf: TypeAlias = R | Same
 
 
-class Ports(Generic[T]):
-    """The same port of every member of a bank, in order."""
-
-    def __init__(self, ports: Sequence[Port[T]]) -> None:
-        self._ports = list(ports)
-
-    def __len__(self) -> int:
-        return len(self._ports)
-
-    def __iter__(self) -> Iterator[Port[T]]:
-        return iter(self._ports)
-
-    @overload
-    def __getitem__(self, i: int) -> Port[T]: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[Port[T]]: ...
-    def __getitem__(self, i: int | slice) -> Port[T] | list[Port[T]]:
-        return self._ports[i]
-
-    def __rshift__(self, other: Sink[T] | Sequence[Sink[T]]) -> None:
-        from reactors.model.connect import attach
-
-        attach(self, other, Location.caller())
-
-    def __rrshift__(self, other: Sequence[Source[T]]) -> None:
-        from reactors.model.connect import attach
-
-        attach(other, self, Location.caller())
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} ports: {', '.join(port.path for port in self._ports[:3])}{', ...' * (len(self) > 3)}>"
-
-
-class Bank(Generic[R]):
+class Bank(HasPorts, Generic[R]):
     """A row of reactors; made by `rx.bank`."""
 
     def __init__(self, members: Sequence[R], kind: type[R] | None = None) -> None:
@@ -106,7 +73,7 @@ class Bank(Generic[R]):
             return Ports(found)
         rows = [each if isinstance(each, Bank) else [each] for each in found]
         members = [member for row in rows for member in row]
-        if all(_is_reactor(member) for member in members):
+        if all(isinstance(member, Reactor) for member in members):
             return Bank(members)
         raise AttributeError(
             f"{self!r}: {name!r} is no port of its members; for what is none write [member.{name} for member in bank]",
@@ -151,8 +118,6 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     >>> [source.start for source in sources], sources.out
     ([0, 10, 20], <3 ports: Source.out, Source.out, Source.out>)
     """
-    from reactors.model.reactor import Reactor, maker_in
-
     made = Location.caller()
     call = Call("rx.bank", made)
     width = checked_length(n, "size", call)
@@ -167,7 +132,7 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
             f"{call} makes its reactors itself: write rx.bank({n}, {spelled(type(cls))}, ...) with the class and its "
             f"arguments, instead of the reactor made at {cls._made_at}"
         )
-    if not _is_class(cls):
+    if not (isinstance(cls, type) and issubclass(cls, Reactor)):
         raise ArgumentError(f"{call} takes a number and a class of reactors, and is given {cls!r} for the class")
     arguments = [(arg, _takes_index(arg)) for arg in args]
     keywords = {key: (arg, _takes_index(arg)) for key, arg in kwargs.items()}
@@ -181,9 +146,26 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
         member = cls.__new__(cls, *positional, **named)
         # Known before __init__, which may use them.
         member._bank_index, member._made_at, member._made_in = i, made, maker
-        member.__init__(*positional, **named)  # the second half of cls(...)
+        member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
         members.append(member)
     return Bank(members, cls)
+
+
+def interleaved(ports: Port[T] | Ports[T] | Sequence[Port[T]]) -> list[Port[T]]:
+    """The channels of a bank's multiports as `connect` takes them with interleaved=True, to be used on either side.
+
+    >>> import reactors as rx
+    >>> class Two(rx.Reactor):
+    ...     out = rx.Output(width=2)
+    >>> class Main(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.bank = rx.bank(3, Two)
+    >>> main = Main()
+    >>> _ = rx.Graph(main)
+    >>> [port.path for port in rx.interleaved(main.bank.out)][:4]
+    ['main.bank[0].out[0]', 'main.bank[1].out[0]', 'main.bank[2].out[0]', 'main.bank[0].out[1]']
+    """
+    return alternating(single_ports(ports, "side", Location.caller()))
 
 
 def _takes_index(argument: object) -> bool:
@@ -205,17 +187,5 @@ def _of_member(member: Reactor, name: str, whole: Bank[Any]) -> Any:
     except OutsideReactionError:  # it has one, which is known only while the program runs
         raise
     except AttributeError:
-        told = f"the members of {whole!r} have no port {name!r}{member._lacks(name, {}).replace('; it', '; each')}"
-        raise AttributeError(told, name=name) from None
-
-
-def _is_class(thing: object) -> bool:
-    from reactors.model.reactor import Reactor
-
-    return isinstance(thing, type) and issubclass(thing, Reactor)
-
-
-def _is_reactor(thing: object) -> bool:
-    from reactors.model.reactor import Reactor
-
-    return isinstance(thing, Reactor)
+        lacks = f"the members of {whole!r} have no port {name!r}{member._lacks(name, {}).replace('; it', '; each')}"
+        raise AttributeError(lacks, name=name) from None

@@ -10,37 +10,39 @@ from __future__ import annotations
 
 import types
 from copy import copy
-from functools import cache
 from inspect import getattr_static, unwrap
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_origin
 
+from reactors.code.functions import own_code
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
 from reactors.model.actions import LogicalAction, PhysicalAction, Timer
-from reactors.model.bank import Bank
 from reactors.model.code_check import check_assignments, check_code
-from reactors.model.declaration import BODY, Body, Declared, article, spelled
+from reactors.model.declaration import BODY, Body, Declared, HasPorts, article, spelled
 from reactors.model.modes import EACH_ITS_OWN, Mode, State, refuse_inside
 from reactors.model.port_types import meant
 from reactors.model.ports import Input, Output
-from reactors.model.reaction import Reaction, checked_method, not_a_method, own_code, reaction_within
+from reactors.model.reaction import Reaction, checked_method, not_a_method, reaction_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Owner
 
 DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction, Mode)
 
 
-def complete(cls: type[Reactor], location: Location) -> None:
-    """Check the class `cls`, made at `location`, and fill in its `_declarations` and `_reactions`."""
+def complete(cls: type[Owner], location: Location, reserved: frozenset[str]) -> None:
+    """Check the class `cls`, made at `location`, and fill in its `_declarations`, `_reactions` and `_states`.
+
+    `reserved` are the names that every reactor has.
+    """
     body = cast("Body | None", cls.__dict__.get(BODY))
     if BODY in vars(cls):
         delattr(cls, BODY)
         if body is None:  # unpickled: all this is known already, and about to come
             return
-    _check_names(cls, body, location)
+    _check_names(cls, body, location, reserved)
     for decorating in body.decorating if body else ():
         raise DeclarationError(f"{spelled(cls)}: {decorating.call} decorates no method; write {decorating.form}")
     declared = [each for kind in linear(cls) for each in _own(kind)]
@@ -64,7 +66,7 @@ def complete(cls: type[Reactor], location: Location) -> None:
     for name, value in vars(cls).items():
         if isinstance(value, Reaction | types.FunctionType):
             function = own_code(value.body if isinstance(value, Reaction) else value)
-            check_assignments(function, everything, reserved(), f"{spelled(cls)}.{name}")
+            check_assignments(function, everything, reserved, f"{spelled(cls)}.{name}")
 
 
 def linear(cls: type) -> Iterable[type]:
@@ -93,15 +95,7 @@ def _states(cls: type) -> Iterable[State[Any]]:
                 yield value
 
 
-@cache
-def reserved() -> frozenset[str]:
-    """The names that every reactor has."""
-    from reactors.model.reactor import Reactor
-
-    return frozenset(name for name in vars(Reactor) if not name.startswith("__"))
-
-
-def _check_names(cls: type, body: Body | None, location: Location) -> None:
+def _check_names(cls: type, body: Body | None, location: Location, reserved: frozenset[str]) -> None:
     kind = spelled(cls)
     if not cls.__dictoffset__:
         raise DeclarationError(
@@ -109,7 +103,7 @@ def _check_names(cls: type, body: Body | None, location: Location) -> None:
             "among them"
         )
     for name, value in vars(cls).items():
-        wrong = _wrong(cls, name, value, location)
+        wrong = _taken(name, value, location) if name in reserved else _wrong(cls, name, value, location)
         if wrong:
             raise DeclarationError(f"{kind}.{name} {wrong}")
     for declaration, _ in body.declared if body else ():
@@ -117,11 +111,13 @@ def _check_names(cls: type, body: Body | None, location: Location) -> None:
             _refuse_lost(kind, declaration, body.name_of(declaration) if body else "", vars(cls), location)
 
 
+def _taken(name: str, value: object, location: Location) -> str:
+    at = value.location if isinstance(value, Declared) else _line(value, location)
+    return f"({at}): the name {name!r} is reserved: every rx.Reactor has it; choose another"
+
+
 def _wrong(cls: type, name: str, value: Any, location: Location) -> str | None:
     """What is wrong with one attribute of a class by itself."""
-    if name in reserved():
-        at = value.location if isinstance(value, Declared) else _line(value, location)
-        return f"({at}): the name {name!r} is reserved: every rx.Reactor has it; choose another"
     if isinstance(value, type) and value in DECLARING:
         return f"({location}) is the class rx.{value.__name__} itself; write {name} = rx.{value.__name__}(...)"
     if get_origin(value) is not None and (written := meant(value)) is not None:
@@ -132,7 +128,7 @@ def _wrong(cls: type, name: str, value: Any, location: Location) -> str | None:
         return f"({value.location}) is {spelled(cls)}.{value.name} by another name; declare the two separately"
     if isinstance(value, State) and value.name != name:
         return f"({value.location}) is the rx.State {value.name!r} by another name; declare the two separately"
-    if isinstance(value, Bank) or hasattr(type(value), "_declarations"):
+    if isinstance(value, HasPorts):
         return f"({location}) is {value!r}, made once for all; make one for each in __init__: self.{name} = ..."
     if isinstance(value, list | tuple | dict) and value:
         inside = next(iter(value.values() if isinstance(value, dict) else value))

@@ -1,25 +1,24 @@
 """Does the code of a reaction keep to what the reaction declares?
 
-What its code does with `self` (`reading.py`) is compared with its triggers, uses and effects: an output set without
+What its code does with `self` (`reactors.code`) is compared with its triggers, uses and effects: an output set without
 being an effect, an input read without being a trigger or a use, a request to stop without `rx.stop`. What cannot be
-read from the code is found when it happens, by the doors of `access.py`.
+read from the code is found when it happens, by the ports of `reactors.execution`.
 """
 
 from __future__ import annotations
 
-from inspect import unwrap
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from reactors.code.bytecode import ASSIGNED, Use, uses_of_self
 from reactors.errors import DeclarationError, UndeclaredAccessError
 from reactors.location import Location
 from reactors.model.actions import Action, LogicalAction, Timed
-from reactors.model.bytecode import ASSIGNED, Use, uses_of_self
 from reactors.model.declaration import Declared
 from reactors.model.ports import Input, Output, Port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import FunctionType
 
     from reactors.model.reaction import Reaction
 
@@ -78,16 +77,6 @@ def _instead(end: Declared) -> str:
     if isinstance(end, Action):
         return f"to let it happen write self.{end.name}.schedule(...)"
     return "choose another name"
-
-
-def assignment(function: object, name: str) -> Location | None:
-    """Where a method assigns to this attribute of `self`, if its code says so."""
-    function = unwrap(function) if callable(function) else function
-    if not isinstance(function, FunctionType):
-        return None
-    lines = (use.line for use in uses_of_self(function.__code__) if use == (name, ASSIGNED, use.line))
-    line = next(lines, None)
-    return None if line is None else Location(function.__code__.co_filename, line)
 
 
 def check_assignments(

@@ -1,32 +1,31 @@
 """Which values go where, and when do they arrive?
 
 `connect` pairs the channels of its two sides in order. The hierarchy is not known yet while reactors are being made,
-and neither are widths that depend on parameters, so a connection is only noted here, at its ports; `wiring.py` checks
-and resolves all of them when the program is elaborated.
+and neither are widths that depend on parameters, so a connection is only noted here, at its ports;
+`elaboration/connections.py` checks and resolves all of them when the program is elaborated.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from reactors.errors import ArgumentError, StructureError, WiringError
 from reactors.location import Call, Location
 from reactors.model.actions import checked_duration
-from reactors.model.bank import Bank, Ports
-from reactors.model.declaration import spelled
-from reactors.model.keywords import spelled_out
-from reactors.model.modes import Mode, current
-from reactors.model.ports import Port
-from reactors.model.reactor import Reactor
+from reactors.model.declaration import Declared, HasPorts, spelled
+from reactors.model.layout import T
+from reactors.model.modes import current, innermost
 from reactors.model.thread_state import executing
+from reactors.names.keywords import spelled_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from reactors.model.modes import Mode
     from reactors.time import Duration
 
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -43,46 +42,41 @@ class Sink(Protocol[T_contra]):
     def _takes(self, value: T_contra, /) -> None: ...
 
 
+class Connectable(Generic[T]):
+    """What can be one side of a connection: a port, or the ports of a bank."""
+
+    def _single_ports(self) -> list[Any]:
+        """The ports that it stands for."""
+        raise NotImplementedError
+
+    def __rshift__(self, other: Sink[T] | Sequence[Sink[T]]) -> None:
+        location = Location.caller()
+        attach(Connection(self._single_ports(), single_ports(other, "target", location), location, mode=innermost()))
+
+    def __rrshift__(self, other: Sequence[Source[T]]) -> None:
+        location = Location.caller()
+        attach(Connection(single_ports(other, "source", location), self._single_ports(), location, mode=innermost()))
+
+    if TYPE_CHECKING:  # it is a source and a sink
+
+        def _gives(self) -> T: ...
+        def _takes(self, value: T, /) -> None: ...
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Connection:
     """One call of `connect`: two lists of ports, a delay, and how they are paired."""
 
-    __slots__ = (
-        "after",
-        "broadcast",
-        "container",
-        "delay",
-        "interleaved",
-        "location",
-        "mode",
-        "physical",
-        "sources",
-        "targets",
-    )
+    sources: list[Any]  # ports, which know their connections
+    targets: list[Any]
+    location: Location
+    after: Duration | None = None  # as it is written
+    physical: bool = False
+    broadcast: bool = False
+    interleaved: list[list[Any]] | None = None  # the sources by bank, if the channels of each are to alternate
+    mode: Mode | None = None
 
     word = "connection"
-
-    def __init__(
-        self,
-        sources: list[Port[Any]],
-        targets: list[Port[Any]],
-        after: Duration | None,
-        physical: bool,
-        broadcast: bool,
-        interleaved: list[list[Port[Any]]] | None,
-        mode: Mode | None,
-        location: Location,
-    ) -> None:
-        self.sources = sources
-        self.targets = targets
-        self.after = after  # as it is written
-        # Known when the program is elaborated: the reactor that contains it, and (ns, microsteps).
-        self.container: Reactor | None = None
-        self.delay: tuple[int, int] = (0, 0)
-        self.physical = physical
-        self.broadcast = broadcast
-        self.interleaved = interleaved  # the sources by bank, if the channels of each are to alternate
-        self.mode = mode
-        self.location = location
 
     def __repr__(self) -> str:
         return f"<{self.where()}>"
@@ -94,8 +88,8 @@ class Connection:
 
 @spelled_out("rx.connect")
 def connect(
-    src: Source[T] | Sequence[Source[T]] | Ports[Any],
-    dst: Sink[T] | Sequence[Sink[T]] | Ports[Any],
+    src: Source[T] | Sequence[Source[T]],
+    dst: Sink[T] | Sequence[Sink[T]],
     *,
     after: Duration | None = None,
     physical: bool = False,
@@ -129,65 +123,37 @@ def connect(
             raise ArgumentError(
                 f"{flag} of rx.connect ({location}) is {given!r}, of type {type(given).__name__}; write True or False"
             )
+    call = Call("rx.connect", location)
     if after is not None:
-        checked_duration(after, "delay (after)", Call("rx.connect", location))
-    attach(src, dst, location, after, physical, broadcast, interleaved, current(mode, Call("rx.connect", location)))
+        checked_duration(after, "delay (after)", call)
+    inside = current(mode, call)
+    sources, targets = single_ports(src, "source", location), single_ports(dst, "target", location)
+    by_bank = _by_bank(src, location) if interleaved else None
+    attach(Connection(sources, targets, location, after, physical, broadcast, by_bank, inside))
 
 
-def interleaved(ports: Port[T] | Ports[T] | Sequence[Port[T]]) -> list[Port[T]]:
-    """The channels of a bank's multiports as `connect` takes them with interleaved=True, to be used on either side.
-
-    >>> import reactors as rx
-    >>> class Two(rx.Reactor):
-    ...     out = rx.Output(width=2)
-    >>> class Main(rx.Reactor):
-    ...     def __init__(self):
-    ...         self.bank = rx.bank(3, Two)
-    >>> main = Main()
-    >>> _ = rx.Graph(main)
-    >>> [port.path for port in rx.interleaved(main.bank.out)][:4]
-    ['main.bank[0].out[0]', 'main.bank[1].out[0]', 'main.bank[2].out[0]', 'main.bank[0].out[1]']
-    """
-    return alternating(list(_ports(ports, "side", Location.caller())))
-
-
-def _by_bank(given: Any) -> list[list[Port[Any]]]:
+def _by_bank(given: Any, location: Location) -> list[list[Any]]:
     """The ports of each bank, of each list that has ports alone, and single ones by themselves."""
-    if isinstance(given, Port):
-        return [[given]]
-    if isinstance(given, Ports) or all(isinstance(each, Port) for each in given):
-        return [list(_ports(given, "source", Location.caller()))]
-    return [group for each in given for group in _by_bank(each)]
+    if isinstance(given, Connectable) or all(isinstance(each, Declared) for each in given):
+        return [single_ports(given, "source", location)]
+    return [group for each in given for group in _by_bank(each, location)]
 
 
-def alternating(ports: list[Port[Any]]) -> list[Port[Any]]:
+def alternating(ports: list[Any]) -> list[Any]:
     """Channel 0 of each of these, then channel 1 of each that has one, and so on."""
     rows = [[port] if (channels := port._open()) is None else channels for port in ports]
     return [channel for k in zip_longest(*rows) for channel in k if channel is not None]
 
 
-def attach(
-    src: object,
-    dst: object,
-    location: Location,
-    after: Duration | None = None,
-    physical: bool = False,
-    broadcast: bool = False,
-    interleaved: bool = False,
-    mode: Mode | None = None,
-) -> None:
+def attach(connection: Connection) -> None:
     """Note a connection at the ports on both its sides."""
-    sources = [src] if isinstance(src, Port) else list(_ports(src, "source", location))
-    targets = [dst] if isinstance(dst, Port) else list(_ports(dst, "target", location))
-    banks = _by_bank(src) if interleaved else None
-    connection = Connection(sources, targets, after, physical, broadcast, banks, mode, location)
     if executing.program:
         raise _too_late(connection)
-    for port in sources + targets:
+    for port in connection.sources + connection.targets:
         if port._class is not None:
             raise WiringError(
-                f"rx.connect ({location}): {port.where()} is the declaration in the class; connect the port of a "
-                f"reactor: make one (self.x = {spelled(port._class)}(...)) and write self.x.{port.name}"
+                f"rx.connect ({connection.location}): {port.where()} is the declaration in the class; connect the port "
+                f"of a reactor: make one (self.x = {spelled(port._class)}(...)) and write self.x.{port.name}"
             )
         if port._owner is not None and port._owner._engine is not None:
             raise _too_late(connection)
@@ -201,16 +167,21 @@ def _too_late(connection: Connection) -> StructureError:
     return StructureError(f"the {connection.where()} is drawn while the program runs; draw it in __init__")
 
 
-def _ports(given: object, side: str, location: Location) -> Iterator[Port[Any]]:
-    if isinstance(given, Port):
-        yield given
-    elif isinstance(given, Ports | list | tuple):
+def single_ports(given: object, side: str, location: Location) -> list[Any]:
+    """The single ports that one side of a connection names; anything else is refused."""
+    return given._single_ports() if isinstance(given, Connectable) else list(_singles(given, side, location))
+
+
+def _singles(given: object, side: str, location: Location) -> Iterator[Any]:
+    if isinstance(given, Connectable):
+        yield from given._single_ports()
+    elif isinstance(given, list | tuple):
         for each in given:
-            yield from _ports(each, side, location)
+            yield from _singles(each, side, location)
     else:
-        if isinstance(given, type) and issubclass(given, Port):
+        if isinstance(given, type) and issubclass(given, Connectable):
             wrong = f"rx.{given.__name__} itself, which is a class"
-        elif isinstance(given, Reactor | Bank):
+        elif isinstance(given, HasPorts):
             wrong = f"{given!r}; name one of its ports"
         else:
             wrong = f"{given!r}, of type {type(given).__name__}"
@@ -219,6 +190,6 @@ def _ports(given: object, side: str, location: Location) -> Iterator[Port[Any]]:
         )
 
 
-def _spell(ports: list[Port[Any]]) -> str:
+def _spell(ports: list[Any]) -> str:
     paths = [port.path for port in ports[:3]] + ["..."] * (len(ports) > 3)
     return paths[0] if len(paths) == 1 else f"[{', '.join(paths)}]"

@@ -16,18 +16,46 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 
 from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
 from reactors.location import Call, Location
-from reactors.model.keywords import check_keywords
-from reactors.model.lacking import explains, listed, meant
+from reactors.names.keywords import check_keywords
+from reactors.names.lacking import explains, listed, meant
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from types import CodeType, FrameType
 
-    from reactors.model.modes import Mode
-    from reactors.model.reactor import Reactor
-
 BODY = "__reactor_body__"  # where a class body keeps its `Body` while it is executed
+
+
+class HasPorts:
+    """A reactor, or a bank of them: where a port is wanted, one of its ports has to be named."""
+
+    __slots__ = ()
+
+
+class Owner(HasPorts):
+    """A reactor, as far as what it declares knows it. `Reactor` is made of these declarations, and so stands above."""
+
+    __slots__ = ()
+
+    _declarations: ClassVar[tuple[Declared, ...]]
+    _reactions: ClassVar[tuple[Any, ...]]
+    _states: ClassVar[tuple[Any, ...]]
+
+    _container: Any  # the reactor around it
+    _engine: Any
+    _index: int
+    _made_at: Location
+    _mode: Any  # of its container, in which it lies
+    _own_states: dict[str, Any]
+    _path: str | None
+
+    if TYPE_CHECKING:
+
+        @property
+        def path(self) -> str:
+            """Where it is in the program."""
+            ...
 
 
 class Body:
@@ -82,7 +110,7 @@ class Decorating:
 def _class_by_name(declaration: Declared) -> Callable[[type, str], None]:
     # Python wraps what `__set_name__` raises into a RuntimeError (before 3.12), but not what looking it up raises.
     body = declaration._body
-    if body is not None and body.owner is not None and not hasattr(body.owner, "_declarations"):
+    if body is not None and body.owner is not None and not issubclass(body.owner, Owner):
         name = f"{body.name}.{body.name_of(declaration) or declaration.word} ({declaration.location})"
         raise DeclarationError(
             f"{name} is declared in {body.name}, which is no reactor; write class {body.name}(rx.Reactor)"
@@ -106,10 +134,10 @@ class Declared:
     word = "declaration"
     offers: ClassVar[tuple[str, ...]] = ()  # what a reaction can do with it
     name = ""
-    _owner: Reactor | None = None  # the reactor that has it; None for the declaration in the class
+    _owner: Owner | None = None  # the reactor that has it; None for the declaration in the class
     _class: type | None = None  # the class whose body declares it
     _body: Body | None = None  # that body, until the class is made
-    _inside: Mode | None = None  # of what lies in no mode: the one whose `with` it was declared in all the same
+    _inside: Any = None  # of what lies in no mode: the one in whose `with` it was declared all the same
     _declared: Self  # the declaration, of which this is a bound copy or itself
 
     __set_name__ = property(_class_by_name)
@@ -140,7 +168,7 @@ class Declared:
             self.name = name
         self._body = None
 
-    def _bind(self, owner: Reactor) -> Self:
+    def _bind(self, owner: Owner) -> Self:
         """The same for one reactor."""
         bound = object.__new__(self.__class__)
         bound._owner = owner
@@ -187,7 +215,7 @@ class Declared:
         for name, value in seen.items():
             if value is self:
                 return name
-            around = value.path if hasattr(type(value), "_declarations") else ""  # of a reactor
+            around = value.path if isinstance(value, Owner) else ""
             if around and self._owner is not None and f"{self._owner.path}.".startswith(f"{around}."):
                 return f"{name}{self._owner.path.removeprefix(around)}.{self.name}"
         return self.path
@@ -220,7 +248,7 @@ class Placed(Protocol):
         ...
 
 
-def parameter(owner: Reactor | None, attribute: str, what: str, declared: Placed) -> Any:
+def parameter(owner: Owner | None, attribute: str, what: str, declared: Placed) -> Any:
     """What the reactor's `__init__` stored under `attribute`, which a string in a declaration stands for."""
     if owner is None:
         raise ParameterError(

@@ -18,15 +18,15 @@ import numpy as np
 from reactors.errors import ArgumentError, MemoryTooSmall, MismatchError, ParameterError, WidthError
 from reactors.model.declaration import parameter
 from reactors.time import LONGEST
-from reactors_runtime.image import MOST_CELLS
 from reactors_runtime.memory import available
+from reactors_runtime.planning.image import MOST_CELLS
 
 if TYPE_CHECKING:
     import builtins
+    from collections.abc import Callable
 
     from reactors.location import Call
-    from reactors.model.declaration import Declared
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Declared, Owner
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -146,10 +146,10 @@ def checked_length(given: object, what: str, of: object) -> int:
     )
 
 
-def refuse_too_many(n: int, what: str) -> None:
+def refuse_too_many(n: int, what: Callable[[], str]) -> None:
     """Refuse more things than the core tells apart, before they are made: `what` says of which there are `n`."""
     if n > MOST_CELLS:
-        raise WidthError(f"{what}, and a program has at most {MOST_CELLS:,} ports, timers, actions and reactions")
+        raise WidthError(f"{what()}, and a program has at most {MOST_CELLS:,} ports, timers, actions and reactions")
 
 
 def refuse_too_large(n: int, what: str) -> None:
@@ -161,7 +161,7 @@ def refuse_too_large(n: int, what: str) -> None:
         )
 
 
-def resolved_length(given: int | str, what: str, declared: Declared, owner: Reactor | None) -> int:
+def resolved_length(given: int | str, what: str, declared: Declared, owner: Owner | None) -> int:
     """A width or one length of a shape, taken from the reactor where it is a name."""
     if not isinstance(given, str):
         return given
@@ -175,7 +175,7 @@ def resolved_length(given: int | str, what: str, declared: Declared, owner: Reac
         ) from None
 
 
-def resolved_shape(given: str | tuple[int | str, ...], declared: Declared, owner: Reactor | None) -> tuple[int, ...]:
+def resolved_shape(given: str | tuple[int | str, ...], declared: Declared, owner: Owner | None) -> tuple[int, ...]:
     """A shape, taken from the reactor where it is a name or has names in it."""
     if isinstance(given, tuple):
         return tuple(resolved_length(n, "shape", declared, owner) for n in given)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import sys
+import threading
 from contextlib import nullcontext
 from functools import wraps
 from inspect import CO_OPTIMIZED, CO_VARKEYWORDS, signature, unwrap
@@ -19,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from reactors.errors import ArgumentError, DeclarationError, StructureError
 from reactors.location import Call, Location
 from reactors.model.declaration import Declared, spelled
-from reactors.model.keywords import check_keywords
 from reactors.model.thread_state import executing
+from reactors.names.keywords import check_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
 
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Owner
     from reactors_runtime.engine import Engine
 
 T = TypeVar("T")
@@ -91,13 +92,22 @@ class Mode(Declared):
         context.set_mode(self)
 
     def __enter__(self) -> Self:
-        executing.modes = (*executing.modes, self)
+        _within.modes = (*_within.modes, self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        executing.modes = executing.modes[:-1]
+        _within.modes = _within.modes[:-1]
+
+
+class _Within(threading.local):
+    """The modes whose `with` this thread is in, the innermost last."""
+
+    modes: tuple[Mode, ...] = ()
+
+
+_within = _Within()
 
 
 class Transition:
@@ -204,11 +214,16 @@ def _check_initial(initial: Callable[..., object], call: Call) -> None:
         )
 
 
+def innermost() -> Mode | None:
+    """The mode of the innermost `with`."""
+    return _within.modes[-1] if _within.modes else None
+
+
 def current(given: Mode | None, where: object, why: str = "") -> Mode | None:
     """The mode that something belongs to: the one given, or the innermost `with`."""
     if given is not None and not isinstance(given, Mode):
         raise ArgumentError(f"{where}: mode is {given!r}, of type {type(given).__name__}; it has to be an rx.Mode{why}")
-    return given if given is not None or not executing.modes else executing.modes[-1]
+    return innermost() if given is None else given
 
 
 def of_reactor(kind: type, kwargs: dict[str, Any], where: object) -> Mode | None:
@@ -252,8 +267,8 @@ def _let_mode_pass(kind: type) -> None:
 
 def note_mode(declared: Declared) -> None:
     """Remember the `with` around a port or a mode; whether it is one of its own reactor is known later."""
-    if executing.modes:
-        declared._inside = executing.modes[-1]
+    if (mode := innermost()) is not None:
+        declared._inside = mode
 
 
 def refuse_inside(declared: Declared, mode: Mode) -> None:
@@ -264,7 +279,7 @@ def refuse_inside(declared: Declared, mode: Mode) -> None:
     )
 
 
-def bound(mode: Mode, reactor: Reactor, what: str) -> Mode:
+def bound(mode: Mode, reactor: Owner, what: str) -> Mode:
     """What a reactor has for a mode that its class declares; or the mode itself, which has to be its own."""
     found = mode if mode._class is None and mode._owner is not None else vars(reactor).get(mode.name)
     if not isinstance(found, Mode) or found._owner is not reactor:
@@ -275,7 +290,7 @@ def bound(mode: Mode, reactor: Reactor, what: str) -> Mode:
     return found
 
 
-def note_states(engine: Engine, reactors: Iterable[Reactor]) -> None:
+def note_states(engine: Engine, reactors: Iterable[Owner]) -> None:
     """Tell an engine which attributes are renewed with which mode."""
     rows = engine.image.program.reactors
     for reactor in reactors:
@@ -289,7 +304,7 @@ def note_states(engine: Engine, reactors: Iterable[Reactor]) -> None:
 
 
 class _Renewal:
-    def __init__(self, state: State[Any], reactor: Reactor) -> None:
+    def __init__(self, state: State[Any], reactor: Owner) -> None:
         self.state, self.reactor = state, reactor
 
     def __call__(self) -> None:

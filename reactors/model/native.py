@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.model.keywords import spelled_out
+from reactors.names.keywords import spelled_out
 from reactors_runtime.program import NativeFunction
 
 SIGNATURE = "void (*)(void **data, unsigned char *present, void *state)"

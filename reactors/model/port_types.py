@@ -9,10 +9,14 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+from reactors.model.actions import LogicalAction, PhysicalAction, Timer
+from reactors.model.ports import Input, Output
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SPELT = re.compile(r"(?:rx\.|reactors\.)?(Input|Output|Timer|LogicalAction|PhysicalAction)(?:\[(.*)\])?")
+_DECLARING = (Input, Output, Timer, LogicalAction, PhysicalAction)
+_SPELT = re.compile(rf"(?:rx\.|reactors\.)?({'|'.join(kind.__name__ for kind in _DECLARING)})(?:\[(.*)\])?")
 
 
 def meant(alias: object) -> tuple[str, str] | None:
@@ -28,8 +32,8 @@ def meant(alias: object) -> tuple[str, str] | None:
             return None
         name, inner = found[1], found[2] or ""
     else:
-        kind = get_origin(alias) or alias
-        if not isinstance(kind, type) or kind.__module__ not in ("reactors.model.ports", "reactors.model.actions"):
+        kind: Any = get_origin(alias) or alias
+        if not isinstance(kind, type) or kind not in _DECLARING:
             return None
         name, inner = kind.__name__, ", ".join(getattr(each, "__name__", str(each)) for each in get_args(alias))
     written = f"rx.{name}[{inner}]" if inner else f"rx.{name}"

@@ -1,20 +1,21 @@
 """Through what do values enter and leave a reactor?
 
 `Input` and `Output` are declarations in a class and, bound to a reactor, the handles that its reactions read and write.
-A port with a width is a multiport: one object with a channel for every element, each a port of its own. At rest, that
-is outside of a reaction, a port knows its name and layout and nothing else; what it can do in a reaction is
-`access.py`'s.
+A port with a width is a multiport: one object with a channel for every element, each a port of its own. `Ports` is the
+same port of every member of a bank. At rest, that is outside of a reaction, a port knows its name and its layout; what
+it can do in a reaction is in `reactors.execution`.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast, overload
 
 import numpy as np
 
 from reactors.errors import ArgumentError, WidthError
 from reactors.location import Call, Location
+from reactors.model.connect import Connectable
 from reactors.model.declaration import Declared, parameter
 from reactors.model.layout import (
     MOST_CHANNELS,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-    from reactors.model.connect import Connection, Sink, Source
+    from reactors.model.connect import Connection
 
     S = TypeVar("S", bound=np.generic)
     A = TypeVar("A", bound=NDArray[Any])
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
         def __get__(self, port: Port[Any], kind: object) -> NDArray[Any]: ...
 
 
-class Port(Door, Declared, Generic[T]):
+class Port(Door, Declared, Connectable[T]):
     """What `Input` and `Output` have in common; not to be made itself."""
 
     offers = ("value", "is_present", "array", "tensor", "set(...)", "loan()")
@@ -63,7 +64,7 @@ class Port(Door, Declared, Generic[T]):
     _at: int = 0  # and where in it
     _element: int = -1  # index into the program's elements
     _connections: list[Connection] | tuple[()] = ()  # those it takes part in, on either side
-    _offered = False  # on a declaration of a library, for whoever wants it: it may lack a reader, or a source
+    _offered = False  # on a declaration of a library, to be used or not: it may lack a reader, or a source
     _layout: Layout | None = None  # once known; on the declaration where it is the same for all reactors of the class
 
     def _describe(
@@ -215,17 +216,10 @@ class Port(Door, Declared, Generic[T]):
             f"{self.path} is neither true nor false; ask for {self.name}.is_present or {self.name}.value"
         )
 
-    def __rshift__(self, other: Sink[T] | Sequence[Sink[T]]) -> None:
-        from reactors.model.connect import attach
+    def _single_ports(self) -> list[Port[T]]:
+        return [self]
 
-        attach(self, other, Location.caller())
-
-    def __rrshift__(self, other: Sequence[Source[T]]) -> None:
-        from reactors.model.connect import attach
-
-        attach(other, self, Location.caller())
-
-    # In a reaction: `access.py` puts a class in the place of this one whose methods do the work.
+    # In a reaction: `execution/live_ports.py` puts a class in the place of this one whose methods do the work.
 
     @property
     def value(self) -> T | Any:
@@ -262,7 +256,7 @@ class Port(Door, Declared, Generic[T]):
 
     @property
     def _is_read(self) -> bool:
-        """Whether a reaction of the program reads what is set here: what nobody reads need not be reckoned."""
+        """Whether a reaction of the program reads what is set here: what no reaction reads need not be computed."""
         self._at_rest("_is_read")
 
     @overload
@@ -283,11 +277,6 @@ class Port(Door, Declared, Generic[T]):
 
     def _at_rest(self, use: str) -> NoReturn:
         self._refuse_at_rest(use, "ports hold values only while a reaction that declares them runs")
-
-    if TYPE_CHECKING:  # how a connection sees a port: see `Source` and `Sink`
-
-        def _gives(self) -> T: ...
-        def _takes(self, value: T, /) -> None: ...
 
 
 class Input(Port[T]):
@@ -393,3 +382,29 @@ class Output(Port[T]):
         self, type: Any = None, *, shape: Any = None, dtype: Any = None, space: object = None, width: Any = None
     ) -> None:
         self._describe(type, shape=shape, dtype=dtype, space=space, width=width)
+
+
+class Ports(Connectable[T]):
+    """The same port of every member of a bank, in order."""
+
+    def __init__(self, ports: Sequence[Port[T]]) -> None:
+        self._ports = list(ports)
+
+    def __len__(self) -> int:
+        return len(self._ports)
+
+    def __iter__(self) -> Iterator[Port[T]]:
+        return iter(self._ports)
+
+    @overload
+    def __getitem__(self, i: int) -> Port[T]: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Port[T]]: ...
+    def __getitem__(self, i: int | slice) -> Port[T] | list[Port[T]]:
+        return self._ports[i]
+
+    def _single_ports(self) -> list[Port[T]]:
+        return self._ports
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} ports: {', '.join(port.path for port in self._ports[:3])}{', ...' * (len(self) > 3)}>"

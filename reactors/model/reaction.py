@@ -14,14 +14,14 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, NoReturn, TypeAlias, TypeVar, overload
 
+from reactors.code.functions import in_source, own_code
 from reactors.errors import ArgumentError, DeclarationError
 from reactors.location import Call, Location
 from reactors.model.actions import Action, Timed, Timer, checked_duration
-from reactors.model.bank import Bank, Ports
-from reactors.model.declaration import Declared, Decorating
+from reactors.model.declaration import Declared, Decorating, HasPorts, Owner
 from reactors.model.modes import Mode, Transition, current
 from reactors.model.native import Native
-from reactors.model.ports import Port
+from reactors.model.ports import Port, Ports
 from reactors.model.triggers import BuiltinTrigger, Stop
 from reactors_runtime.suggestions import closest, did_you_mean
 
@@ -89,6 +89,13 @@ def _transitions(effects: list[Any], where: object) -> tuple[Transition, ...]:
     return tuple(ways.values())
 
 
+class Bodies(NamedTuple):
+    """What runs when a reaction does, and what instead of it when its deadline is missed."""
+
+    body: Callable[[], object] | Native
+    late: Callable[[], object] | None
+
+
 class Reaction(Declared, Generic[R_co]):
     """A declared reaction; on an instance, `reactor.name` is the method itself."""
 
@@ -117,6 +124,13 @@ class Reaction(Declared, Generic[R_co]):
         if isinstance(self.body, Native):
             raise DeclarationError(f"{self.where()} is a C function; it runs when it is triggered and cannot be called")
         return MethodType(self.body, instance)
+
+    def bodies(self, reactor: Owner) -> Bodies:
+        """What runs on a reactor: methods of it where a class declares them, or what was given by call."""
+        if self._owner is not None:
+            return Bodies(self.body, self.late)
+        body = self.body if isinstance(self.body, Native) else self.__get__(reactor)
+        return Bodies(body, None if self.late is None else MethodType(self.late, reactor))
 
     def __call__(self, reactor: object, /) -> None:
         """Run it as a method of `reactor`, as in a reaction that overrides it: `Base.step(self)`."""
@@ -178,7 +192,7 @@ def reaction(
     """
     if len(triggers) == 1 and isinstance(triggers[0], FunctionType):
         raise DeclarationError(
-            f"{_spelled(triggers[0])}: @rx.reaction without triggers; write @rx.reaction(trigger, ...)"
+            f"{in_source(triggers[0])}: @rx.reaction without triggers; write @rx.reaction(trigger, ...)"
         )
     call = Call("rx.reaction", Location.caller())
     for name in others:
@@ -224,7 +238,7 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
         wrong = f"rx.{given.__name__} itself; declare one, name = rx.{given.__name__}(...), and name that"
     elif isinstance(given, Reaction):
         wrong = f"the reaction {given.path}, but reactions start others through ports and actions"
-    elif isinstance(given, Bank):
+    elif isinstance(given, HasPorts) and not isinstance(given, Owner):  # a bank
         wrong = f"{given!r}, of which it can name a port (bank.port)"
     elif isinstance(given, Stop):
         wrong = f"{given!r}, which belongs into effects"
@@ -241,7 +255,7 @@ def checked_method(method: object, subject: str) -> None:
     """Refuse what cannot be called with `self` alone and be done when it returns; `subject` begins what is said."""
     if (written := _DECORATED.get(type(method))) is not None:
         function = own_code(method.fget if isinstance(method, property) else getattr(method, "__func__", None))
-        where = _spelled(function) if function else subject
+        where = in_source(function) if function else subject
         raise DeclarationError(f"{where}: {not_a_method(written, function.__name__ if function else 'reaction')}")
     plain = inspect.unwrap(method) if callable(method) else method
     if isinstance(plain, Reaction):
@@ -249,7 +263,7 @@ def checked_method(method: object, subject: str) -> None:
     if not isinstance(plain, FunctionType):
         refuse_method_of_port(plain, subject)
         raise DeclarationError(f"{subject} {plain!r}, of type {type(plain).__name__}; it has to be a method")
-    where = _spelled(plain)
+    where = in_source(plain)
     check_synchronous(plain, where)
     code = plain.__code__
     extra = [*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]]
@@ -295,11 +309,6 @@ def check_synchronous(function: FunctionType, where: str) -> None:
         )
 
 
-def _spelled(function: FunctionType) -> str:
-    at = Location(function.__code__.co_filename, function.__code__.co_firstlineno)
-    return f"{function.__qualname__.rpartition('<locals>.')[2]} ({at})"
-
-
 def refuse_method_of_port(body: object, subject: str) -> None:
     """Refuse what a port or action can do as the body of a reaction: in a run, another object takes its place."""
     while isinstance(body, partial):
@@ -310,14 +319,6 @@ def refuse_method_of_port(body: object, subject: str) -> None:
             f"{subject} {body.__name__} of the {port.word} {port.where()}, which another object stands for while the "
             f"program runs; write a method or a function that calls it{call}, and give that"
         )
-
-
-def own_code(body: object) -> FunctionType | None:
-    """The function behind a body, if there is one to read."""
-    plain = inspect.unwrap(body) if callable(body) else body
-    if isinstance(plain, MethodType):
-        plain = inspect.unwrap(plain.__func__)
-    return plain if isinstance(plain, FunctionType) else None
 
 
 def checked_body(body: Any, where: object, argument: str) -> Any:
@@ -332,7 +333,7 @@ def checked_body(body: Any, where: object, argument: str) -> Any:
     refuse_method_of_port(body, f"{where}: {argument} is")
     function = own_code(body)
     if function is not None:
-        check_synchronous(function, f"{where}: {argument} {_spelled(function)}")
+        check_synchronous(function, f"{where}: {argument} {in_source(function)}")
         code, given = function.__code__, isinstance(body, MethodType)
         if function in (body, getattr(body, "__func__", None)) and code.co_argcount + code.co_kwonlyargcount == given:
             return body

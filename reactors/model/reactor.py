@@ -15,18 +15,18 @@ import sys
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 
+from reactors.code.functions import own_code
 from reactors.errors import ArgumentError, DeclarationError, OutsideReactionError, StructureError
 from reactors.location import Call, Location
 from reactors.model.actions import checked_duration
-from reactors.model.bank import Bank
 from reactors.model.classbody import complete, linear
-from reactors.model.declaration import Declared, article, spelled
-from reactors.model.keywords import check_keywords, spelled_out
-from reactors.model.lacking import explains, listed
-from reactors.model.modes import Mode, State, current, of_reactor
+from reactors.model.declaration import Declared, HasPorts, Owner, article, spelled
+from reactors.model.modes import Mode, State, current, innermost, of_reactor
 from reactors.model.native import Native
-from reactors.model.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body, own_code
+from reactors.model.reaction import Effects, Ends, Reaction, Triggers, Uses, checked_body
 from reactors.model.thread_state import executing
+from reactors.names.keywords import check_keywords, spelled_out
+from reactors.names.lacking import explains, listed
 from reactors.tag import Tag
 from reactors.time import duration
 from reactors_runtime.suggestions import did_you_mean
@@ -45,7 +45,7 @@ _WITHIN = ("<listcomp>", "<dictcomp>", "<genexpr>", "<lambda>")  # frames of the
 _new_tag = tuple.__new__  # half the time of Tag(...)
 
 
-class Reactor:
+class Reactor(Owner):
     """The class to derive reactors from.
 
     >>> import reactors as rx
@@ -99,7 +99,7 @@ class Reactor:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Check the body of every class that is made."""
         super().__init_subclass__(**kwargs)
-        complete(cls, Location.caller())
+        complete(cls, Location.caller(), _RESERVED)
 
     def __new__(cls, /, *args: Any, **kwargs: Any) -> Self:
         """A reactor with its ports, timers and actions, whether or not `__init__` goes on to call this one's.
@@ -122,7 +122,7 @@ class Reactor:
         if "mode" in kwargs:
             self._mode = of_reactor(cls, kwargs, Call(spelled(cls), self._made_at))
         else:
-            self._mode = executing.modes[-1] if executing.modes else None
+            self._mode = innermost()
         if (args or kwargs) and cls.__init__ is object.__init__ and (args or [*kwargs] != ["mode"]):
             given = [*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())]
             raise ArgumentError(
@@ -321,18 +321,18 @@ class Reactor:
 
     def _running(self, use: str) -> Any:
         if self._engine is None:
-            told = f"{self.path} (made at {self._made_at}): .{use} outside of a reaction"
+            where = f"{self.path} (made at {self._made_at}): .{use} outside of a reaction"
             if use == "request_stop()":
-                raise OutsideReactionError(f"{told}; call it in a reaction that declares effects=rx.stop")
+                raise OutsideReactionError(f"{where}; call it in a reaction that declares effects=rx.stop")
             raise OutsideReactionError(
-                f"{told}; it is known only while the program runs: use it in a reaction, such as one to rx.startup"
+                f"{where}; it is known only while the program runs: use it in a reaction, such as one to rx.startup"
             )
         return self._engine
 
     # Its names
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_") or name not in _SLOTS]
+        return [name for name in super().__dir__() if not name.startswith("_") or name not in _RESERVED]
 
     def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - what has it is named in the message
         """What to add to the message that it has no attribute of this name."""
@@ -343,17 +343,17 @@ class Reactor:
         for known, value in vars(self).items():
             if isinstance(value, Declared):
                 by_word.setdefault(value.word, []).append(known)
-            elif isinstance(value, Reactor | Bank):
+            elif isinstance(value, HasPorts):
                 by_word.setdefault("", []).append(known)
         contained = by_word.pop("", [])
         has = [f"the {word}{'s' * (len(names) > 1)} {listed(names)}" for word, names in by_word.items()]
-        told = [f"has {', '.join(has)}"] * bool(has) + [f"contains {listed(contained)}"] * bool(contained)
-        return f"; it {' and '.join(told)}" if told else ""
+        parts = [f"has {', '.join(has)}"] * bool(has) + [f"contains {listed(contained)}"] * bool(contained)
+        return f"; it {' and '.join(parts)}" if parts else ""
 
 
 explains(Reactor)
 
-_SLOTS = frozenset(name for name in vars(Reactor) if name.startswith("_") and not name.startswith("__"))
+_RESERVED = frozenset(name for name in vars(Reactor) if not name.startswith("__"))
 
 
 def maker_in(frame: FrameType | None) -> Reactor | None:

@@ -7,22 +7,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reactors.errors import StructureError
-from reactors.model import lacking
+from reactors.names import lacking
 from reactors_runtime import whereabouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.model.modes import Mode
-
 
 class Executing(threading.local):
-    """Which program it executes, and whether a file for the sake of its classes; the modes whose `with` it is in."""
+    """Which program it executes, and whether a file for the sake of its classes."""
 
     run: Running | None = None
     definitions = False
     starter = ""  # of a thread: the reaction that started it, or the thread that did
-    modes: tuple[Mode, ...] = ()
 
     @property
     def program(self) -> bool:

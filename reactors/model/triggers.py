@@ -14,7 +14,7 @@ from reactors.model.actions import checked_duration
 from reactors.model.declaration import Declared
 
 if TYPE_CHECKING:
-    from reactors.model.reactor import Reactor
+    from reactors.model.declaration import Owner
     from reactors.time import Duration
 
 
@@ -51,7 +51,7 @@ class Startup(Declared):
     word = "startup"
     _element: int = -1
 
-    def __init__(self: Self, owner: Reactor, element: int) -> None:
+    def __init__(self: Self, owner: Owner, element: int) -> None:
         self._declared, self._location = self, owner._made_at
         self._owner, self._element = owner, element
         self.name = self.word

@@ -1,32 +1,19 @@
 """Reactors for reinforcement learning: environments, replay, and what is made of them.
 
-`import reactors` does not import this package, and this package imports torch only where tensors are asked for,
-and Stable-Baselines3 only where `rl.sb3` is.
+`import reactors` does not import this package, and this package imports nothing until a name is asked for: Gymnasium
+then, torch where tensors are meant, and Stable-Baselines3 for `rl.sb3`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reactors.names import refuse
-from reactors.rl import record
-from reactors.rl.envs.atari_games import atari
-from reactors.rl.envs.batched import BatchedEnv
-from reactors.rl.envs.env import Env
-from reactors.rl.envs.multi_agent_env import MultiAgentEnv
-from reactors.rl.episode import Episode
-from reactors.rl.errors import NotServingError, SimulationError
-from reactors.rl.replay.batch import Batch
-from reactors.rl.replay.buffer import BufferStatistics, ReplayBuffer
-from reactors.rl.replay.replay import Replay, batch_dtype, batch_tensors
-from reactors.rl.replay.sum_tree import SumTree, SumTreeError
-from reactors.rl.replay.transition import space_dtype, transition_dtype
-from reactors.rl.vector.vector_env import VectorEnv
+from reactors.lowlevel import refuse
 
 if TYPE_CHECKING:
+    from reactors.rl import record as record
     from reactors.rl import sb3 as sb3
     from reactors.rl.algorithm_checker import CheckedAlgorithm, check_algorithm
     from reactors.rl.algorithms.a2c import A2C
-    from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
     from reactors.rl.algorithms.appo import APPO
     from reactors.rl.algorithms.ddpg import DDPG
     from reactors.rl.algorithms.dqn import DQN
@@ -35,15 +22,28 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.q_learning import QLearning
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
-    from reactors.rl.dataflow.adaptation import Bounds
+    from reactors.rl.contract.algorithm import Algorithm, Learning, Policy
+    from reactors.rl.envs.atari_games import atari
+    from reactors.rl.envs.batched import BatchedEnv
     from reactors.rl.envs.checker import check_env
+    from reactors.rl.envs.env import Env
+    from reactors.rl.envs.multi_agent_env import MultiAgentEnv
+    from reactors.rl.episode import Episode
+    from reactors.rl.errors import NotServingError, SimulationError
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
+    from reactors.rl.options import Bounds
+    from reactors.rl.replay.batch import Batch, batch_dtype, batch_tensors
+    from reactors.rl.replay.buffer import BufferStatistics, ReplayBuffer
+    from reactors.rl.replay.replay import Replay
+    from reactors.rl.replay.sum_tree import SumTree, SumTreeError
+    from reactors.rl.replay.transition import space_dtype, transition_dtype
     from reactors.rl.runs.serve import serve
     from reactors.rl.runs.train import Trained, train
     from reactors.rl.runs.trained_policy import TrainedPolicy, load
     from reactors.rl.serving.server import Server
     from reactors.rl.tuning.tuning import Tuned, tune
+    from reactors.rl.vector.vector_env import VectorEnv
 
 __all__ = [
     "A2C",
@@ -93,10 +93,9 @@ __all__ = [
     "tune",
 ]
 
-_WITH_TORCH = {
+_ROOMS = {
     "algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
     "algorithms.a2c": ("A2C",),
-    "algorithms.algorithm": ("Algorithm", "Learning", "Policy"),
     "algorithms.appo": ("APPO",),
     "algorithms.ddpg": ("DDPG",),
     "algorithms.dqn": ("DQN",),
@@ -105,16 +104,30 @@ _WITH_TORCH = {
     "algorithms.q_learning": ("QLearning",),
     "algorithms.sac": ("SAC",),
     "algorithms.td3": ("TD3",),
+    "contract.algorithm": ("Algorithm", "Learning", "Policy"),
+    "envs.atari_games": ("atari",),
+    "envs.batched": ("BatchedEnv",),
     "envs.checker": ("check_env",),
+    "envs.env": ("Env",),
+    "envs.multi_agent_env": ("MultiAgentEnv",),
+    "episode": ("Episode",),
+    "errors": ("NotServingError", "SimulationError"),
     "networks.policies": ("Policies",),
     "networks.seeded": ("Seeded",),
+    "options": ("Bounds",),
+    "replay.batch": ("Batch", "batch_dtype", "batch_tensors"),
+    "replay.buffer": ("BufferStatistics", "ReplayBuffer"),
+    "replay.replay": ("Replay",),
+    "replay.sum_tree": ("SumTree", "SumTreeError"),
+    "replay.transition": ("space_dtype", "transition_dtype"),
     "runs.serve": ("serve",),
-    "serving.server": ("Server",),
-    "dataflow.adaptation": ("Bounds",),
     "runs.train": ("Trained", "train"),
     "runs.trained_policy": ("TrainedPolicy", "load"),
+    "serving.server": ("Server",),
     "tuning.tuning": ("Tuned", "tune"),
+    "vector.vector_env": ("VectorEnv",),
 }
+_PLACE = {name: room for room, its in _ROOMS.items() for name in its}
 
 
 if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there is any name
@@ -123,10 +136,10 @@ if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there 
         return sorted([*__all__, "sb3"])
 
     def __getattr__(name: str) -> Any:
-        """What imports torch, or Stable-Baselines3, when it is asked for."""
-        if name == "sb3":
-            return import_module(f"{__name__}.sb3")
-        for module, its in _WITH_TORCH.items():
-            if name in its:
-                return getattr(import_module(f"{__name__}.{module}"), name)
-        return refuse(globals(), name, __dir__())
+        """What is imported when it is asked for."""
+        if name in {"record", "sb3"}:
+            return import_module(f"{__name__}.{name}")
+        if name not in _PLACE:
+            return refuse(globals(), name, __dir__())
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACE[name]}"), name)
+        return found

@@ -1,4 +1,4 @@
-# csrc/python/rows.c says what it does.
+# csrc/rl/rows.c says what it does.
 
 from collections.abc import Callable, Sequence
 from typing import Any

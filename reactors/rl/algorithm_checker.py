@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactionError, ReactorError
-from reactors.rl.algorithms.contract import check_learning, check_policy, descent, errors, numbers
-from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.checkpoints.state import StateError, encode
-from reactors.rl.dataflow.experience import memory_of
+from reactors.rl.algorithms.off_policy import OffPolicy, memory_of
+from reactors.rl.contract.conformance import check_learning, check_policy, descent, errors, numbers
+from reactors.rl.encoding.state import StateError, encode
 from reactors.rl.envs.checker import broken
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.networks.seeded import Seeded
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Learning
+    from reactors.rl.contract.algorithm import Algorithm, Learning
 
 _BY_HAND = 3  # rounds
 
@@ -88,7 +87,7 @@ def check_algorithm(
     - two runs of 6 rounds have the same digest, and so has one in processes
     - so has a run that goes on from a checkpoint after round 3
     """
-    check_algorithm_given(algorithm, "rl.check_algorithm")
+    check_algorithm_given(algorithm, env, "rl.check_algorithm")
     given_rounds: object = rounds
     if isinstance(given_rounds, bool) or not isinstance(given_rounds, int) or rounds < 4:
         raise ArgumentError(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound=Callable[..., Any])
 
+
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 

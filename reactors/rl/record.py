@@ -18,6 +18,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ReactorError
+from reactors.lowlevel import offered
 from reactors.rl.envs.sources import maker
 from reactors.rl.public import public, unknown
 from reactors.rl.trajectories import Trajectories
@@ -25,7 +26,6 @@ from reactors.rl.trajectories import Trajectories
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.model.ports import Input
     from reactors.rl.episode import Episode
 
 __all__ = ["EpisodeStatistics", "Means", "Recorded", "Trajectories", "video"]
@@ -55,9 +55,9 @@ class EpisodeStatistics(rx.Reactor):
     (4, None)
     """
 
-    episode: Input[tuple[Episode, ...]] = rx.Input(tuple, width="sources")
+    episode: rx.Input[tuple[Episode, ...]] = rx.Input(tuple, width="sources")
     means = rx.Output(Means)
-    means._offered = True
+    offered(means)
 
     def __init__(self, sources: int = 1, *, window: int = 100, path: str | Path | None = None) -> None:
         self.sources, self.window = sources, window
@@ -95,7 +95,7 @@ class EpisodeStatistics(rx.Reactor):
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
-        """End the file."""
+        """End the file, so that it can be read."""
         if self._file is not None:
             self._file.close()
         self._file = self._rows = None

@@ -8,19 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reactors_runtime.suggestions import did_you_mean
+from reactors.lowlevel import closest, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-# fmt: off
-ARGUMENTS_OF_TRAIN = (  # beside the algorithm; a test compares them with the function's own
-    "env", "total_steps", "workers", "backend", "actors", "mode", "lag", "inference", "double_buffer",
-    "loaders", "seed", "device", "learners", "actor_device", "critic_device", "exchange_every", "adapt",
-    "eval_every", "eval_episodes", "stop_at", "journal", "tell", "env_kwargs", "on_error", "out",
-    "checkpoint_every", "resume", "tensorboard", "video", "view_every", "serve", "watch",
-)
-# fmt: on
+    from collections.abc import Collection, Mapping, Sequence
 
 # What it is called here, and where: names of hyperparameters come before those of arguments.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -107,20 +98,17 @@ _OTHER_KIND: dict[str, tuple[str, str]] = {
 
 _UNITS = {"updates_per_step": ", updates for each environment step", "target_every": ", in updates"}
 
-IN_PYTHON_ALONE = frozenset({"backend", "env_kwargs", "eval_episodes", "journal", "serve", "tell", "watch"})
-"""Arguments of `rl.train` that are no options of the command."""
 
-
-def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments: Collection[str]) -> str:
+def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments: Mapping[str, str]) -> str:
     """What is said of a name that is no hyperparameter of `algorithm`, which has those `known`.
 
-    `arguments` are those of `rl.train`.
+    `arguments` are those of `rl.train`, each with its option of the command, if it has one.
 
-    >>> no_hyperparameter("lr", "PPO", ["learning_rate", "gamma"], ["seed", "total_steps"])
+    >>> no_hyperparameter("lr", "PPO", ["learning_rate", "gamma"], {})
     "PPO has no hyperparameter 'lr': it is learning_rate here"
-    >>> no_hyperparameter("total_timesteps", "PPO", ["learning_rate", "gamma"], ["seed", "total_steps"])
+    >>> no_hyperparameter("total_timesteps", "PPO", ["gamma"], {"total_steps": "--total-steps"})
     "PPO has no hyperparameter 'total_timesteps': write rl.train(..., total_steps=...), or --total-steps"
-    >>> no_hyperparameter("polyak", "DQN", ["gamma", "target_every"], [])
+    >>> no_hyperparameter("polyak", "DQN", ["gamma", "target_every"], {})
     "DQN has no hyperparameter 'polyak': the target network is replaced every target_every updates, all of it at once"
     """
     said = f"{algorithm} has no hyperparameter {name!r}"
@@ -128,8 +116,8 @@ def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments
         if meant in known:
             return f"{said}: it is {meant} here{_UNITS.get(meant, '')}"
         if meant in arguments:
-            option = "" if meant in IN_PYTHON_ALONE else f", or --{meant.replace('_', '-')}"
-            return f"{said}: write rl.train(..., {meant}=...){option}"
+            option = arguments[meant]
+            return f"{said}: write rl.train(..., {meant}=...){option and f', or {option}'}"
     for meant in _meant(name):
         there, instead = _OTHER_KIND.get(meant, ("", ""))
         if there in known:
@@ -170,6 +158,19 @@ def no_argument(
     return f"{said}{(_instead(name) if algorithm else '') or _nearest(name, known)}"
 
 
+def is_option(name: str, known: Collection[str]) -> bool:
+    """Whether a wrong name means, or is like, one of `known`, and is nothing that this module has other words for.
+
+    >>> is_option("--total-timesteps", ["--total-steps"]), is_option("--sed", ["--seed"]), is_option("--lam", ["--lag"])
+    (True, True, False)
+    """
+    word = name.lstrip("-").replace("-", "_")
+    spelled = {each.lstrip("-").replace("-", "_") for each in known}
+    if any(meant in spelled for meant in _meant(word)):
+        return True
+    return word not in _INSTEAD and word not in _HERE and len(_meant(word)) == 1 and closest(name, known) is not None
+
+
 def _meant(name: str) -> tuple[str, ...]:
     return name, *_BY_LETTERS.get(_letters(name), ())
 
@@ -180,13 +181,19 @@ def _instead(name: str) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    return did_you_mean(name, known) or f"; there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+    if near := did_you_mean(name, known):
+        return near
+    foreign = {each: next((one for one in meant if one in known), None) for each, meant in _SYNONYMS.items()}
+    if near := closest(name, [each for each, own in foreign.items() if own is not None]) or "":
+        return f"; if {near} is meant, it is {foreign[near]} here"
+    return f"; there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
 
 
 def _letters(name: str) -> str:
     return name.replace("_", "").lower()
 
 
+_HERE = {name for meant in _SYNONYMS.values() for name in meant}
 _BY_LETTERS = {_letters(name): meant for name, meant in _SYNONYMS.items()}
 
 

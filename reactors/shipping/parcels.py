@@ -13,13 +13,14 @@ from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from reactors.errors import ShippingError, WorkerDied, WorkerError, WorkerStartError
-from reactors.execution.binding import Binding, Context, settle
+from reactors.execution.binding import Binding
+from reactors.execution.session import Session
 from reactors.model.bank import Bank
 from reactors.model.declaration import Declared, spelled
-from reactors.model.modes import note_states
 from reactors.model.native import Native
+from reactors.model.reaction import Bodies
 from reactors.model.reactor import Reactor
-from reactors.model.thread_state import Running, executing
+from reactors.model.thread_state import executing
 from reactors.model.triggers import Startup
 from reactors.shipping.pickling import (
     Homecoming,
@@ -34,16 +35,16 @@ from reactors.shipping.pickling import (
 )
 from reactors.shipping.standins import Elsewhere, Missing
 from reactors.shipping.unpicklable import USES_GLOBAL, culprit
-from reactors_runtime import faults
 from reactors_runtime._core import lib
+from reactors_runtime.processes import faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from reactors.graph import Graph
     from reactors_runtime.engine import Engine
-    from reactors_runtime.image import Image
-    from reactors_runtime.workers import Report
+    from reactors_runtime.planning.image import Image
+    from reactors_runtime.processes.workers import Report
 
 State = dict[str, Any]
 Change = tuple[State, list[str]]  # new values of attributes, and the attributes that are gone
@@ -53,7 +54,7 @@ _UNCHANGED = (
     *(Reactor, Elsewhere, Bank, Missing, type, FunctionType, MethodType, ModuleType),
     *(str, bytes, int, float, bool, complex, type(None)),
 )
-_CHANGED = object()  # is nobody's value
+_CHANGED = object()  # not the value of any attribute
 # Of what this package keeps about a reactor, what a worker does not need, or has its own of.
 _UNSENT = {
     "__dict__",
@@ -172,8 +173,7 @@ class Part:
         self.reactors = [graph.reactors[number] for number in self.numbers]
         self.kept = [{name: getattr(reactor, name) for name in _SENT} for reactor in self.reactors]
         self.states = [attributes(reactor) for reactor in self.reactors]
-        self.bodies: list[Any] = []  # of reactions declared in a class, reactor and position there
-        self.late: list[Any] = []
+        self.calls: list[Any] = []  # `Bodies`; of reactions declared in a class, reactor and position there
         self.natives: dict[int, tuple[int, Native]] = {}  # with their numbers on the worker
         mine = set(self.numbers)
         elements = {element for element, e in enumerate(program.elements) if e.reactor in mine}
@@ -181,17 +181,13 @@ class Part:
             reaction = program.reactions[number]
             elements.update(reaction.triggers, reaction.uses, reaction.effects)
             declared, reactor = graph.declarations[number], graph.reactors[reaction.reactor]
-            body: Any
-            late: Any
             if isinstance(declared.body, Native):
-                self.natives[number] = len(self.bodies), declared.body
-                body = late = None  # it never comes to Python
+                self.natives[number] = len(self.calls), declared.body
+                self.calls.append(None)  # it never comes to Python
             elif declared._owner is None:
-                body = late = reactor, type(reactor)._reactions.index(declared)
+                self.calls.append((reactor, type(reactor)._reactions.index(declared)))
             else:
-                body, late = declared.body, declared.late
-            self.bodies.append(body)
-            self.late.append(late)
+                self.calls.append(declared.bodies(reactor))
         self.handles = {e: graph.elements[e] for e in sorted(elements) if not isinstance(graph.elements[e], Startup)}
 
     def attach(self, engine: Engine) -> tuple[list[Any], list[Any]]:
@@ -203,33 +199,28 @@ class Part:
             {name: value if isinstance(value, _UNCHANGED) else _CHANGED for name, value in state.items()}
             for state in self.states
         ]
-        context = Context(engine)
         for reactor, kept, state in zip(self.reactors, self.kept, self.states, strict=True):
             for name, value in (*kept.items(), *state.items()):
                 object.__setattr__(reactor, name, value)
             reactor._added_reactions, reactor._container, reactor._rng, reactor._mode = [], None, None, None
-            reactor._claimed, reactor._engine = True, context  # it is this run's, to the end of the process
-            settle(reactor)
+            reactor._claimed = True  # it is this run's, to the end of the process
         self.states.clear()
-        note_states(engine, self.reactors)
-        self.binding = Binding(
-            [self.handles.get(e) for e in range(len(engine.image.program.elements))], debug=self.debug
-        )
-        self.binding.attach(engine)
+        handles = [self.handles.get(e) for e in range(len(engine.image.program.elements))]
+        self.session = Session(engine, self.reactors, Binding(handles, debug=self.debug))
+        self.session.begin()
         for local, native in self.natives.values():
             lib.rx_set_native(engine.core, local, native.function.address, native.function.state)
-        executing.run = Running()
-        return [_body(body, "body") for body in self.bodies], [_body(late, "late") for late in self.late]
+        executing.run = self.session.running
+        called = [*map(_called, self.calls)]
+        return [each and each.body for each in called], [each and each.late for each in called]
 
     def detach(self, engine: Engine, file: BinaryIO) -> None:  # noqa: ARG002 - what the runtime calls it with
         """Let all come to rest, and write what has changed."""
-        if executing.run is not None:
-            executing.run.end()
-            executing.run = None
-        self.binding.detach()
+        executing.run = None
+        self.session.end()
+        self.session.binding.detach()
         changes: dict[int, Change] = {}
         for number, reactor, before in zip(self.numbers, self.reactors, self.before, strict=True):
-            reactor._engine = None
             now = attributes(reactor)
             state = {name: value for name, value in now.items() if not _same(value, before.get(name, _CHANGED))}
             changes[number] = state, [name for name in before if name not in now]
@@ -257,12 +248,12 @@ def _same(now: Any, before: Any) -> bool:
     return isinstance(now, Declared) or (isinstance(now, _UNCHANGED) and now is before)
 
 
-def _body(body: Any, which: str) -> Any:
-    if isinstance(body, tuple):
-        reactor, position = body
-        function = getattr(type(reactor)._reactions[position], which)
-        return None if function is None else MethodType(function, reactor)
-    return body
+def _called(call: Any) -> Any:
+    """The `Bodies` of a reaction of which a worker was sent this; None for a C function."""
+    if call is None or isinstance(call, Bodies):
+        return call
+    reactor, position = call
+    return type(reactor)._reactions[position].bodies(reactor)
 
 
 def _definitions(graph: Graph, placement: Sequence[int]) -> dict[tuple[str, str], Any]:

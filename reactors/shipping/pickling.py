@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reactors.graph import Graph
 
 
-# Classes that went by value have the same identity everywhere, which cloudpickle keeps, and tells nobody.
+# Classes that went by value have the same identity everywhere, which cloudpickle keeps, and has no interface for.
 _KINDS_BY_ID = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID
 _IDS_BY_KIND = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS
 
@@ -134,7 +134,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
         return found is kind
 
     def dump(self, obj: object) -> None:
-        """Pickle `obj`."""
+        """Pickle `obj`; modules that went by value meanwhile go by reference again afterwards."""
         try:
             super().dump(obj)
         finally:
@@ -151,7 +151,7 @@ class Nowhere:
     """A file for those who want to know whether something can be pickled."""
 
     def write(self, piece: Any, /) -> int:
-        """Forget it."""
+        """Count the bytes, and forget them."""
         return len(piece)
 
 
@@ -263,27 +263,27 @@ def empty(kind: type) -> Any:
 
 
 def callers_class(identity: str) -> NoReturn:
-    """A reference; `Homecoming` resolves it."""
+    """A reference to a class that went by value; `Homecoming` resolves it."""
     raise LookupError(identity)
 
 
 def callers_memory(number: int) -> NoReturn:
-    """Likewise."""
+    """A reference to the state of a C function; `Homecoming` resolves it."""
     raise LookupError(number)
 
 
 def callers_reactor(number: int) -> NoReturn:
-    """Likewise."""
+    """A reference to a reactor; `Homecoming` resolves it."""
     raise LookupError(number)
 
 
 def callers_element(number: int) -> NoReturn:
-    """Likewise."""
+    """A reference to a port, a timer or an action; `Homecoming` resolves it."""
     raise LookupError(number)
 
 
 def callers_port(number: int, name: str) -> NoReturn:
-    """Likewise."""
+    """A reference to a multiport or a mode, by its reactor and name; `Homecoming` resolves it."""
     raise LookupError(number, name)
 
 

@@ -1,6 +1,6 @@
 """What stands where something cannot be: a reactor of another worker, an attribute that could not come back.
 
-Whoever uses one gets an error that says why it is not there, and what to do.
+Using one is an error that says why it is not there, and what to do.
 """
 
 from __future__ import annotations

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import FrameType
 
-_CORE = [os.path.join(os.path.dirname(__file__), "")]  # noqa: PTH118, PTH120 - compared with the names in code objects
+RUNTIME = os.path.join(os.path.dirname(__file__), "")  # noqa: PTH118, PTH120 - compared with the names in code objects
+"""The folder of this package, as names of files begin that are its."""
+
+_CORE = [RUNTIME]
 _OTHERS: list[str] = []
 
 

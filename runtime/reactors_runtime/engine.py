@@ -2,7 +2,7 @@
 
 `lib.rx_next` finishes what has just run and returns what comes next: one reaction, or a batch of reactions of one level
 that cannot affect one another. Python runs their bodies and asks again; C waits, without the GIL, when there is nothing
-to do. No C code calls Python. This module and `tables`/`image` are all that touches `_core`.
+to do. The core never calls Python.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime._doors import run
+from reactors_runtime.program import FOREVER
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
 from reactors_runtime.values import SequenceStore, Stores
@@ -29,11 +30,10 @@ from reactors_runtime.whereabouts import here
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from reactors_runtime.image import Image
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
     from reactors_runtime.program import Program
 
-FOREVER = (1 << 63) - 1
 ABORTED: int = lib.RX_E_ABORTED
 INTERRUPTED: int = lib.RX_E_INTERRUPT
 
@@ -125,7 +125,7 @@ class Engine:
         self._calls: list[Any] = []  # the bodies of all reactions, then what runs when their deadlines are missed
         self.failed = False  # nothing but shutdown reactions runs any more
         self.around: Callable[[Callable[[], Any]], Any] | None = None  # what is put around each body
-        self.on_failure: Callable[[BaseException], None] | None = None  # is told of each as it happens
+        self.on_failure: Callable[[BaseException], None] | None = None  # is called with each as it happens
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
             native = image.program.reactions[number].native

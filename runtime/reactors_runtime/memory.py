@@ -32,7 +32,7 @@ class OutOfMemory(MemoryError):  # noqa: N818 - as MemoryError
 class Memory:
     """A region of `size` reserved bytes, followed by address space up to `limit` for what grows later.
 
-    Bytes beyond `size` must be reserved by whoever uses them. Closing is safe while views of the memory exist: the
+    Bytes beyond `size` must be reserved before they are used. Closing is safe while views of the memory exist: the
     descriptor goes at once where it can, the mapping with the last view.
 
     >>> with Memory.reserve(1 << 16) as memory:

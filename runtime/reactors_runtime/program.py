@@ -1,25 +1,32 @@
 """What does a program look like once names, classes and hierarchy are gone?
 
-Plain tables that refer to one another by index: `reactors` writes them when it elaborates a program, and everything
-below only reads them. An *element* is whatever a reaction can be triggered by, read or write: a port channel, a timer,
-an action, and per reactor its startup and its shutdown. Nothing here runs, and nothing here knows a Python reactor.
+Plain rows that refer to one another by index, and that nothing changes: `reactors` writes them when it elaborates a
+program, and everything below reads them. An *element* is whatever a reaction can be triggered by, read or write: a port
+channel, a timer, an action, and per reactor its startup and its shutdown. Nothing here runs, and nothing here knows a
+Python reactor.
 """
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from reactors_runtime._core import lib
 
 if TYPE_CHECKING:
     import builtins
+    from collections.abc import Mapping, Sequence
     from types import UnionType
 
     import numpy as np
 
 
+FOREVER: int = lib.RX_FOREVER_NS  # ns: a time that never comes
+
+
 class Kind(enum.IntEnum):
-    """What an element is; the numbers are those of the C core."""
+    """What an element is."""
 
     PORT = 0
     TIMER = 1
@@ -31,16 +38,15 @@ class Kind(enum.IntEnum):
 
 
 class Policy(enum.IntEnum):
-    """What happens to an event of an action that comes too early after the last one; numbers as in the core."""
+    """What happens to an event of an action that comes too early after the last one."""
 
-    DEFER = 0  # it comes as soon as it may
-    DROP = 1  # it is left out
-    REPLACE = 2  # the last one, if it is still to come, has its value
-    UPDATE = 3  # the last one, if it is still to come, is left out
+    DEFER = lib.RX_DEFER  # it comes as soon as it may
+    DROP = lib.RX_DROP  # it is left out
+    REPLACE = lib.RX_REPLACE  # the last one, if it is still to come, has its value
+    UPDATE = lib.RX_UPDATE  # the last one, if it is still to come, is left out
 
 
-@dataclass(slots=True)
-class Element:
+class Element(NamedTuple):
     """Something that can be present at a tag.
 
     An *offset* `(ns, microsteps)` is what the connections between a port and its source add to a tag: `(0, 0)` nothing,
@@ -79,27 +85,25 @@ class NativeFunction:
     keep: object = field(default=None, repr=False)  # owns the memory that address and state point to
 
 
-@dataclass(slots=True)
-class Reaction:
+class Reaction(NamedTuple):
     """One reaction. Its effects are ports and actions; multiports appear channel by channel."""
 
     reactor: int
     number: int  # its position in the reactor, from 0
     name: str
     level: int  # the length of the longest chain of reactions that must run before it
-    triggers: list[int]
-    uses: list[int]
-    effects: list[int]
+    triggers: Sequence[int]
+    uses: Sequence[int]
+    effects: Sequence[int]
     deadline: int | None = None  # ns
-    inferred_deadline: int = (1 << 63) - 1  # the least of its own and of all that must run after it
+    inferred_deadline: int = FOREVER  # the least of its own and of all that must run after it
     stop: tuple[int, int] | None = None  # the offset at which its request to stop takes effect, if it declares one
     native: NativeFunction | None = None
     mode: int = -1  # the mode it belongs to; -1: none
-    transitions: dict[int, bool] = field(default_factory=dict)  # modes that it may enter -> whether by reset
+    transitions: Mapping[int, bool] = {}  # modes that it may enter -> whether by reset
 
 
-@dataclass(slots=True)
-class Mode:
+class Mode(NamedTuple):
     """One of the modes of a reactor."""
 
     path: str
@@ -108,8 +112,7 @@ class Mode:
     outer: int  # the mode that its reactor lies in; -1: none
 
 
-@dataclass(slots=True)
-class Reactor:
+class Reactor(NamedTuple):
     """Where reactions and elements live."""
 
     path: str
@@ -118,15 +121,15 @@ class Reactor:
     relay: bool = False  # it stands for a connection of a mode, has one reaction, and is in no digest
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Program:
     """A whole program, elaborated and checked."""
 
-    reactors: list[Reactor]
-    elements: list[Element]
-    reactions: list[Reaction]  # in the static order: by inferred deadline, level, order of elaboration
-    multiports: list[list[int]]  # the elements of each multiport in channel order
-    modes: list[Mode] = field(default_factory=list)  # outer ones first, those of one reactor side by side
+    reactors: Sequence[Reactor]
+    elements: Sequence[Element]
+    reactions: Sequence[Reaction]  # in the static order: by inferred deadline, level, order of elaboration
+    multiports: Sequence[Sequence[int]]  # the elements of each multiport in channel order
+    modes: Sequence[Mode] = ()  # outer ones first, those of one reactor side by side
 
     def name(self, reaction: int) -> str:
         """A reaction's path: "main.learner.train"."""

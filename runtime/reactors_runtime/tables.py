@@ -10,8 +10,6 @@ import numpy.typing as npt
 from reactors_runtime._core import ffi
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from reactors_runtime.memory import Memory
 
 _NUMPY = {"uint8_t": np.uint8, "uint32_t": np.uint32, "uint64_t": np.uint64, "int64_t": np.int64}
@@ -51,6 +49,8 @@ INJECTION = _dtype("rx_injection")
 STATS = _dtype("rx_stats")
 TABLES = _dtype("rx_tables")
 SPAN = _dtype("rx_span")
+IMAGE = _dtype("rx_image")
+LINE = _dtype("rx_line")
 BELL = _dtype("rx_bell")
 
 # What reactions note in the timeline themselves: the core knows nothing of it.
@@ -60,9 +60,3 @@ MARK = np.dtype([("tag", TAG), ("at", "i8"), ("reaction", "u4"), ("valued", "u4"
 def view(memory: Memory, offset: int, count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """`count` items at an offset of the arena, in place."""
     return np.ndarray((count,), dtype, memory.map, offset)
-
-
-def fill(memory: Memory, offset: int, rows: Sequence[Any] | npt.NDArray[Any], dtype: np.dtype[Any]) -> None:
-    """Write rows at an offset of the arena."""
-    if len(rows):
-        view(memory, offset, len(rows), dtype)[:] = np.array(rows, dtype)

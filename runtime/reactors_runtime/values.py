@@ -1,15 +1,15 @@
 """Where do the values of ports and actions live, and how does a door's `where` lead to them?
 
 A store belongs to one source, on one worker. Objects that stay with their tag and worker are one attribute away.
-Objects that travel in time, or to another thread, are numbered by the core, and kept under that number until nobody
-needs them. Between processes they are pickled once into a slot. Arrays lie in slots of shared memory, and everybody
-reads them there.
+Objects that travel in time, or to another thread, are numbered by the core, and kept under that number until no
+reader needs them. Between processes they are pickled once into a slot. Arrays lie in slots of shared memory, and all
+read them there.
 """
 
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,17 +18,32 @@ from reactors_runtime._doors import COPIES
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
-    from reactors_runtime.engine import Engine
-    from reactors_runtime.image import Source
+    from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
+    from reactors_runtime.planning.plan import Source
 
-OUTSIDE = 1 << 63  # in `where`: the value is a copy at this address, behind 64 bytes that begin with its size
-_RECORD = 64  # bytes of the header of an object's slot
+OUTSIDE: int = lib.RX_OUTSIDE  # in `where`: the value is a copy at this address
+_RECORD = ffi.sizeof("rx_record")
+
+
+class Owner(Protocol):
+    """The engine that stores belong to."""
+
+    image: Image
+    worker: int
+    memory: Memory
+    base: Any  # where the memory begins
+    shared: dict[int, SequenceStore]  # by source: what the workers of one process see of each other's values
+
+    def tag(self) -> tuple[int, int]:
+        """The tag that is being executed."""
+        ...
 
 
 class Stores:
     """The stores of one worker, made when they are first asked for."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Owner) -> None:
         self.engine = engine
         self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value. Its length: 2^k
         self._by_source: dict[tuple[int, bool], Store] = {}
@@ -96,7 +111,7 @@ class ObjectStore(Store):
 class SequenceStore(ObjectStore):
     """Values by number, for readers later or on other threads: value n is at n modulo the length, a power of two.
 
-    The list grows where more values are on their way than ever before; what nobody needs any more is overwritten.
+    The list grows where more values are on their way than ever before; what no reader needs any more is overwritten.
     """
 
     __slots__ = ()
@@ -110,7 +125,7 @@ class PickleStore(Store):
 
     __slots__ = ("_cached", "_engine", "_map", "_source")
 
-    def __init__(self, engine: Engine, source: Source) -> None:
+    def __init__(self, engine: Owner, source: Source) -> None:
         self._engine, self._source = engine, source
         self._map = memoryview(engine.memory.map)
         self._cached: tuple[tuple[int, tuple[int, int]], Any] | None = None
@@ -162,7 +177,7 @@ class ArrayStore(Store):
 
     __slots__ = ("dtype", "shape", "slots", "source", "views")
 
-    def __init__(self, engine: Engine, source: Source, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    def __init__(self, engine: Owner, source: Source, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self.source, self.dtype, self.shape = source, canonical(dtype), shape
         dtype = self.dtype
         buffer = engine.memory.map
@@ -198,9 +213,8 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def outside(where: int) -> Any:
     """The bytes of a copy outside the ring."""
-    address = where & ~OUTSIDE
-    size = ffi.cast("uint64_t *", address)[0]
-    return ffi.buffer(ffi.cast("uint8_t *", address + 64), size)
+    copy = ffi.cast("rx_copy *", where & ~OUTSIDE)
+    return ffi.buffer(copy + 1, copy.size)
 
 
 def dumps(value: Any) -> bytes:

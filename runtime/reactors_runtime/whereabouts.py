@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reactors_runtime.spelling import spell_tag
 
 if TYPE_CHECKING:
-    from reactors_runtime.engine import Engine
+    from reactors_runtime.planning.image import Image
 
 _NONE = "-"  # what a line shows where there is none
+
+
+class Running(Protocol):
+    """An engine, as far as it is asked where it is."""
+
+    image: Image
+    worker: int
+
+    def running(self) -> int:
+        """The reaction that runs, as the program counts; negative: none."""
+        ...
+
+    def tag(self) -> tuple[int, int]:
+        """At which tag."""
+        ...
 
 
 class _Here(threading.local):
     """What this thread is running."""
 
-    engine: Engine | None = None
+    engine: Running | None = None
 
 
 here = _Here()

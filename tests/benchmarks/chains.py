@@ -1,6 +1,6 @@
 """Independent skewed chains on two workers: links of 10 us on average, connected with delays, so that all can be busy.
 
-Skewed: for 16 messages one chain's links are heavy and the other's light, then the other way round. Whoever waits for
+Skewed: for 16 messages one chain's links are heavy and the other's light, then the other way round. What waits for
 the slowest at the end of every tag gains next to nothing; a delay is the licence to run ahead by that much.
 """
 

@@ -98,7 +98,7 @@ def keep(found: dict[str, Any]) -> None:
 
 
 def write(found: list[dict[str, Any]]) -> None:
-    """Table, summary and pictures; runs of earlier calls stay unless they were made anew."""
+    """Table, summary and pictures; runs of earlier calls stay unless they were made again."""
     kept = DOCS / "curves.json"
     key = lambda row: (list(RUNS).index(row["algorithm"]), row["mode"] != "sync", row["seed"])  # noqa: E731
     rows = {key(row): row for row in (json.loads(kept.read_text()) if kept.exists() else [])}

@@ -1,4 +1,4 @@
-"""The process of a peer: told over a pipe which variant to open, it measures as often as it is asked.
+"""The process of a peer: it reads from a pipe which variant to open, and measures as often as it is asked.
 
 Run by run.py as `python serve.py ROW PEER...`. One JSON object a line in both directions.
 """

@@ -138,7 +138,7 @@ def puffer(env_id: str, make: Callable[[], Any], workers: int) -> Iterator[Measu
     def measure(rounds: int) -> Sample:
         envs = pufferlib.vector.make(
             one, num_envs=N, num_workers=workers, backend=pufferlib.vector.Multiprocessing, overwork=True
-        )  # made anew: its workers spin even when they have nothing to do
+        )  # a new one: its workers spin even when they have nothing to do
         try:
             envs.reset(0)
             return Sample(timed(env_id, rounds, of(envs)).seconds)

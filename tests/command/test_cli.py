@@ -1,4 +1,4 @@
-"""The command `reactors`, as somebody at a terminal meets it."""
+"""The command `reactors`, as a user at a terminal meets it."""
 
 from __future__ import annotations
 
@@ -140,9 +140,9 @@ def test_run_prints_what_the_program_prints_and_a_summary(script: Callable[..., 
 
 def test_json_is_the_last_line(script: Callable[..., Path]) -> None:
     result = reactors("run", script(), *FAST, "--first", 5, "--seed", 3, "--json")
-    told = json.loads(result.output.splitlines()[-1])
-    assert (told["tags"], told["reactions"], told["seed"], told["backend"]) == (4, 12, 3, "inline")
-    assert told["final_tag"] == {"time": 3_000_000, "microstep": 0}
+    reported = json.loads(result.output.splitlines()[-1])
+    assert (reported["tags"], reported["reactions"], reported["seed"], reported["backend"]) == (4, 12, 3, "inline")
+    assert reported["final_tag"] == {"time": 3_000_000, "microstep": 0}
 
 
 def test_the_classes_of_a_file_are_found_in_worker_processes(script: Callable[..., Path]) -> None:
@@ -150,11 +150,11 @@ def test_the_classes_of_a_file_are_found_in_worker_processes(script: Callable[..
     placement = ("--placement", "main.sinks[1]=1", "--placement", "main.sinks[0]=0")
     run = command("run", "count.py", *FAST, "--first", 5, "--workers", 2, "--json", *placement)
     assert run.returncode == 0, run.stderr
-    told = json.loads(run.stdout.splitlines()[-1])
+    reported = json.loads(run.stdout.splitlines()[-1])
     alone = json.loads(reactors("run", "count.py", *FAST, "--first", 5, "--json").output.splitlines()[-1])
-    assert told["backend"] == "process"
-    assert told["digest"] == alone["digest"]
-    assert {row["path"]: row["worker"] for row in told["statistics"]}["main.sinks[1].look"] == 1
+    assert reported["backend"] == "process"
+    assert reported["digest"] == alone["digest"]
+    assert {row["path"]: row["worker"] for row in reported["statistics"]}["main.sinks[1].look"] == 1
 
 
 @pytest.mark.parametrize("name", ["queue.py", "count.v2.py"])

@@ -1,4 +1,4 @@
-"""`reactors train`, `eval`, `play` and `compare`, as somebody at a terminal meets them."""
+"""`reactors train`, `eval`, `play` and `compare`, as a user at a terminal meets them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from click.testing import CliRunner, Result
 import reactors as rx
 from reactors import rl
 from reactors.command.cli import main
-from reactors.rl.dataflow.journal_file import JournalFile, Tail, read
 from reactors.rl.errors import RunFolderError
+from reactors.rl.monitoring.journal_file import JournalFile, Tail, read
 from reactors.rl.runs.curves import curve
 from reactors.rl.runs.live import Lines, LiveTable
 from reactors.rl.runs.run_folder import RunFolder, write_json
@@ -75,9 +75,9 @@ def test_train_leaves_a_folder() -> None:
     assert {row["charts/weight_age"] for row in rows} == {1.0}
     assert "steps 640 of 640" in done.stderr
     again = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--json")
-    told = json.loads(again.stdout.splitlines()[-1])
-    assert told["out"] == "runs/ppo-CartPole-v1-0-2"
-    assert told["weights"] == result["weights"]
+    written = json.loads(again.stdout.splitlines()[-1])
+    assert written["out"] == "runs/ppo-CartPole-v1-0-2"
+    assert written["weights"] == result["weights"]
 
 
 def test_train_goes_on(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ Path("imported").touch()
 class Careful(rl.PPO):
     clip: float = 0.05
 
-rl.train(Careful(), "CartPole-v1")  # nobody who wants the class wants this
+rl.train(Careful(), "CartPole-v1")  # who wants the class does not want this
 """
 
 
@@ -272,8 +272,8 @@ def test_what_a_folder_names_is_not_imported(what: str, own: Path) -> None:
         {**config, what: {"env": "own:Own-v0", "algorithm": f"{own}:Careful"}.get(what, str(own))},
     )
     for command in (["eval", "out"], ["play", "out", "--video", "v"], ["train", "--resume", "out"], ["compare", "out"]):
-        told = reactors(*command, *(["--total-steps", 1280] if "--resume" in command else []))
-        assert (told.exit_code == 0) == (command[0] == "compare"), told.output
+        written = reactors(*command, *(["--total-steps", 1280] if "--resume" in command else []))
+        assert (written.exit_code == 0) == (command[0] == "compare"), written.output
         assert not Path("imported").exists()
     for use in (rl.load, rl.serve):
         with pytest.raises(rx.ReactorError, match=r"give it: rl\.load\(folder, "):
@@ -281,8 +281,8 @@ def test_what_a_folder_names_is_not_imported(what: str, own: Path) -> None:
     assert not Path("imported").exists()
 
 
-def test_what_is_to_be_given_again_is_told_with_the_folder(own: Path) -> None:
-    def told(**changes: Any) -> str:
+def test_what_is_to_be_given_again_is_reported_with_the_folder(own: Path) -> None:
+    def written(**changes: Any) -> str:
         write_json(Path("out/config.json"), {**config, **changes})
         with pytest.raises(RunFolderError) as caught:
             rl.load("out")
@@ -290,11 +290,11 @@ def test_what_is_to_be_given_again_is_told_with_the_folder(own: Path) -> None:
 
     assert reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "out").exit_code == 0
     config = RunFolder("out").config
-    assert told(algorithm="Careful", algorithm_file=str(own)) == (
+    assert written(algorithm="Careful", algorithm_file=str(own)) == (
         f"out: its algorithm cannot be made: Careful is in {own}, which is not imported, and reading a folder imports "
         "nothing; give it: rl.load(folder, algorithm=...)"
     )
-    torso = told(hyperparameters={**config["hyperparameters"], "torso": "own:torso"})
+    torso = written(hyperparameters={**config["hyperparameters"], "torso": "own:torso"})
     assert torso.startswith("out: its policy cannot be made: there is no torso 'own:torso'; there are nips, ")
     assert torso.endswith("; give the algorithm with it: rl.load(folder, algorithm=rl.PPO(torso=torso, ...))")
 
@@ -348,7 +348,7 @@ def test_eval_plays_the_episodes_of_its_seed(run: Path, monkeypatch: pytest.Monk
         seeds.append(given[-1])
         return [1.0]
 
-    monkeypatch.setattr("reactors.rl.dataflow.evaluator.play", play)
+    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", play)
     for arguments in ((), ("--seed", 3)):
         assert reactors("eval", run, *arguments).exit_code == 0
     assert seeds == [0, 3]
@@ -363,13 +363,13 @@ def test_eval_plays_greedy_episodes(run: Path) -> None:
     assert f"mean {found['mean']:.2f}" in reactors("eval", run, "--episodes", 5, "--seed", 3).stdout
 
 
-def test_a_policy_that_is_loaded_is_told_in_one_line(run: Path) -> None:
+def test_a_policy_that_is_loaded_is_reported_in_one_line(run: Path) -> None:
     assert repr(rl.load(run)) == "<trained policy: PPO in CartPole-v1, seed 0, 58 weights>"
     assert "TrainedPolicy" not in repr(rl.load(run))
 
 
 def test_no_number_is_null_in_json(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors.rl.dataflow.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
+    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", lambda *_: [1.0, float("inf"), float("nan")])
     done = reactors("eval", run, "--json")
     assert done.stdout == '{"episodes": 100, "mean": null, "min": 1.0, "max": null}\n'
     RunFolder(Path("new")).path.mkdir()
@@ -389,6 +389,17 @@ def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -
     done = reactors("play", run, "--video", "videos")
     assert done.exit_code == 2
     assert "pip install moviepy" in done.stderr
+
+
+def test_play_without_a_display_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_: [9.0])
+    said = "there is no display here, so no window opens; film the policy with --video\n"
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert reactors("play", run).stderr == said * (sys.platform == "linux")
+    monkeypatch.setenv("DISPLAY", ":0")
+    done = reactors("play", run)
+    assert (done.stderr, done.stdout) == ("", "episode 1: return 9.00\n")
 
 
 def test_play_films(run: Path) -> None:
@@ -472,21 +483,21 @@ def test_compare_draws_and_prints(run: Path) -> None:
 
 class Scalars:
     def __init__(self) -> None:
-        self.told: list[tuple[str, float, int]] = []
+        self.written: list[tuple[str, float, int]] = []
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
-        self.told.append((name, value, step))
+        self.written.append((name, value, step))
 
 
 @pytest.mark.parametrize("out", [None, "out"])
-def test_scalars_are_told_once_and_in_order(out: str | None) -> None:
+def test_scalars_are_reported_once_and_in_order(out: str | None) -> None:
     writer = Scalars()
     small = rl.PPO(num_envs=4, horizon=16, epochs=1, hidden=(8,))
     done = rl.train(small, "CartPole-v1", total_steps=320, tensorboard=writer, out=out)
     expected = [(name, value, row["global_step"]) for row in done.journal for name, value in row.items() if "/" in name]
-    assert sorted(writer.told) == sorted(expected)
-    assert [step for _, _, step in writer.told] == sorted(step for _, _, step in writer.told)
-    assert any(name == "charts/episodic_return" for name, _, _ in writer.told)
+    assert sorted(writer.written) == sorted(expected)
+    assert [step for _, _, step in writer.written] == sorted(step for _, _, step in writer.written)
+    assert any(name == "charts/episodic_return" for name, _, _ in writer.written)
 
 
 ROWS = [

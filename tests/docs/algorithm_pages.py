@@ -1,7 +1,8 @@
-"""What in docs/algorithms follows from the code and from docs/learning?
+"""What in docs/algorithms and docs/training.md follows from the code and from docs/learning?
 
-Tables of hyperparameters, the paragraph on learning, the index, and with --pictures the graphs, of the programs that
-`rl.train` runs. `make pages` and `make pictures` write them, and tests/docs/test_docs.py finds those that are old.
+Tables of hyperparameters and options, the paragraph on learning, the index, and with --pictures the graphs, of the
+programs that `rl.train` runs. `make pages` and `make pictures` write them, and tests/docs/test_docs.py finds
+those that are old.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.rl.dataflow.program import Training, placement
 from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.options import ARGUMENTS, Options, default_words
 from reactors.rl.runs.settings import algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = DOCS / "algorithms"
+TRAINING = "../training"
 PICTURES = DOCS / "pictures" / "algorithms"
 # page: algorithm, environment of its graph, where its experience is from
 ALGORITHMS = {
@@ -124,10 +127,21 @@ def index() -> str:
     return "\n".join(lines)
 
 
+def options() -> str:
+    """The options of `rl.train` and of the command as a table."""
+    lines = ["| `rl.train` | `reactors train` | default | |", "| --- | --- | --- | --- |"]
+    for each in fields(Options):
+        flag = ARGUMENTS[each.name] and f"`{ARGUMENTS[each.name]}`"
+        lines.append(f"| `{each.name}` | {flag} | {default_words(each)} | {each.metadata['help']} |")
+    return "\n".join(lines)
+
+
 def parts(page: str) -> dict[str, str]:
     """What is generated on a page, by its names."""
     if page == "README":
         return {"index": index()}
+    if page == TRAINING:
+        return {"options": options()}
     return {"hyperparameters": hyperparameters(kind_of(page)), "learning": learning(page)}
 
 
@@ -146,12 +160,12 @@ def draw(page: str) -> None:
     _, env, _ = ALGORITHMS[page]
     make = maker(env, {}, "the drawing")
     training = Training(
-        kind_of(page)(), make, *spaces_of(make, "the drawing"), actors=2, mode="pipelined", lag=2, seed=0, eval_every=10
+        kind_of(page)(), make, *spaces_of(make, "the drawing"), Options(actors=2, mode="pipelined", eval_every=10)
     )
     PICTURES.mkdir(parents=True, exist_ok=True)
     where = placement(training, 2, "pipelined")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rx.ReactorWarning)  # without checkpoints nobody asks for states
+        warnings.simplefilter("ignore", rx.ReactorWarning)  # without checkpoints nothing asks for states
         rx.Graph(training).draw(PICTURES / f"{page}.svg", workers=2, placement=partial(_worker, where))
 
 
@@ -160,9 +174,10 @@ def _worker(where: dict[str, int], path: str) -> int:
 
 
 def pages() -> Iterator[str]:
-    """All that have generated parts; the index last, as it reads the others."""
+    """All that have generated parts; the index after those that it reads."""
     yield from ALGORITHMS
     yield "README"
+    yield TRAINING
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from tests.docs.algorithm_pages import ALGORITHMS, hyperparameters, kind_of, mea
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-TEXTS = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")]
+TEXTS = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md"), ROOT / "tests" / "README.md"]
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -75,7 +75,7 @@ def test_every_algorithm_has_a_page() -> None:
 
 def test_what_pages_say_of_the_code_and_of_runs_is_up_to_date() -> None:
     old = [page for page in pages() if (DOCS / "algorithms" / f"{page}.md").read_text() != renewed(page)]
-    assert old == [], "`make pages` writes them anew"
+    assert old == [], "`make pages` writes them again"
 
 
 def test_every_hyperparameter_is_explained() -> None:

@@ -17,6 +17,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import reactors as rx
+from reactors import rl
+from reactors.rl.dataflow import ROUND
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -196,6 +198,22 @@ def test_a_replay_among_reactors_trains_the_same_on_two_workers(call: Callable[.
         assert line(outputs[0], start) == line(outputs[1], start)
     assert outputs[0].startswith("113 updates")
     gc.collect()  # the programs, with the memory of their buffers
+
+
+def test_pieces_of_rl_train_wired_by_hand_learn_what_it_learns(example: Load) -> None:
+    module, algorithm = example("own_training"), rl.DQN(num_envs=4, horizon=16, learning_starts=64, batch_size=16)
+    steps, end = 8 * 64, 8 * ROUND - ROUND // 2
+    trained = rl.train(algorithm, "MountainCar-v0", total_steps=steps, seed=3)
+    weights = []
+    for workers, bonus in ((1, 0.0), (2, 0.0), (2, 1.0)):
+        program = module.Training(algorithm.scheduled(steps), "MountainCar-v0", seed=3, bonus=bonus)
+        rx.run(program, workers=workers, fast=True, timeout=end, seed=3)
+        weights.append(program.learner.learning.weights())
+        assert program.experience.added == sum(program.curiosity.visits.values()) == steps
+        program.experience.buffer.close()
+    assert (weights[0] == trained.weights).all()
+    assert (weights[1] == trained.weights).all()
+    assert (weights[2] != trained.weights).any()
 
 
 def test_pipeline_is_the_same_inline_and_on_processes(call: Callable[..., str]) -> None:

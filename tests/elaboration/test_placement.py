@@ -206,6 +206,19 @@ class Ahead(rx.Reactor):
         self.out.set(1)
 
 
+class Once(rx.Reactor):
+    @rx.reaction(rx.startup)
+    def begin(self) -> None: ...
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None: ...
+
+
+def once(main: Any) -> None:
+    """Two side by side that do something at the start and at the end alone, which is not worth a worker."""
+    main.one, main.other = Once(), Once()
+
+
 SERIAL = "its reactions wait for one another, and no placement changes that: leave workers={} out"
 
 
@@ -224,6 +237,7 @@ SERIAL = "its reactions wait for one another, and no placement changes that: lea
         (stopping, 2, None),
         (circle, 4, None),
         (slow_circle, 2, ""),
+        (once, 2, ""),
     ],
 )
 def test_the_warning_proposes_a_placement_only_if_it_gains_something(build: Any, number: int, said: str | None) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from reactors.elaboration.wiring import compose
+from reactors.elaboration.sources import compose
 from reactors_runtime.program import Element
 
 
@@ -397,3 +397,39 @@ def test_types_that_do_not(given: dict[str, Any], taken: dict[str, Any]) -> None
 def test_reader_of_anything_takes_arrays_where_they_lie() -> None:
     taken = flow({"shape": 3, "dtype": "f4"}, {})
     assert (taken.shape, taken.dtype) == ((3,), np.dtype("f4"))
+
+
+def test_an_arrow_within_the_with_of_a_mode_is_a_connection_of_that_mode() -> None:
+    class Source(rx.Reactor):
+        tick, out = rx.Timer(period=1), rx.Output(int)
+
+        @rx.reaction(tick, effects=out)
+        def go(self) -> None:
+            self.out.set(self.tag.time)
+
+    class Sink(rx.Reactor):
+        inp = rx.Input(int)
+
+        def __init__(self) -> None:
+            self.seen: list[int] = []
+
+        @rx.reaction(inp)
+        def hear(self) -> None:
+            self.seen.append(self.inp.value)
+
+    class Main(rx.Reactor):
+        off, on, turn = rx.Mode(initial=True), rx.Mode(), rx.Timer(2)
+
+        def __init__(self) -> None:
+            self.source, self.port, self.list = Source(), Sink(), Sink()
+            with self.on:
+                self.source.out >> self.port.inp
+                [self.source.out] >> self.list.inp
+
+        @rx.reaction(turn, effects=on)
+        def switch(self) -> None:
+            self.on.set()
+
+    main = Main()
+    rx.run(main, fast=True, timeout=4)
+    assert main.port.seen == main.list.seen == [3, 4]

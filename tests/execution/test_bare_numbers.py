@@ -36,7 +36,7 @@ def said(what: str, given: int, of: str) -> str:
     )
 
 
-def test_a_timeout_that_is_a_bare_number_is_told_with_both_spellings() -> None:
+def test_a_timeout_that_is_a_bare_number_is_reported_with_both_spellings() -> None:
     assert warned(lambda: rx.run(Loop(), timeout=5)) == [said("timeout", 5, "rx.run")]
     assert warned(lambda: rx.run(Loop(), timeout=1)) == [said("timeout", 1, "rx.run")]
 
@@ -46,7 +46,7 @@ def test_a_timeout_that_is_spelled_or_long_or_zero_is_not(timeout: Any) -> None:
     assert not warned(lambda: rx.run(Loop(), timeout=timeout))
 
 
-def test_all_that_a_program_declares_is_told_in_one_warning() -> None:
+def test_all_that_a_program_declares_is_reported_in_one_warning() -> None:
     class Sink(rx.Reactor):
         inp = rx.Input(None)
 
@@ -79,7 +79,7 @@ def test_all_that_a_program_declares_is_told_in_one_warning() -> None:
 
 
 @pytest.mark.parametrize("way", [{"workers": 1}, {"workers": 2, "backend": "thread"}])
-def test_a_delay_of_schedule_is_told_where_it_is_written(way: dict[str, Any]) -> None:
+def test_a_delay_of_schedule_is_reported_where_it_is_written(way: dict[str, Any]) -> None:
     assert warned(lambda: rx.run(Loop(delay=5), **way)) == [said("delay", 5, "schedule of Loop.again (@again)")]
 
 
@@ -97,14 +97,14 @@ def test_and_once_for_all_members_of_a_bank(way: dict[str, Any]) -> None:
     assert len(caught) == 1
 
 
-def test_a_stop_is_told_as_the_call_that_it_is() -> None:
+def test_a_stop_is_reported_as_the_call_that_it_is() -> None:
     class Once(rx.Reactor):
         @rx.reaction(rx.startup, effects=rx.stop.after(5))  # @once
         def end(self) -> None:
             self.request_stop()
 
-    (told,) = warned(lambda: rx.run(Once()))
-    assert told == (
+    (words,) = warned(lambda: rx.run(Once()))
+    assert words == (
         "rx.stop.after(5) of main.end (@once) is 5 nanoseconds, and the program waits for physical time; write "
         'rx.stop.after("5 s") if it is to be seconds, and rx.stop.after("5 ns") if not'
     )

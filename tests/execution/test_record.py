@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from reactors.execution.recording import _check
+from reactors.reports.recording import _check
 from reactors_runtime import log
 from reactors_runtime._core import ffi, lib
 from tests.messages import warned
@@ -85,14 +85,14 @@ VALUES = [1, -2.5, "three", b"four", None, [5, (6, {"k": True})], np.arange(3, d
 
 def recorded(file: Path, **options: Any) -> tuple[Any, Any]:
     main = Main(VALUES)
-    result = rx.run(main, timeout="100 ms", record=file, seed=7, **options)  # on a busy machine, too, all comes in it
+    result = rx.run(main, timeout="500 ms", record=file, seed=7, **options)  # on a busy machine, too, all comes in it
     assert len([entry for entry in main.sensor.log if entry[2] not in ("in time", "late")]) == len(VALUES)
     assert len(main.listener.log) == len(VALUES)
     return main, result
 
 
 def changed(said: dict[str, Any], **change: Any) -> bytes:
-    """The first line of a log that says something else, as whoever wrote that would have written it."""
+    """The first line of a log that says something else, as a program that wrote that would have written it."""
     head = {name: each for name, each in {**said, **change}.items() if name != "check"}
     return json.dumps({**head, "check": _check(head)}).encode() + b"\n"
 
@@ -140,14 +140,14 @@ def test_a_log_that_was_cut_off_is_replayed_up_to_there(tmp_path: Path) -> None:
         left = log.parse(data[head:cut])
         last = max(tag for kind, tag, _, _ in left if kind != log.ARRIVAL)
         again = Main()
-        (told,) = warned(lambda again=again: rx.run(again, replay=file))  # type: ignore[misc]
-        assert told.endswith(f"breaks off: the run is replayed up to {rx.Tag(*last)}, where it ends")
+        (words,) = warned(lambda again=again: rx.run(again, replay=file))  # type: ignore[misc]
+        assert words.endswith(f"breaks off: the run is replayed up to {rx.Tag(*last)}, where it ends")
         expected = [entry for entry in main.sensor.log if entry[:2] <= last and entry[2] != "in time"]
         assert [entry for entry in again.sensor.log if entry[2] != "in time"] == expected
     file.write_bytes(data[:head])
     assert events
-    (told,) = warned(lambda: rx.run(Main(), replay=file))
-    assert "breaks off: the run is replayed up to 0 s" in told
+    (words,) = warned(lambda: rx.run(Main(), replay=file))
+    assert "breaks off: the run is replayed up to 0 s" in words
 
 
 def test_what_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_what_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("difference", "told"),
+    ("difference", "words"),
     [
         ({"deadline": "6 ns"}, "deadline 6"),
         ({"period": "8 ns"}, " 0 8"),
@@ -199,7 +199,7 @@ def test_what_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_program_that_differs_in_times_alone_is_another(
-    tmp_path: Path, difference: dict[str, str], told: str
+    tmp_path: Path, difference: dict[str, str], words: str
 ) -> None:
     class Source(rx.Reactor):
         out = rx.Output()
@@ -220,7 +220,7 @@ def test_a_program_that_differs_in_times_alone_is_another(
 
     rx.run(Timed(), record=tmp_path / "log", timeout="10 ns")
     rx.run(Timed(), replay=tmp_path / "log")
-    with pytest.raises(rx.ReplayError, match=told):
+    with pytest.raises(rx.ReplayError, match=words):
         rx.run(Timed(**difference), replay=tmp_path / "log")
 
 
@@ -413,7 +413,7 @@ def test_damaged_logs_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "tag", "name", "value", "told"),
+    ("kind", "tag", "name", "value", "words"),
     [
         (log.ACTION, (5, 0), "main.sensor.out", b"", "main.sensor.out is no physical action"),
         (log.ACTION, (5, 0), 10**6, b"", "no. 1000000 is no physical action"),
@@ -433,7 +433,7 @@ def test_damaged_logs_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_records_with_good_checksums_that_say_what_cannot_be_are_refused(
-    kind: int, tag: tuple[int, int], name: str | int, value: bytes, told: str, tmp_path: Path
+    kind: int, tag: tuple[int, int], name: str | int, value: bytes, words: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "log"
     rx.run(Main(), timeout=0, record=file, clock=rx.VirtualClock())
@@ -446,7 +446,7 @@ def test_records_with_good_checksums_that_say_what_cannot_be_are_refused(
     file.write_bytes(head + b"\n" + bytes(ffi.buffer(logged)) + value + rest)
     with pytest.raises(rx.ReplayError) as caught:
         rx.run(Main(), replay=file)
-    assert f"has a record that no run of main can have written: {told}" in str(caught.value)
+    assert f"has a record that no run of main can have written: {words}" in str(caught.value)
     assert str(caught.value).endswith("; take the file as it was recorded, or record the run again")
 
 
@@ -458,8 +458,8 @@ def test_a_value_in_which_one_letter_is_wrong_is_not_taken(tmp_path: Path) -> No
     rx.run(main, clock=clock, record=file, timeout="5 ms")
     file.write_bytes(file.read_bytes().replace(b"second", b"sekond"))
     again = Main()
-    told = warned(lambda: rx.run(again, replay=file))
-    assert told == [f"the log {str(file)!r} breaks off: the run is replayed up to 0 s, where it ends"]
+    words = warned(lambda: rx.run(again, replay=file))
+    assert words == [f"the log {str(file)!r} breaks off: the run is replayed up to 0 s, where it ends"]
     assert [entry[2] for entry in again.sensor.log if entry[2] not in ("in time", "late")] == ["first"]
 
 

@@ -1,4 +1,4 @@
-"""A program that runs a step at a time stops where it is told, goes on, and ends in every way without a trace."""
+"""A program that runs a step at a time stops where it is asked to, goes on, and ends in every way without a trace."""
 
 import _thread
 import gc
@@ -42,7 +42,7 @@ class Asking(rx.Reactor):
 
     turn = rx.LogicalAction()
     question = rx.Output()
-    told = rx.Input()
+    heard = rx.Input()
     number = 0
     last = 0
     wrong: Any = None
@@ -56,9 +56,9 @@ class Asking(rx.Reactor):
             self.wrong()
         self.question.set(self.number)
 
-    @rx.reaction(told, effects=(turn, rx.stop))
+    @rx.reaction(heard, effects=(turn, rx.stop))
     def hear(self) -> None:
-        self.last = self.told.value
+        self.last = self.heard.value
         self.pause()
         if self.number == 5:
             self.request_stop()
@@ -74,7 +74,7 @@ class Talk(rx.Reactor):
     def __init__(self, wrong: str = "") -> None:
         self.asking, self.echo = Asking(), Echo(wrong)
         rx.connect(self.asking.question, self.echo.asked)
-        rx.connect(self.echo.answer, self.asking.told, after=0)
+        rx.connect(self.echo.answer, self.asking.heard, after=0)
 
 
 def talk(workers: int, wrong: str = "") -> tuple[Talk, Stepwise]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.execution.result import ReactionStatistics, WorkerStatistics
+from reactors.reports.result import ReactionStatistics, WorkerStatistics
 
 if TYPE_CHECKING:
     import pytest
@@ -156,3 +157,32 @@ def test_a_run_knows_the_classes_of_its_reactors() -> None:
     }
     names = {line.partition("  ")[0] for line in found.summary(width=100).splitlines() if line.startswith("main.")}
     assert names == {f"main.leaves.begin {X}3", f"main.list.begin {X}2"}
+
+
+def test_one_reaction_at_one_tag_is_so_in_the_summary() -> None:
+    class Once(rx.Reactor):
+        @rx.reaction(rx.startup)
+        def begin(self) -> None: ...
+
+    result = rx.run(Once(), timeout=0)
+    assert result.summary().startswith("1 reaction at 1 tag in ")
+
+
+def test_missed_deadlines_are_counted_in_the_summary() -> None:
+    """Row 29."""
+
+    class Hasty(rx.Reactor):
+        tick = rx.Timer(0, "1 ns")
+
+        @rx.reaction(tick)
+        def slow(self) -> None:
+            time.sleep(0.001)
+
+        @rx.reaction(tick)
+        def hurry(self) -> None: ...
+        @hurry.deadline("1 us")
+        def late(self) -> None: ...
+
+    result = rx.run(Hasty(), timeout="2 ns")
+    assert {each.path: each.late for each in result.statistics} == {"main.slow": 0, "main.hurry": 3}
+    assert "  3 late" in next(line for line in result.summary().splitlines() if "main.hurry" in line)

@@ -246,7 +246,7 @@ class Unclear:
     def __eq__(self, other: object) -> bool:
         raise ValueError("who knows")
 
-    __hash__ = None  # type: ignore[assignment]  # equal ones cannot be told
+    __hash__ = None  # type: ignore[assignment]  # equal ones cannot be found
 
 
 def test_outcomes_are_compared_by_what_they_hold() -> None:
@@ -403,7 +403,7 @@ def test_the_fixture_finds_what_a_test_leaves(tmp_path: Path) -> None:
     assert "2 passed, 1 error" in done.stdout
 
 
-def test_nobody_needs_pytest_who_does_not_use_the_fixture() -> None:
+def test_pytest_is_needed_for_the_fixture_alone() -> None:
     code = """
 import sys
 sys.modules["pytest"] = sys.modules["hypothesis"] = None

@@ -96,7 +96,7 @@ def test_of_more_events_than_are_kept_the_last_are_there(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "words"),
     [
         ("n", "much", "main: trace('n', ...) is given 'much', of type str; write a number"),
         ("", 1, "main: trace('', ...): the name is empty; write one of 1 to 56 bytes"),
@@ -109,7 +109,7 @@ def test_of_more_events_than_are_kept_the_last_are_there(tmp_path: Path) -> None
         ),
     ],
 )
-def test_what_cannot_be_noted_is_refused_with_or_without_a_timeline(name: Any, value: Any, told: str) -> None:
+def test_what_cannot_be_noted_is_refused_with_or_without_a_timeline(name: Any, value: Any, words: str) -> None:
     class Wrong(rx.Reactor):
         @rx.reaction(rx.startup)
         def note(self) -> None:
@@ -118,7 +118,7 @@ def test_what_cannot_be_noted_is_refused_with_or_without_a_timeline(name: Any, v
     with pytest.raises(rx.ReactionError) as caught:
         rx.run(Wrong())
     assert isinstance(caught.value.__cause__, rx.ArgumentError)
-    assert str(caught.value.__cause__) == told
+    assert str(caught.value.__cause__) == words
 
 
 def test_outside_of_a_reaction_there_is_nothing_to_note_and_no_start() -> None:

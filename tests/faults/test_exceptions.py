@@ -123,7 +123,7 @@ def test_the_shutdown_reactions_of_all_workers_run_and_their_attributes_come_bac
     assert main.actor.ticks == 3
 
 
-def test_nothing_from_outside_is_taken_after_a_failure_and_who_asks_is_told() -> None:
+def test_nothing_from_outside_is_taken_after_a_failure_and_who_asks_is_reported() -> None:
     class Main(rx.Reactor):
         bell = rx.PhysicalAction()
 

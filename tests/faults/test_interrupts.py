@@ -13,7 +13,7 @@ import pytest
 
 import reactors as rx
 from reactors.testing import PROC, children
-from reactors_runtime.interrupts import Interrupts
+from reactors_runtime.processes.interrupts import Interrupts
 
 PROGRAM = """
 import signal, sys
@@ -155,9 +155,8 @@ def test_the_temporary_directory_is_left_alone(tmp_path: Path, monkeypatch: pyte
 
 
 LEFT = """
-import os, signal, time
-import reactors as rx
-from reactors_runtime.servers import idle_server
+import ctypes, os, time
+from reactors_runtime.processes.servers import idle_server
 from tests.faults.programs import Pair, run, stop
 
 run(Pair(stop))
@@ -169,9 +168,11 @@ time.sleep(60)
 """
 
 
-def test_a_server_ends_with_its_caller_though_a_fork_of_that_lives_on() -> None:
-    """Row 31."""
-    with subprocess.Popen([sys.executable, "-c", LEFT], stdout=subprocess.PIPE, text=True) as process:
+@pytest.mark.parametrize("fork", ["os.fork()", "ctypes.PyDLL(None).fork()"])
+def test_a_server_ends_with_its_caller_though_a_fork_of_that_lives_on(fork: str) -> None:
+    """Row 31: a fork by a library closes nothing of Python's, and keeps the socket to the server open."""
+    program = LEFT.replace("os.fork()", fork)
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         server, child = map(int, process.stdout.readline().split())
         try:

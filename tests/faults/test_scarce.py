@@ -15,7 +15,7 @@ import os, resource, sys, threading
 import numpy as np
 import reactors as rx, reactors.shipping
 from reactors.testing import children
-from reactors_runtime import workers
+from reactors_runtime.processes import workers
 
 class Source(rx.Reactor):
     tick = rx.Timer(0, 10)
@@ -157,8 +157,9 @@ def test_the_end_of_a_log_that_cannot_be_written_is_missed(tmp_path: Path) -> No
 
 def test_a_worker_that_has_not_started_yet_has_no_process_to_name() -> None:
     from reactors.graph import Graph
-    from reactors_runtime import faults
-    from reactors_runtime.image import Image, Options
+    from reactors_runtime.planning.image import Image
+    from reactors_runtime.planning.options import Options
+    from reactors_runtime.processes import faults
 
     image = Image(Graph(Full()).program, [0], 1, Options())
     assert faults.who(image, 0) == "worker 0 (runs main)"

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import reactors as rx
+from reactors.execution import in_process
 from reactors.stepwise import Stepwise
-from reactors_runtime import workers
 from reactors_runtime.engine import Engine
-from reactors_runtime.image import Image
+from reactors_runtime.planning.image import Image
+from reactors_runtime.processes import workers
 from tests.faults.programs import Actor, Bystander, Pair, run, stop
 
 
@@ -57,11 +58,11 @@ def test_a_module_that_ends_the_process_when_it_is_imported_is_named(
 def test_an_interpreter_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Row 35."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    told = (
+    words = (
         r"\(/bin/false, pid \d+\) ended with exit status 1 and printed nothing; it is sys.executable, which has to be "
         "a Python like this one$"
     )
-    with pytest.raises(rx.WorkerStartError, match=told):
+    with pytest.raises(rx.WorkerStartError, match=words):
         run(Main())
 
 
@@ -140,8 +141,8 @@ def test_a_refused_thread_is_an_error_with_a_remedy_and_the_others_end(monkeypat
 def test_a_run_without_a_thread_for_progress_goes_on_without(wanted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     no_more_threads(monkeypatch, "reactors progress")
     main = Pair(stop)
-    told = r"^main runs without progress, for which the system refuses a thread \(can't start new thread\)$"
-    with pytest.warns(rx.ReactorWarning, match=told) as caught:
+    words = r"^main runs without progress, for which the system refuses a thread \(can't start new thread\)$"
+    with pytest.warns(rx.ReactorWarning, match=words) as caught:
         rx.run(main, progress=wanted)
     assert [Path(warning.filename) for warning in caught] == [Path(__file__)]
     assert main.actor.closed
@@ -154,7 +155,7 @@ def test_a_worker_without_memory_for_its_tables_ends_the_others(monkeypatch: pyt
                 raise MemoryError("worker 1: no memory for its tables")
             super().__init__(image, worker, *given)
 
-    monkeypatch.setattr(sys.modules["reactors.run"], "Engine", Second)
+    monkeypatch.setattr(in_process, "Engine", Second)
     main = Pair(stop)
     with pytest.raises(MemoryError, match="worker 1"):
         run(main, backend="thread")
@@ -249,15 +250,15 @@ def test_where_a_process_is_limited_a_program_reserves_less(limit: str, mebibyte
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"),
+    ("limit", "words"),
     [
         ("RLIMIT_AS", r"of shared memory, but .* of address space are left to process \d+; raise .* \(ulimit -v\)"),
         ("RLIMIT_FSIZE", r"of shared memory, but no file may have more than 64\.0 MiB here; raise .* \(ulimit -f\)"),
     ],
 )
-def test_a_limit_that_is_too_low_is_named_and_not_the_shapes_of_ports(limit: str, told: str) -> None:
+def test_a_limit_that_is_too_low_is_named_and_not_the_shapes_of_ports(limit: str, words: str) -> None:
     done = limited(limit, 64, 100)
-    assert re.search(rf"MemoryTooSmall: main: the program needs .* {told}$", done.stderr.strip())
+    assert re.search(rf"MemoryTooSmall: main: the program needs .* {words}$", done.stderr.strip())
 
 
 def test_no_worker_is_started_on_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,16 @@ import pytest
 import reactors as rx
 from reactors.graph import Graph
 from reactors_runtime import tables
-from reactors_runtime.image import Image, Options
 from reactors_runtime.memory import Memory
-from reactors_runtime.stuck import AFTER_S, Stall
+from reactors_runtime.planning.image import Image
+from reactors_runtime.planning.options import Options
+from reactors_runtime.processes.stuck import AFTER_S, Stall
 from tests.terminal import typed
 
 PROGRAM = """
 import sys
 import reactors as rx
-from reactors_runtime import stuck
+from reactors_runtime.processes import stuck
 
 way, kind, after, *progress = sys.argv[1:]
 stuck.AFTER_S = float(after)
@@ -82,7 +83,7 @@ class Two(rx.Reactor):
         self.each = rx.bank(2, rx.Reactor)
 
 
-def test_who_has_neither_slept_nor_ended_a_reaction_is_stuck_and_it_is_told_once() -> None:
+def test_who_has_neither_slept_nor_ended_a_reaction_is_stuck_and_it_is_reported_once() -> None:
     image = Image(Graph(Two()).program, [0, 0, 1], 2, Options())
     with Memory.reserve(image.size) as memory:
         image.write(memory)
@@ -90,17 +91,17 @@ def test_who_has_neither_slept_nor_ended_a_reaction_is_stuck_and_it_is_told_once
         stall = Stall(image, memory)
         stall.restart(0.0)
         assert stall.look(AFTER_S - 1) is None
-        bells["reactions"][1] += 1  # somebody gets on
+        bells["reactions"][1] += 1  # one of them gets on
         assert stall.look(AFTER_S) is None
         assert stall.look(2 * AFTER_S - 1) is None
         bells["sleeps"] += 1  # both wait
         assert stall.look(2 * AFTER_S) is None
         bells["sleeps"][0] += 1  # one does
         assert stall.look(3 * AFTER_S - 1) is None
-        told = stall.look(3 * AFTER_S)
-        assert told is not None
-        assert "worker 1 (runs main.each[1])" in told
-        assert "worker 0" not in told
+        words = stall.look(3 * AFTER_S)
+        assert words is not None
+        assert "worker 1 (runs main.each[1])" in words
+        assert "worker 0" not in words
         assert stall.look(9 * AFTER_S) is None
 
 

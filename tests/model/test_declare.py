@@ -545,15 +545,15 @@ def test_attribute_of_a_bank_is_the_port_of_all_members() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "name", "told"),
+    ("n", "name", "words"),
     [
         (3, "n", r"'n' is no port of its members; for what is none write \[member.n for member in bank\]"),
         (3, "m", "have no port 'm'"),
         (0, "m", "is empty, and its class has no port 'm'"),
     ],
 )
-def test_attribute_of_a_bank_that_is_no_port(n: int, name: str, told: str) -> None:
-    with pytest.raises(AttributeError, match=told):
+def test_attribute_of_a_bank_that_is_no_port(n: int, name: str, words: str) -> None:
+    with pytest.raises(AttributeError, match=words):
         getattr(rx.bank(n, Counter), name)
 
 

@@ -79,7 +79,7 @@ def test_native_reaction_in_a_class() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "words"),
     [
         ((len,), "takes a cffi function pointer or a Numba cfunc, and was given <built-in function len>"),
         ((5,), "of type int; a Python function is a body by itself, without rx.native"),
@@ -87,6 +87,6 @@ def test_native_reaction_in_a_class() -> None:
         ((nothing, "x"), "state is 'x', of type str; give a NumPy array, a cffi pointer, or an address"),
     ],
 )
-def test_native_refuses(arguments: tuple[Any, ...], told: str) -> None:
-    with pytest.raises(rx.ArgumentError, match=told):
+def test_native_refuses(arguments: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(rx.ArgumentError, match=words):
         rx.native(*arguments)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors.model.bytecode import uses_of_self
+from reactors.code.bytecode import uses_of_self
 
 
 def uses(method: Callable[..., Any]) -> list[tuple[str, str]]:
@@ -140,7 +140,7 @@ def test_correct_code_is_accepted() -> None:
             self.out.set(1)
 
         def unused(self) -> None:
-            self.out.set(1)  # whoever calls it may have declared it
+            self.out.set(1)  # the reaction that calls it may have declared it
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its inputs have no sources

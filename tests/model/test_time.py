@@ -37,7 +37,7 @@ def test_duration_as_written(written: object, ns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "words"),
     [
         ("-1 ms", "is negative"),
         (-1, "is negative"),
@@ -60,8 +60,8 @@ def test_duration_as_written(written: object, ns: int) -> None:
         ([1], "of type list"),
     ],
 )
-def test_duration_refused(written: object, told: str) -> None:
-    with pytest.raises(rx.DurationError, match=told) as caught:
+def test_duration_refused(written: object, words: str) -> None:
+    with pytest.raises(rx.DurationError, match=words) as caught:
         duration(written, "delay", "main.a")
     assert str(caught.value).startswith("the delay of main.a is ")
 

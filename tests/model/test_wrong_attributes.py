@@ -69,22 +69,22 @@ LOOKS = [
 ]
 
 
-@pytest.mark.parametrize(("look", "told"), LOOKS)
-def test_at_rest(look: str, told: str) -> None:
+@pytest.mark.parametrize(("look", "words"), LOOKS)
+def test_at_rest(look: str, words: str) -> None:
     with pytest.raises(AttributeError) as caught:
         eval(f"meter.{look}", {"meter": Meter()})
-    assert marked(caught.value).startswith(told.format("Meter"))
+    assert marked(caught.value).startswith(words.format("Meter"))
 
 
 @pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
 @pytest.mark.parametrize(("backend", "workers"), WAYS)
 def test_in_a_reaction(backend: Any, workers: int) -> None:
     """In the same words wherever it runs; afterwards it is at rest again."""
-    for look, told in LOOKS:
+    for look, words in LOOKS:
         with pytest.raises(rx.ReactionError) as caught:
             rx.run(Meter(f"self.{look}"), backend=backend, workers=workers)
-        word = "self" if "did you mean" in told else "main"  # what can be copied into the reaction
-        expected = f"main.start at 0 s raised AttributeError: {told.format(word)}"
+        word = "self" if "did you mean" in words else "main"  # what can be copied into the reaction
+        expected = f"main.start at 0 s raised AttributeError: {words.format(word)}"
         assert marked(caught.value).startswith(expected)
     test_at_rest(*LOOKS[0])
 
@@ -92,21 +92,21 @@ def test_in_a_reaction(backend: Any, workers: int) -> None:
 @pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
 @pytest.mark.parametrize(("backend", "workers"), WAYS)
 @pytest.mark.parametrize(
-    ("look", "told"),
+    ("look", "words"),
     [
         ("'word'.spilt()", "AttributeError: 'str' object has no attribute 'spilt'; did you mean 'split'?"),
         ("slef", "NameError: name 'slef' is not defined; did you mean 'self'?"),
     ],
 )
-def test_what_is_not_ours(look: str, told: str, backend: Any, workers: int) -> None:
+def test_what_is_not_ours(look: str, words: str, backend: Any, workers: int) -> None:
     """Python's suggestions, which it makes when it prints, come along from other processes."""
     with pytest.raises(rx.ReactionError) as caught:
         rx.run(Meter(look), backend=backend, workers=workers)
-    assert str(caught.value) == f"main.start at 0 s raised {told}"
+    assert str(caught.value) == f"main.start at 0 s raised {words}"
 
 
 @pytest.mark.parametrize(
-    ("look", "told"),
+    ("look", "words"),
     [
         ("Relay().outpp", "'Relay' object has no attribute 'outpp'; did you mean 'outp'?"),
         ("Source().gone", "'Source' object has no attribute 'gone'; it has the output out"),
@@ -118,10 +118,10 @@ def test_what_is_not_ours(look: str, told: str, backend: Any, workers: int) -> N
         ("rx.Reactor().gone", "'Bare' object has no attribute 'gone'"),
     ],
 )
-def test_reactors_and_banks(look: str, told: str) -> None:
+def test_reactors_and_banks(look: str, words: str) -> None:
     with pytest.raises(AttributeError) as caught:
         eval(look, {"Relay": Relay, "Source": Source, "rx": rx})
-    assert str(caught.value) == told
+    assert str(caught.value) == words
 
 
 OUTSIDE = {
@@ -145,10 +145,10 @@ def test_what_only_a_reaction_can_ask_for_is_no_attribute_outside(look: str) -> 
     assert getattr(thing, name, 7) == 7
     with pytest.raises(rx.OutsideReactionError) as caught:
         getattr(thing, name)
-    told = str(caught.value)
-    assert told.count(f".{name} outside of a reaction; ") == 1
-    assert told.endswith(OUTSIDE[look])
-    assert "did you mean" not in told
+    words = str(caught.value)
+    assert words.count(f".{name} outside of a reaction; ") == 1
+    assert words.endswith(OUTSIDE[look])
+    assert "did you mean" not in words
 
 
 @pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
@@ -179,8 +179,8 @@ def test_an_interpreter_prints_one_suggestion() -> None:
     """Python would add one of its own, if it knew the object."""
     program = "import reactors as rx\nclass Relay(rx.Reactor):\n    outp = rx.Output(int)\nRelay().outpp"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    told = "AttributeError: 'Relay' object has no attribute 'outpp'; did you mean 'outp'?"
-    assert done.stderr.splitlines()[-1] == told
+    words = "AttributeError: 'Relay' object has no attribute 'outpp'; did you mean 'outp'?"
+    assert done.stderr.splitlines()[-1] == words
 
 
 def test_an_error_within_a_property_is_that_error() -> None:
@@ -221,7 +221,7 @@ class Watching(rx.Reactor):
 @pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
 @pytest.mark.parametrize(("backend", "workers"), WAYS)
 def test_a_port_of_a_contained_reactor_is_called_as_the_reaction_can(backend: Any, workers: int) -> None:
-    for look, told in (
+    for look, words in (
         ("self.parts[1].outp.values", "self.parts[1].outp.value"),
         ("(lambda whole: whole.parts[1].outp.values)(self)", "whole.parts[1].outp.value"),
         ("(lambda part: part.outp.values)(self.parts[1])", "part.outp.value"),
@@ -229,4 +229,4 @@ def test_a_port_of_a_contained_reactor_is_called_as_the_reaction_can(backend: An
     ):
         with pytest.raises(rx.ReactionError) as caught:
             rx.run(Watching(look), backend=backend, workers=workers)
-        assert str(caught.value).endswith(f"'Output' object has no attribute 'values'; did you mean {told}?")
+        assert str(caught.value).endswith(f"'Output' object has no attribute 'values'; did you mean {words}?")

@@ -73,17 +73,17 @@ def told_by(code: str, **options: Any) -> str:
 
 
 @pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
-@pytest.mark.parametrize(("code", "told"), CALLS)
-def test_in_a_reaction(code: str, told: str) -> None:
-    assert told_by(code) == f"main.start at 0 s raised {told}"
+@pytest.mark.parametrize(("code", "words"), CALLS)
+def test_in_a_reaction(code: str, words: str) -> None:
+    assert told_by(code) == f"main.start at 0 s raised {words}"
 
 
 @pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")
 @pytest.mark.parametrize("where", [{"backend": "thread", "workers": 2}, {"backend": "process"}, {"debug": True}])
 def test_in_the_same_words_elsewhere(where: Any) -> None:
-    for code, told in (CALLS[0], CALLS[6], CALLS[8], CALLS[11]):
+    for code, words in (CALLS[0], CALLS[6], CALLS[8], CALLS[11]):
         if where != {"debug": True} or ".set" not in code:
-            assert told_by(code, **where) == f"main.start at 0 s raised {told}"
+            assert told_by(code, **where) == f"main.start at 0 s raised {words}"
 
 
 def test_a_value_is_given_by_name() -> None:
@@ -94,19 +94,19 @@ def test_a_value_is_given_by_name() -> None:
 
 
 def test_input_of_which_the_value_is_assigned_to() -> None:
-    told = (
+    words = (
         "wrong.py:6): self.inp.value is assigned to; what is on an input is set from outside; to change a copy of it "
         "declare the input with mutable=True, to keep something else choose another name"
     )
     body = "class Wrong(rx.Reactor):\n    inp = rx.Input(int)\n    @rx.reaction(inp)\n    def f(self):\n        "
-    assert refused_class(rx.UndeclaredAccessError, body + "self.inp.value = 1").endswith(told)
+    assert refused_class(rx.UndeclaredAccessError, body + "self.inp.value = 1").endswith(words)
 
 
 # What looks like a declaration, and is none
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "words"),
     [
         ("out = rx.Output[int]", "Wrong.out (wrong.py:2) is rx.Output[int], a type; write out = rx.Output(int)"),
         (
@@ -131,8 +131,8 @@ def test_input_of_which_the_value_is_assigned_to() -> None:
         ),
     ],
 )
-def test_no_declaration(body: str, told: str) -> None:
-    assert refused_class(rx.DeclarationError, f"class Wrong(rx.Reactor):\n    {body}") == told
+def test_no_declaration(body: str, words: str) -> None:
+    assert refused_class(rx.DeclarationError, f"class Wrong(rx.Reactor):\n    {body}") == words
 
 
 def test_types_in_init_and_in_annotations() -> None:
@@ -166,7 +166,7 @@ def test_an_annotation_that_init_fills() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "words"),
     [
         (
             {"deadline": "5 ms"},
@@ -187,9 +187,9 @@ def test_an_annotation_that_init_fills() -> None:
         ),
     ],
 )
-def test_reaction_with_a_wrong_argument(arguments: Any, told: str) -> None:
+def test_reaction_with_a_wrong_argument(arguments: Any, words: str) -> None:
     assert refused(rx.ArgumentError, lambda: rx.reaction(rx.startup, **arguments)) == (  # @call
-        f"rx.reaction (@call){'' if told[0] == ':' else ' '}{told}"
+        f"rx.reaction (@call){'' if words[0] == ':' else ' '}{words}"
     )
 
 

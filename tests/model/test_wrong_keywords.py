@@ -55,10 +55,10 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("call", "told"), CALLS)
-def test_it_is_named_with_what_was_meant(call: str, told: str) -> None:
+@pytest.mark.parametrize(("call", "words"), CALLS)
+def test_it_is_named_with_what_was_meant(call: str, words: str) -> None:
     known = {"rx": rx, "Source": Source, "Scaled": Scaled}
-    assert refused(rx.ArgumentError, lambda: eval(compile(call, "wrong.py", "eval"), known)) == told
+    assert refused(rx.ArgumentError, lambda: eval(compile(call, "wrong.py", "eval"), known)) == words
 
 
 def test_a_mode_is_a_parameter_of_every_reactor() -> None:

@@ -45,8 +45,8 @@ MUTATIONS: dict[str, tuple[str, str]] = {
         "if not element.is_present:\n            element.value, element.sent, element.is_present = value, value, True",
     ),
     "a value set twice is not passed on": (
-        "for link in element.outgoing if isinstance(element, Port) else []:",
-        "for link in element.outgoing if isinstance(element, Port) and element.value is value else []:\n            if link.target.is_present:\n                continue",
+        "for link in element.outgoing:\n            if not",
+        "for link in element.outgoing:\n            if not link.target.is_present and not",
     ),
     "an empty value is absent": (
         "element.value, element.sent, element.is_present = value, value, True",
@@ -75,40 +75,43 @@ MUTATIONS: dict[str, tuple[str, str]] = {
         "due = [event for event in reversed(self.events) if event.tag == self.tag]",
     ),
     "an action's value is lost": (
-        "self.accept(later(self.run.tag, self.min_delay + delay), value)",
-        "self.accept(later(self.run.tag, self.min_delay + delay), None)",
+        "self.accept(action, later(self.tag, action.min_delay + delay), value)",
+        "self.accept(action, later(self.tag, action.min_delay + delay), None)",
     ),
     "the minimal delay is left out": (
-        "self.accept(later(self.run.tag, self.min_delay + delay), value)",
-        "self.accept(later(self.run.tag, delay), value)",
+        "self.accept(action, later(self.tag, action.min_delay + delay), value)",
+        "self.accept(action, later(self.tag, delay), value)",
     ),
     "the extra delay is left out": (
-        "self.accept(later(self.run.tag, self.min_delay + delay), value)",
-        "self.accept(later(self.run.tag, self.min_delay), value)",
+        "self.accept(action, later(self.tag, action.min_delay + delay), value)",
+        "self.accept(action, later(self.tag, action.min_delay), value)",
     ),
-    "the longer of two delays counts": ("self.min_delay + delay), value)", "max(self.min_delay, delay)), value)"),
+    "the longer of two delays counts": ("action.min_delay + delay), value)", "max(action.min_delay, delay)), value)"),
     # spacing
-    "spacing is ignored": ("if self.min_spacing is not None:", "if self.min_spacing is not None and False:"),
-    "spacing of zero is none": ("if self.min_spacing is not None:", "if self.min_spacing:"),
+    "spacing is ignored": ("if action.min_spacing is not None and", "if False and"),
+    "spacing of zero is none": ("if action.min_spacing is not None and", "if action.min_spacing and"),
     "spacing counts from the first event": (
-        "self.last = tag\n        self.run.add",
-        "self.last = self.last or tag\n        self.run.add",
+        "action.last = tag\n            self.add",
+        "action.last = action.last or tag\n            self.add",
     ),
     "exactly the spacing is too early": ("earliest > tag.time or", "earliest >= tag.time or"),
-    "drop defers": ('if self.policy == "drop":', 'if self.policy == "never":'),
-    "replace drops": ("events[mine[-1]] = Event(self.last, self, value, self.mode)", "pass"),
+    "drop defers": ('if action.policy == "drop":', 'if action.policy == "never":'),
+    "replace drops": ("self.events[k] = self.events[k]._replace(value=value)", "pass"),
     "replace moves the event": (
-        "events[mine[-1]] = Event(self.last, self, value, self.mode)",
-        "events[mine[-1]] = Event(tag, self, value, self.mode)",
+        "self.events[k] = self.events[k]._replace(value=value)",
+        "self.events[k] = self.events[k]._replace(value=value, tag=tag)",
     ),
     "update keeps the old event, too": (
-        "if mine:\n                            del events[mine[-1]]",
-        "if mine:\n                            pass",
+        "for k in pending:\n                        del self.events[k]",
+        "pass",
     ),
-    "update keeps the old tag": ("del events[mine[-1]]", "tag = events.pop(mine[-1]).tag"),
-    "what is over is replaced": ('if self.policy == "replace" and self.last > now:', 'if self.policy == "replace":'),
+    "update keeps the old tag": ("del self.events[k]", "tag = self.events.pop(k).tag"),
+    "what is over is replaced": (
+        'if action.policy == "replace" and action.last > self.tag:',
+        'if action.policy == "replace":',
+    ),
     "deferred to the spacing, not to the next microstep": (
-        "tag = max(Tag(earliest, 0), later(max(now, self.last), 0))",
+        "tag = max(Tag(earliest, 0), later(max(self.tag, action.last), 0))",
         "tag = max(Tag(earliest, 0), tag)",
     ),
     # timers
@@ -117,31 +120,31 @@ MUTATIONS: dict[str, tuple[str, str]] = {
         "if isinstance(element, Timer) and element.period and self.tag.time == 0:",
     ),
     "a timer forgets its offset": (
-        "self.add(Tag(x.offset, 0) if self.tag < START",
-        "self.add(Tag(0, 0) if self.tag < START",
+        "self.add(Tag(x.offset, 0), x)",
+        "self.add(Tag(0, 0), x)",
     ),
     "a timer begins after a period": (
-        "self.add(Tag(x.offset, 0) if self.tag < START",
-        "self.add(Tag(x.offset + (x.period or 0), 0) if self.tag < START",
+        "self.add(Tag(x.offset, 0), x)",
+        "self.add(Tag(x.offset + (x.period or 0), 0), x)",
     ),
     "the period is one longer": (
         "self.add(later(self.tag, element.period), element)",
         "self.add(later(self.tag, element.period + 1), element)",
     ),
     # the end
-    "shutdown never runs": ("due += [Event(self.tag, x, None, None) for x in ends]", "pass"),
+    "shutdown never runs": ("for x in self.ends:\n                self.put(x, None)", "pass"),
     "startup comes late": ("self.add(START, x)", "self.add(Tag(0, 1), x)"),
     "stop is at the present tag": (
-        "*(later(self.tag, s.delay) for s in self.run.current.stops))",
-        "*(later(self.tag, s.delay) if s.delay else self.tag for s in self.run.current.stops))",
+        "*(later(self.tag, s.delay) for s in self.current.stops))",
+        "*(later(self.tag, s.delay) if s.delay else self.tag for s in self.current.stops))",
     ),
     "stop is a microstep later": (
         "*(later(self.tag, s.delay) for s in",
         "*(later(later(self.tag, s.delay), 0) for s in",
     ),
     "the last request to stop counts": (
-        "self.run.stop = min(self.run.stop, *(",
-        "self.run.stop = min(*[FOREVER, FOREVER], *(",
+        "self.stop = min(self.stop, *(",
+        "self.stop = min(*[FOREVER, FOREVER], *(",
     ),
     "timeout is a microstep late": (
         "FOREVER if timeout is None else Tag(timeout, 0)",
@@ -152,21 +155,21 @@ MUTATIONS: dict[str, tuple[str, str]] = {
         "FOREVER if timeout is None else Tag(max(0, timeout - 1), 0)",
     ),
     "starvation ends at the present tag": (
-        "self.stop = min(self.stop, later(self.tag, 0))\n            after",
-        "self.stop = min(self.stop, later(later(self.tag, 0), 0))\n            after",
+        "self.stop = min(self.stop, later(self.tag, 0))\n        after",
+        "self.stop = min(self.stop, later(later(self.tag, 0), 0))\n        after",
     ),
     "starvation waits a nanosecond": (
-        "self.stop = min(self.stop, later(self.tag, 0))\n            after",
-        "self.stop = min(self.stop, later(self.tag, 1))\n            after",
+        "self.stop = min(self.stop, later(self.tag, 0))\n        after",
+        "self.stop = min(self.stop, later(self.tag, 1))\n        after",
     ),
     # connections
     "what travels late is lost if another is under way": (
-        "self.events.append(Event(arrival, x, link.source.sent, link.mode))",
-        "self.events.append(Event(arrival, x, link.source.sent, link.mode)) if not any(e.element is x for e in self.events) else None",
+        "self.add(arrival, x, link.source.sent, link.mode)",
+        "self.add(arrival, x, link.source.sent, link.mode) if not any(e.element is x for e in self.events) else None",
     ),
     "delayed values are lost": (
-        "self.events.append(Event(arrival, x, link.source.sent, link.mode))",
-        "self.events.append(Event(arrival, x, None, link.mode))",
+        "self.add(arrival, x, link.source.sent, link.mode)",
+        "self.add(arrival, x, None, link.mode)",
     ),
     "every delay is a microstep": ("arrival = later(sent, link.after or 0)", "arrival = later(sent, 0)"),
     "broadcast repeats each": (
@@ -185,12 +188,12 @@ MUTATIONS: dict[str, tuple[str, str]] = {
     ),
     # physical time
     "an event from outside takes the next microstep": (
-        "action.accept(max(Tag(when + action.min_delay, 0), later(self.tag, 0)), value)",
-        "action.accept(max(Tag(when + action.min_delay, 1), later(self.tag, 0)), value)",
+        "max(Tag(when + action.min_delay, 0), later(self.tag, 0))",
+        "max(Tag(when + action.min_delay, 1), later(self.tag, 0))",
     ),
     "an event from outside has no minimal delay": (
-        "action.accept(max(Tag(when + action.min_delay, 0)",
-        "action.accept(max(Tag(when, 0)",
+        "max(Tag(when + action.min_delay, 0)",
+        "max(Tag(when, 0)",
     ),
     "a physical connection is none": ("self.after is not None or self.physical", "self.after is not None"),
     "a physical connection counts from the tag": (
@@ -206,16 +209,16 @@ MUTATIONS: dict[str, tuple[str, str]] = {
         "sent = max(self.tag, Tag(self.now, 0))",
     ),
     "a resumed physical connection is overtaken": (
-        "for link in event.element.incoming if isinstance(event.element, Port) else []:",
+        "for link in event.element.incoming:",
         "for link in []:",
     ),
-    "a physical connection that begins anew waits for what it has lost": (
+    "a physical connection that begins again waits for what it has lost": (
         "link.last = START if lies_in(link.mode, around) else link.last",
         "pass",
     ),
     "what reactions schedule of physical actions belongs to the next mode": (
-        "self.accept(max(Tag(self.run.now + self.min_delay + delay, 0), later(self.run.tag, 0)), value)\n        return True",
-        "self.run.outside.insert(0, (self.run.now + delay, self, value))\n        return True",
+        "self.run.arrive(self, self.run.now + delay, value)",
+        "self.run.outside.insert(0, (self.run.now + delay, self, value))",
     ),
     "a deadline is missed when it is met": ("self.now > self.tag.time + ns)", "self.now >= self.tag.time + ns)"),
     "a deadline is never missed": (
@@ -225,7 +228,7 @@ MUTATIONS: dict[str, tuple[str, str]] = {
     "a deadline of zero is one like others": ("(ns == 0 or self.now", "(self.now"),
     "both run when a deadline is missed": (
         "(reaction.late if late and reaction.late else reaction.body)()",
-        "(reaction.late if late and reaction.late else reaction.body)()\n                if late and reaction.late:\n                    reaction.body()",
+        "(reaction.late if late and reaction.late else reaction.body)()\n        if late and reaction.late:\n            reaction.body()",
     ),
     "updates of deadlines are forgotten": ("self.run.current.deadline = deadline", "pass"),
     # modes
@@ -239,26 +242,26 @@ MUTATIONS: dict[str, tuple[str, str]] = {
     ),
     "history resets": ("if by_reset:\n                    self.renew", "if True:\n                    self.renew"),
     "reset is history": ("if by_reset:\n                    self.renew", "if False:\n                    self.renew"),
-    "all modes are active": ("return self.owner.current is self and is_active(self.owner.mode)", "return True"),
+    "all modes are active": ("(mode.owner.current is mode and is_active(mode.owner.mode))", "True"),
     "modes around do not matter": (
-        "return self.owner.current is self and is_active(self.owner.mode)",
-        "return self.owner.current is self",
+        "(mode.owner.current is mode and is_active(mode.owner.mode))",
+        "mode.owner.current is mode",
     ),
     "time goes on in modes that were left": (
-        "rest = Tag(left, event.tag.microstep - (0 if left else self.tag.microstep))",
+        "rest = Tag(left, event.tag.microstep - (0 if left else now.microstep))",
         "rest = Tag(max(0, left - 1), 1)",
     ),
     "events of a mode that is left are lost": ("self.aside.append(event.at(rest))", "pass"),
     "events of a mode that is left happen": (
-        "self.events = [event for event in self.events if is_active(event.mode)]\n        for event in sorted",
-        "self.events = [event for event in self.events if True]\n        for event in sorted",
+        "self.run.events = [event for event in self.run.events if is_active(event.mode)]",
+        "pass",
     ),
     "reset keeps what was put aside": (
         "self.aside = [event for event in self.aside if not lies_in(event.mode, around)]",
         "pass",
     ),
     "reset keeps what is pending": (
-        "self.events = [event for event in self.events if not lies_in(event.mode, around)]",
+        "self.run.events = [event for event in self.run.events if not lies_in(event.mode, around)]",
         "pass",
     ),
     "reset lets timers go on": ("if lies_in(x.mode, around) and isinstance(x, Timer):", "if False:"),
@@ -270,29 +273,29 @@ MUTATIONS: dict[str, tuple[str, str]] = {
     "reset reactions never run": ("(kind is reset and x.mode.renewed)", "(kind is reset and False)"),
     "startup runs on every entry": ("(kind is startup and not x.mode.entered)", "(kind is startup)"),
     "startup of a mode runs at the beginning": (
-        "if kind is startup and self.tag < START and is_active(x.mode):",
-        "if kind is startup and self.tag < START:",
+        "if kind is startup and is_active(x.mode):",
+        "if kind is startup:",
     ),
     "shutdown of modes never entered": (
         "if kind is shutdown and (x.mode is None or x.mode.entered)]",
         "if kind is shutdown]",
     ),
-    "shutdown of active modes only": ("or any(cause in ends for cause in causes)):", "or False):"),
+    "shutdown of active modes only": ("or any(cause in self.ends for cause in causes)):", "or False):"),
     "the first of several modes set counts": (
-        "self.owner.wanted = Transition(self, by_reset)",
-        "self.owner.wanted = self.owner.wanted or Transition(self, by_reset)",
+        "mode.owner.wanted = Transition(mode, by_reset)",
+        "mode.owner.wanted = mode.owner.wanted or Transition(mode, by_reset)",
     ),
     "a transition takes effect at once": (
-        "self.owner.wanted = Transition(self, by_reset)",
-        "self.owner.wanted = Transition(self, by_reset)\n        self.owner.current = self",
+        "mode.owner.wanted = Transition(mode, by_reset)",
+        "mode.owner.wanted = Transition(mode, by_reset)\n        mode.owner.current = mode",
     ),
     "state is kept": (
-        "mode.active and mode.renewed:\n                        state.renew(reactor)",
-        "mode.active and mode.renewed:\n                        pass",
+        "is_active(mode) and mode.renewed:\n                        state.renew(reactor)",
+        "is_active(mode) and mode.renewed:\n                        pass",
     ),
     "state is renewed by history": (
-        "if mode is not None and mode.active and mode.renewed:",
-        "if mode is not None and mode.active and self.tag >= START:",
+        "if mode is not None and is_active(mode) and mode.renewed:",
+        "if mode is not None and is_active(mode) and True:",
     ),
     "connections of modes always carry": ("if not link.delayed and is_active(link.mode):", "if not link.delayed:"),
     "delayed connections of modes always carry": (

@@ -1,4 +1,4 @@
-"""Would the tests notice a mistake in the model? Each mutation of the reference is told from it, twice.
+"""Would the tests notice a mistake in the model? Each mutation of the reference is found, twice.
 
 By random programs, which the oracle runs on every backend; and by those written by hand in tests/semantics, whose
 traces are spelled out.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import shutil
 import sys
 from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,17 +25,27 @@ from tests.oracle.ways import Trace, logs_of, paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
 PROGRAMS = 60
-TEXT = Path(reference.__file__).read_text()
+REFERENCE = Path(reference.__file__).parent
 HAND_WRITTEN = sorted((Path(__file__).parents[1] / "semantics").glob("test_*.py"))
 
 
-def mutated(name: str) -> ModuleType:
-    module = ModuleType("mutant")
-    sys.modules["mutant"] = module  # dataclasses look their module up
-    exec(compile(changed(TEXT, *MUTATIONS[name]), "<mutant>", "exec"), vars(module))
-    return module
+def mutated(name: str, folder: Path) -> ModuleType:
+    """A copy of the reference, in this folder, with the mistake in it."""
+    shutil.copytree(REFERENCE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    old, new = MUTATIONS[name]
+    (file,) = (file for file in folder.glob("*.py") if old in file.read_text())
+    file.write_text(changed(file.read_text(), old, new))
+    for module in [module for module in sys.modules if module.partition(".")[0] == "mutant"]:
+        del sys.modules[module]
+    spec = spec_from_file_location("mutant", folder / "__init__.py", submodule_search_locations=[str(folder)])
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["mutant"] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["mutant"])
+    return sys.modules["mutant"]
 
 
 def outcome(rx: Any, seed: int) -> Any:
@@ -83,14 +94,14 @@ def noticed_by_hand(rx: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_random_programs_notice_a_mistake(name: str) -> None:
-    mutant = mutated(name)
+def test_random_programs_notice_a_mistake(name: str, tmp_path: Path) -> None:
+    mutant = mutated(name, tmp_path)
     assert any(outcome(mutant, seed) != right(seed) for seed in range(PROGRAMS)), f"none notices that {name}"
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_programs_written_by_hand_notice_a_mistake(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert noticed_by_hand(mutated(name), monkeypatch), f"none notices that {name}"
+def test_programs_written_by_hand_notice_a_mistake(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert noticed_by_hand(mutated(name, tmp_path), monkeypatch), f"none notices that {name}"
 
 
 def test_programs_written_by_hand_notice_nothing_where_there_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:

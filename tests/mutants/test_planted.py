@@ -1,4 +1,4 @@
-"""Is the list of planted mistakes up to date? `make mutants` takes long, and runs when somebody asks for it."""
+"""Is the list of planted mistakes up to date? `make mutants` takes long, and runs on demand."""
 
 import re
 from collections import Counter

@@ -87,7 +87,7 @@ class Tree:
         }  # fmt: skip
         for name, source, options in (
             ("extensions", self.root, [f"-D{name}={value}" for name, value in settings.items()]),
-            ("tests", self.root / "csrc", []),
+            ("tests", self.root / "csrc", [f"-DRX_PYTHON={self.python}"]),
         ):
             self.do(
                 "cmake", "-S", str(source), "-B", str(self.home / name), "-G", "Ninja", "--log-level=WARNING", *options
@@ -96,14 +96,16 @@ class Tree:
     def build(self) -> None:
         """The extensions, put where Python looks for them."""
         self.do("cmake", "--build", str(self.home / "extensions"))
-        for name, folder in (("_core", "runtime/reactors_runtime"), ("_doors", "runtime/reactors_runtime"),
-                             ("_rows", "reactors/rl")):  # fmt: skip
-            built = self.home / "extensions" / f"{name}.abi3.so"
-            there = self.root / folder / built.name
-            if not there.exists() or there.stat().st_mtime < built.stat().st_mtime:
-                fresh = there.with_suffix(".new")
-                shutil.copy2(built, fresh)
-                fresh.replace(there)
+        for package, folder in (("reactors_runtime", "runtime/reactors_runtime"), ("reactors/rl", "reactors/rl")):
+            for built in (self.home / "extensions" / package).glob("*.abi3.so"):
+                self.put(built, self.root / folder / built.name)
+
+    def put(self, built: Path, there: Path) -> None:
+        """A copy of what was just built, in one step: a process may have the old one open."""
+        if not there.exists() or there.stat().st_mtime < built.stat().st_mtime:
+            fresh = there.with_suffix(".new")
+            shutil.copy2(built, fresh)
+            fresh.replace(there)
 
     def compile(self) -> None:
         """Byte code that goes by what a file says: by times and sizes, a changed one might be taken for unchanged."""
@@ -128,6 +130,7 @@ class Tree:
     def fails_in_c(self, test: str) -> str | None:
         """A file of C tests, with the line of the assertion that fails."""
         target = Path(test).stem
+        self.build()  # which the images are made with
         self.do("cmake", "--build", str(self.home / "tests"), "--target", target)
         status, said = self.watched([str(self.home / "tests" / target)], TEST_TIMEOUT)
         if status is None:

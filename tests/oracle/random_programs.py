@@ -1,6 +1,6 @@
 """Which programs are tried? Random ones, with a bit of everything and delays where a cycle would have none.
 
-Every decision is a number that somebody chooses: a seeded generator, which tries widely and fails reproducibly, or
+Every decision is a number that something chooses: a seeded generator, which tries widely and fails reproducibly, or
 Hypothesis, which looks into the corners and shrinks what it finds.
 """
 

@@ -3,8 +3,8 @@
 `--programs N` tries N seeded programs instead of 300; `-k "program[17]"` tries one of them again. A program that fails
 is reduced and printed as text, with the place where it first saw something else than it should have.
 
-Programs that sleep in virtual time are told from themselves: which of two reactions of a tag sleeps first, the model
-leaves open. On whatever worker, together they do what they do in this thread; apart, what they did before.
+Programs that sleep in virtual time are compared with themselves: the model does not say which of two reactions of a tag
+sleeps first. On whatever worker, together they do what they do in this thread; apart, what they did before.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def counted(reactor: Any, name: str) -> None:
 
 
 def stacked(port: Any) -> None:
-    """The block of a typed multiport says the same as its channels; rows that nobody sent are zero."""
+    """The block of a typed multiport says the same as its channels; rows that were not sent are zero."""
     block = port.array
     assert len(block) == len(port)
     for row, channel in zip(block, port, strict=True):
@@ -102,7 +102,7 @@ def stacked(port: Any) -> None:
 
 
 def scribble(port: Any) -> None:
-    """Change what a mutable input carries, which nobody else sees."""
+    """Change what a mutable input carries, which no other reader sees."""
     for channel in [port] if port.width is None else port:
         value = channel.value
         if isinstance(value, np.ndarray):

@@ -98,8 +98,8 @@ def test_without_a_terminal_the_error_says_where_a_debugger_works(program: str, 
 
 
 def test_threads_leave_the_hook_of_others_alone() -> None:
-    told = "import sys\nsys.breakpointhook = lambda: print('hooked')\n"
-    assert typed(told + IN_THREADS).count("hooked") == 2
+    words = "import sys\nsys.breakpointhook = lambda: print('hooked')\n"
+    assert typed(words + IN_THREADS).count("hooked") == 2
     assert typed(
         IN_THREADS + "print(sys.breakpointhook is sys.__breakpointhook__)", moves=2 * [(PROMPT, "c\n")]
     ).endswith("True\n")

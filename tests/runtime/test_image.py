@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors_runtime.image import FOREVER, Image, Options
+from reactors_runtime.planning.delays import between
+from reactors_runtime.planning.image import Image
+from reactors_runtime.planning.options import Options
+from reactors_runtime.program import FOREVER
 
 
 class Stage(rx.Reactor):
@@ -30,8 +33,8 @@ def delays(*after: int | None) -> dict[tuple[int, int], tuple[int, int]]:
         rx.connect(one.out, other.inp, after=delay)
     placement = [0, *range(len(stages))]
     image = Image(rx.Graph(main).program, placement, len(stages), Options())
-    times, microsteps = (part.tolist() for part in image.delays)
-    return {(i, j): (times[i][j], microsteps[i][j]) for i in range(len(stages)) for j in range(len(stages))}
+    least = between(image)[0].tolist()
+    return {(i, j): least[i][j] for i in range(len(stages)) for j in range(len(stages))}
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.stepwise import Stepwise
+from reactors_runtime.processes.remote_logging import Records, Sender
 from tests.faults.programs import Actor, Pair, run, stop
 
 if TYPE_CHECKING:
@@ -72,6 +73,19 @@ def logged(deed: Callable[[Actor], object], **options: Any) -> list[str]:
     with handled(**options) as found:
         run(Pair(deed_and_stop))
     return found.lines
+
+
+def test_what_is_left_of_the_workers_records_when_a_run_ends_is_handled() -> None:
+    """More than are forwarded at a time."""
+    with handled() as found:
+        with Records() as records:
+            sender = Sender(1, os.dup(records.descriptor))
+            for k in range(100):
+                sender.emit(log.makeRecord("tested", logging.INFO, __file__, 1, "%d", (k,), None))
+            records.forward()
+            assert 0 < len(found.lines) < 100
+            sender._home.close()
+        assert found.lines == [str(k) for k in range(100)]
 
 
 # ---- what lines say ----

@@ -1,6 +1,6 @@
-"""What runs at the same time on different workers, at one tag? Nobody waits for what comes later than what he needs.
+"""What runs at the same time on different workers, at one tag? No reaction waits for what comes later than it needs.
 
-In each program a reaction lasts until another, on another worker, lets it go on: if that one waited for its end, nobody
+In each program a reaction lasts until another, on another worker, lets it go on: if that one waited for its end, none
 ever would.
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import reactors as rx
-from reactors_runtime import servers, workers
+from reactors_runtime.processes import servers, workers
 from tests.faults.programs import Actor, Pair, run, stop
 
 
@@ -56,7 +56,7 @@ def test_the_search_path_applies_also_to_what_reactions_import(monkeypatch: pyte
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "a_module_of_this_test.py").write_text("NUMBER = 1")
     assert seen(number) == 1
-    (tmp_path / "a_module_of_this_test.py").write_text("NUMBER = 1234")  # a user's own file is read anew
+    (tmp_path / "a_module_of_this_test.py").write_text("NUMBER = 1234")  # a user's own file is read again
     assert seen(number) == 1234
 
 

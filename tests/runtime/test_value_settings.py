@@ -17,8 +17,8 @@ import pytest
 
 import reactors as rx
 from reactors.stepwise import Stepwise
-from reactors_runtime import servers
-from reactors_runtime.value_settings import ValueSettings
+from reactors_runtime.processes import servers
+from reactors_runtime.settings.value_settings import ValueSettings
 from tests.faults.programs import Pair, run
 
 if TYPE_CHECKING:

@@ -1,21 +1,21 @@
 """Is every sleeper woken by what it waits for?
 
 A worker that sleeps looks by itself after a while, so a wake-up that is lost costs time and is never noticed. Here that
-while is longer than any test, and nobody looks on before it sleeps: a lost wake-up is a run that does not end.
+while is longer than any test, and no worker looks again before it sleeps: a lost wake-up is a run that does not end.
 """
 
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from types import FrameType
 from typing import Any
 
 import pytest
 
 import reactors as rx
-from reactors_runtime import image
+from reactors.execution import arena
+from reactors_runtime.planning import image
 from tests.execution.test_stepwise import talk, to_the_end
 from tests.oracle.random_programs import random_program
 from tests.oracle.test_oracle import complaint
@@ -25,13 +25,12 @@ PATIENCE_S = 120
 
 
 @pytest.fixture(autouse=True)
-def nobody_looks_by_himself(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_worker_looks_by_itself(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def lost(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError("the run does not end: a wake-up was lost")
 
     monkeypatch.setattr(image, "LONGEST_SLEEP_NS", 10**9 * 100 * PATIENCE_S)
-    for module in ("reactors.run", "reactors.stepwise"):
-        monkeypatch.setattr(import_module(module), "SPIN_NS", 0)
+    monkeypatch.setattr(arena, "SPIN_NS", 0)
     before = signal.signal(signal.SIGALRM, lost)
     signal.alarm(PATIENCE_S)
     yield

@@ -286,7 +286,7 @@ def test_what_must_run_before_a_reaction_with_a_deadline_inherits_it() -> None:
 
 
 def test_what_a_handler_sets_travels_within_the_tag_and_what_it_does_not_set_triggers_nothing() -> None:
-    """Deadlines 2: downstream nobody knows which of the two has run.
+    """Deadlines 2: downstream it is not known which of the two has run.
 
     Nor does a reaction declared below run in its place.
     """

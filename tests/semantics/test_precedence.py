@@ -200,7 +200,7 @@ def feedback(rx: Any) -> Any:
     return Main()
 
 
-def test_a_cycle_without_a_delay_is_refused_even_if_nobody_would_write() -> None:
+def test_a_cycle_without_a_delay_is_refused_even_if_nothing_would_write() -> None:
     """Precedence 3, 6: declared effects count, whatever the body does."""
     with pytest.raises(reference.CycleError):
         reference.run(feedback(reference))

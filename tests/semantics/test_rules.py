@@ -26,9 +26,9 @@ SECTIONS = {  # how many rules each has
 ELSEWHERE = {
     "tags 8": "how durations are written: tests/model/test_time.py",
     "the end 10": "Ctrl-C: tests/faults/test_interrupts.py; shutdown reactions run here, then it comes out",
-    "wiring 7": "widths that do not match are refused: tests/elaboration/test_bad_programs_fitting.py",
+    "wiring 7": "widths that do not match are refused: tests/elaboration/bad_programs/test_fitting.py",
     "precedence 8": "levels are no semantics: tests/elaboration/test_graph.py",
-    "modes 15": "nobody can tell which attributes a mode should renew; what is to be renewed is an rx.State",
+    "modes 15": "it is not known which attributes a mode should renew; what is to be renewed is an rx.State",
     "modes 17": "there are neither federations nor enclaves here",
     "classes 7": "a preamble is what a Python module and class have",
     "classes 8": "an import is Python's",

@@ -15,14 +15,14 @@ def test_tags_are_ordered_by_time_and_then_by_microstep() -> None:
 
 def test_a_tag_is_printed_as_people_write_times() -> None:
     """Tags 1: its time with a unit, and the microsteps if there are any; as a value it names both."""
-    told = {
+    words = {
         real.Tag(0, 0): "0 s",
         real.Tag(1_500_000_000, 0): "1.5 s",
         real.Tag(20_000_000, 1): "20 ms + 1 microstep",
         real.Tag(4_000, 2): "4 us + 2 microsteps",
         real.Tag(7, 2**40): f"7 ns + {2**40} microsteps",
     }
-    assert {tag: str(tag) for tag in told} == told
+    assert {tag: str(tag) for tag in words} == words
     assert repr(real.Tag(4_000, 2)) == "Tag(time=4000, microstep=2)"
     assert f"{real.Tag(4_000, 0)}" == "4 us"
 

@@ -191,7 +191,7 @@ def test_an_action_that_a_reaction_schedules_and_reads_is_present_only_where_it_
     assert trace(program) == {"main": [(0, 0, False, False, None), (10, 0, True, True, 0), (20, 0, True, True, 10)]}
 
 
-def test_an_action_that_nobody_reads_is_an_event_all_the_same() -> None:
+def test_an_action_that_nothing_reads_is_an_event_all_the_same() -> None:
     """Actions 10: its tag comes, and the program starves only after it."""
 
     def program(rx: Any) -> Any:
@@ -212,7 +212,7 @@ def test_an_action_that_nobody_reads_is_an_event_all_the_same() -> None:
 
 
 @pytest.mark.parametrize(("period", "end"), [(None, (3, 1)), (2, (9, 0))])
-def test_a_timer_that_nobody_reads_is_an_event_all_the_same(period: int | None, end: tuple[int, int]) -> None:
+def test_a_timer_that_nothing_reads_is_an_event_all_the_same(period: int | None, end: tuple[int, int]) -> None:
     """Timers 1, the end 7: the program starves only after it, and never if it is periodic; also in a mode."""
 
     def program(rx: Any) -> Any:
@@ -239,7 +239,7 @@ def test_a_timer_that_nobody_reads_is_an_event_all_the_same(period: int | None, 
     ("delays", "end"),
     [((5,), (6, 1)), ((0,), (1, 2)), ((5, 0), (6, 2)), ((0, 5), (6, 1)), ((None, 5), (6, 1)), ((None,), (1, 1))],
 )
-def test_what_travels_with_a_delay_to_where_nobody_reads_it_is_an_event(
+def test_what_travels_with_a_delay_to_where_nothing_reads_it_is_an_event(
     delays: tuple[int | None, ...], end: tuple[int, int]
 ) -> None:
     """Ports 12, the end 7: the program starves only when it has arrived, over however many connections."""
@@ -303,7 +303,7 @@ def test_one_that_is_read_earlier_than_it_arrives_elsewhere_ends_with_the_last_a
     assert trace(program, timeout=40) == {"main.sink": [(t + 1, 0, t) for t in range(1, 40)]}
 
 
-def test_a_physical_connection_to_where_nobody_reads_it_is_an_event() -> None:
+def test_a_physical_connection_to_where_nothing_reads_it_is_an_event() -> None:
     """Ports 13, the end 7: it arrives when time has passed, and only then the program starves."""
 
     def program(rx: Any) -> Any:
@@ -438,6 +438,11 @@ def test_spacing_with_update_leaves_out_the_pending_event() -> None:
     assert trace(spaced("update", [(0, 20), (3, 25), (30, 0)])) == {"main": [(28, 0, 1), (38, 0, 2)]}
     assert trace(spaced("update", [(0, 20), (3, 25), (30, 0), (31, 5)])) == {"main": [(28, 0, 1), (36, 0, 3)]}
     assert trace(spaced("update", [(0, 20), (5, 1)])) == {"main": [(6, 0, 1)]}
+
+
+def test_of_several_events_pending_at_one_tag_an_update_leaves_out_the_last_accepted() -> None:
+    """Actions 15: the second for 10 took the place of that for 30, and gives way itself; the first for 10 stays."""
+    assert trace(spaced("update", [(0, 10), (1, 29), (2, 8), (3, 9)])) == {"main": [(10, 0, 0), (12, 0, 3)]}
 
 
 def test_a_spacing_of_zero_forbids_going_back_and_not_the_same_time() -> None:

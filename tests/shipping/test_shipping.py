@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 
 class Holder(rx.Reactor):
-    """Has whatever attributes it is given, and does what it is told at startup."""
+    """Has whatever attributes it is given, and does what a test asks of it at startup."""
 
     out = rx.Output()
 

@@ -1,1 +1,5 @@
-"""Algorithms: what is learned from experience, and how one acts meanwhile. The dataflow is `rl.training`'s."""
+"""The algorithms, one file each, and the base classes that several of them share.
+
+What is owed to the dataflow is in `rl.contract`, estimates of returns in `rl.estimates`. Nothing here knows the
+dataflow, workers or files.
+"""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.algorithm import Learning
-from reactors.rl.algorithms.continuous import Bounds, Continuous, Critics, vectors
+from reactors.rl.algorithms.continuous import ActionBox, Continuous, Critics, vectors
+from reactors.rl.contract.algorithm import Learning
 from reactors.rl.networks.layers import Adam, Flat, descend, inputs_of, torso
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.continuous import Space
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
 
@@ -35,7 +35,7 @@ class ActorAndCritics(Learning):
         self, config: Continuous, observation_space: Space, action_space: Space, seed: int, device: str, *, critics: int
     ) -> None:
         self.bounds, self.tau, self.gamma, self.prioritized = (
-            Bounds(action_space), config.tau, config.gamma, config.prioritized,
+            ActionBox(action_space), config.tau, config.gamma, config.prioritized,
         )  # fmt: skip
         self.noise = torch.Generator(device).manual_seed(seed)
         self.actor = config.network(observation_space, action_space).to(device)

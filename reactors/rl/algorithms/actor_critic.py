@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.algorithm import Policy
+from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Space = gym.Space[Any]
+    from reactors.rl.envs.spaces import Space
+
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 

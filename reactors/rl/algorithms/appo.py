@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from reactors.rl.algorithms.hyperparameters import Count, Positive
 from reactors.rl.algorithms.impala import IMPALA, IMPALALearning
-from reactors.rl.checkpoints.state import count
+from reactors.rl.bounded import Count, Positive
+from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.algorithms.actor_critic import Space
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
 

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.algorithm import Policy
-from reactors.rl.algorithms.hyperparameters import Layers, Positive, Rate
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.bounded import Layers, Positive, Rate
+from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Space = gym.Space[Any]
+    from reactors.rl.envs.spaces import Space
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Continuous(OffPolicy):
             )
 
 
-class Bounds:
+class ActionBox:
     """A box of actions, and the cube from -1 to 1 that networks know."""
 
     def __init__(self, action_space: Space) -> None:
@@ -100,7 +100,7 @@ class DeterministicPolicy(Policy):
     """The actor's action, and normal noise on it; random actions until `learning_starts`."""
 
     def __init__(self, actor: nn.Module, action_space: Space, *, noise: float, learning_starts: int) -> None:
-        self.infer, self.bounds = Inference(actor), Bounds(action_space)
+        self.infer, self.bounds = Inference(actor), ActionBox(action_space)
         self.size, self.noise, self.learning_starts = self.infer.size, np.float32(noise), learning_starts
 
     def load(self, weights: NDArray[np.float32]) -> None:

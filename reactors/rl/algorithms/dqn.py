@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.algorithm import Learning, Policy
-from reactors.rl.algorithms.hyperparameters import Count, Layers, Positive, Share
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.checkpoints.state import count
+from reactors.rl.bounded import Count, Layers, Positive, Share
+from reactors.rl.contract.algorithm import Learning, Policy
+from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
 
 if TYPE_CHECKING:
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
-
-Space = gym.Space[Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reactors.rl.checkpoints.state import StateError, count
+from reactors.rl.encoding.state import StateError, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

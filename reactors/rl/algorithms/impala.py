@@ -15,19 +15,19 @@ import torch
 
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.actor_critic import ActorCritic
-from reactors.rl.algorithms.autoencoder import Decoder, Encoder
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing, check_batch
-from reactors.rl.algorithms.hyperparameters import Count, Natural, NotNegative, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.algorithms.returns import Course
-from reactors.rl.algorithms.rows import experience_dtype
-from reactors.rl.algorithms.vtrace import vtrace
+from reactors.rl.bounded import Count, Natural, NotNegative, Positive, Share
+from reactors.rl.contract.rows import experience_dtype
+from reactors.rl.estimates.returns import Course
+from reactors.rl.estimates.vtrace import vtrace
+from reactors.rl.networks.autoencoder import Decoder, Encoder
 from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.algorithms.actor_critic import Space
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.algorithms.hyperparameters import Count, Natural, Positive, Share
+from reactors.rl.bounded import Count, Natural, Positive, Share
+from reactors.rl.contract.algorithm import Algorithm
+from reactors.rl.contract.rows import experience_dtype
+from reactors.rl.replay.buffer import ReplayBuffer
+
+if TYPE_CHECKING:
+    import gymnasium as gym
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,3 +58,13 @@ class OffPolicy(Algorithm):
         a_round = self.horizon * self.num_envs
         rounds, before = max(1, steps // a_round), math.ceil(self.enough / a_round) - 1
         return self.due(a_round * max(0, rounds - before))
+
+
+def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
+    """The replay buffer that an algorithm asks for."""
+    by_priority: Any = {"alpha": algorithm.alpha, "beta": algorithm.beta} if algorithm.prioritized else {}
+    return ReplayBuffer(
+        algorithm.capacity, experience_dtype(algorithm, observation_space, action_space),
+        prioritized=algorithm.prioritized, **by_priority, n_step=algorithm.n_step,
+        gamma=algorithm.gamma, num_envs=algorithm.num_envs,
+    )  # fmt: skip

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy, Space
-from reactors.rl.algorithms.algorithm import Algorithm, Learning
-from reactors.rl.algorithms.hyperparameters import Count, Layers, NotNegative, Positive
-from reactors.rl.checkpoints.state import count
+from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy
+from reactors.rl.bounded import Count, Layers, NotNegative, Positive
+from reactors.rl.contract.algorithm import Algorithm, Learning
+from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Adam, Flat, Torso, descend
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     import torch
     from numpy.typing import NDArray
+
+    from reactors.rl.envs.spaces import Space
 
 
 @dataclass(frozen=True, kw_only=True)

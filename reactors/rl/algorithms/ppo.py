@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from reactors.rl.algorithms.hyperparameters import Count, Positive, Share
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.algorithms.returns import Course, advantages, normalised
+from reactors.rl.bounded import Count, Positive, Share
+from reactors.rl.estimates.returns import Course, advantages, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.algorithms.actor_critic import Space
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from reactors.rl.algorithms.algorithm import Algorithm, Learning, Policy
-from reactors.rl.algorithms.hyperparameters import Count, Rate, Share
+from reactors.rl.bounded import Count, Rate, Share
+from reactors.rl.contract.algorithm import Algorithm, Learning, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
-
-Space = gym.Space[Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
-from reactors.rl.algorithms.algorithm import Policy
-from reactors.rl.algorithms.continuous import Bounds, Continuous
-from reactors.rl.algorithms.hyperparameters import Positive
+from reactors.rl.algorithms.continuous import ActionBox, Continuous
+from reactors.rl.bounded import Positive
+from reactors.rl.contract.algorithm import Policy
 from reactors.rl.networks.layers import Adam, Flat, Inference
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.continuous import Space
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
 LEAST, MOST = -20.0, 2.0
-"""Bounds of the logarithm of the standard deviation, as in the authors' code."""
+"""ActionBox of the logarithm of the standard deviation, as in the authors' code."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class SAC(Continuous):
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """Observations to means and logarithms of standard deviations."""
-        return self.actor(observation_space, 2 * Bounds(action_space).size)
+        return self.actor(observation_space, 2 * ActionBox(action_space).size)
 
     def policy(self, observation_space: Space, action_space: Space) -> SquashedPolicy:
         """One for an actor."""
@@ -64,7 +64,7 @@ class SquashedPolicy(Policy):
     """Draws from a normal distribution and squashes that into the bounds; random actions until `learning_starts`."""
 
     def __init__(self, config: SAC, actor: nn.Module, action_space: Space) -> None:
-        self.infer, self.bounds, self.config = Inference(actor), Bounds(action_space), config
+        self.infer, self.bounds, self.config = Inference(actor), ActionBox(action_space), config
         self.size = self.infer.size
 
     def load(self, weights: NDArray[np.float32]) -> None:

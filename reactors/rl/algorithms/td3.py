@@ -10,15 +10,15 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.actor_and_critics import ActorAndCritics
-from reactors.rl.algorithms.continuous import Bounds, Continuous, DeterministicPolicy
-from reactors.rl.algorithms.hyperparameters import Count, NotNegative
-from reactors.rl.checkpoints.state import count
+from reactors.rl.algorithms.continuous import ActionBox, Continuous, DeterministicPolicy
+from reactors.rl.bounded import Count, NotNegative
+from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Flat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.algorithms.continuous import Space
+    from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
 
@@ -47,7 +47,7 @@ class TD3(Continuous):
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """Observations to actions between -1 and 1."""
-        actor = self.actor(observation_space, Bounds(action_space).size)
+        actor = self.actor(observation_space, ActionBox(action_space).size)
         return type(actor)(*actor, nn.Tanh())
 
     def policy(self, observation_space: Space, action_space: Space) -> DeterministicPolicy:

@@ -1,4 +1,4 @@
-"""What is a checkpoint on disk, and how is one told from a damaged or a foreign one?
+"""What is a checkpoint on disk, and how does one recognise a damaged or a foreign one?
 
 A folder named after the environment steps, with `weights.safetensors` (what the policy needs), `state.safetensors` (all
 arrays of all reactors) and `meta.json` (of what program, at which tag, the rest of the states as a tree, a checksum of
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reactors.rl.checkpoints import tensors
-from reactors.rl.checkpoints.state import Encoded, check_form, count, decode
+from reactors.rl.encoding import tensors
+from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
+from reactors.rl.encoding.state import Encoded, check_form, count, decode
 from reactors.rl.errors import CheckpointError, SimulationError
-from reactors.rl.replay.sealed import MARK, is_sealed, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,7 +98,7 @@ def write(folder: Path, meta: Mapping[str, Any], states: Mapping[str, Encoded], 
 
 
 def _meta(meta: Mapping[str, Any]) -> bytes:
-    return sealed(json.dumps({"crc32": MARK[-9:-1], "format": FORMAT, **meta}).encode())
+    return sealed(json.dumps({**UNSEALED, "format": FORMAT, **meta}).encode())
 
 
 def _to_disk(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """How does a reactor give its state to a checkpoint, and go on from one?
 
-It is told by `save`, and says it at that tag. All that is told at the same tag says what it is then: that is all that a
-consistent cut of a program needs.
+`save` asks for it, and it is sent at that tag. What all reactors are at the same tag is one state of the program, a
+consistent cut.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
+from reactors.lowlevel import offered
 from reactors.rl.checkpoints.files import going_on
-from reactors.rl.checkpoints.state import Encoded, check_form, encode
+from reactors.rl.encoding.state import Encoded, check_form, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,7 @@ class Stateful(rx.Reactor):
 
     save = rx.Input(bool)
     state = rx.Output(Encoded)
-    save._offered = True
+    offered(save)
     restored: Any = None
     checkpoint: Path | None = None
     first: int = 0
@@ -36,7 +37,7 @@ class Stateful(rx.Reactor):
         raise NotImplementedError
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         raise NotImplementedError
 
     def form(self) -> dict[str, Any]:
@@ -45,7 +46,7 @@ class Stateful(rx.Reactor):
 
     @rx.reaction(save, effects=state)
     def tell_state(self) -> None:
-        """Here it is."""
+        """Send the state of this tag to the checkpoint."""
         self.state.set(encode(self.state_dict(), self.path.removeprefix("main.")))
 
     def go_on(self) -> None:

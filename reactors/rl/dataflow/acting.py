@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reactors.rl.algorithms.chosen import Chosen
-from reactors.rl.checkpoints.state import count
+from reactors.rl.contract.chosen import Chosen
+from reactors.rl.encoding.state import count
+from reactors.rl.learning.latest import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,18 +15,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm
-    from reactors.rl.replay.buffer import ReplayBuffer
-
-
-EVERYBODY = 1 << 30
-"""As many actors as there are."""
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.learning.latest import Latest
 
 
 class Acting:
     """A policy, the random numbers by which it acts, and its weights, which reach it `lag` rounds late.
 
-    `steps` are those of all environments in a round. In free mode `lately` is where the learner leaves its weights.
+    In free mode the learner leaves its weights in `newest`.
     """
 
     def __init__(
@@ -34,18 +31,19 @@ class Acting:
         observation_space: gym.Space[Any],
         action_space: gym.Space[Any],
         weights: NDArray[np.float32],
-        steps: int,
-        lag: int,
-        lately: ReplayBuffer | None = None,
+        *,
+        lag: int = 1,
+        newest: Latest | None = None,
     ) -> None:
         self.policy = algorithm.policy(observation_space, action_space)
         self.chosen = Chosen(self.policy, action_space)
         self.remembered = algorithm.remembered(action_space).keys()
-        self.latest, self.steps, self.lately = weights, steps, lately
+        self.latest, self.newest = weights, newest
+        self.steps = algorithm.horizon * algorithm.num_envs  # of all environments in a round
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
 
     def open(self, rng: np.random.Generator) -> None:
-        """Begin with the first weights."""
+        """Begin with the first weights, and draw by `rng`."""
         self.rng = rng
         self.policy.load(self.latest)
 
@@ -54,7 +52,7 @@ class Acting:
         return {"rng": self.rng, "policy": self.policy.state_dict(), "weights": self.latest, "loaded": self.loaded}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave, with the weights of then."""
         self.rng.bit_generator.state = state["rng"].bit_generator.state
         self.policy.load_state_dict(state["policy"])
         self.latest, self.loaded = state["weights"], count(state["loaded"])
@@ -67,12 +65,11 @@ class Acting:
 
     def look(self) -> int:
         """In free mode, newer weights, if the learner has left some; how many actors are to play."""
-        if self.lately is None or not len(self.lately):
-            return EVERYBODY
-        row = self.lately.sample(1)
-        if (loaded := int(row["round"][0]) + self.late) != self.loaded:
-            self.load(row["vector"][0], loaded)
-        return int(row["samplers"][0])
+        if self.newest is None or (found := self.newest.get()) is None:
+            return ALL
+        if (loaded := found.round + self.late) != self.loaded:
+            self.load(found.weights, loaded)
+        return found.samplers
 
     def act(self, observations: NDArray[Any], number: int) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """Actions in round `number`, and what the policy remembers of them. Raises `ValueMismatchError`."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.lowlevel import offered, run_seed
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.rounds import ROUND, round_of
+from reactors.rl.rounds import ROUND, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,7 @@ class Actor(Stateful):
     weights = rx.Input(shape="size", dtype=np.float32)
     episodes = rx.Output(tuple)
     figures = rx.Output(tuple)
-    weights._offered = True  # none are sent in free mode
+    offered(weights)  # none are sent in free mode
 
     def __init__(self, rollout: Rollout, acting: Acting) -> None:
         self.rollout, self.acting, self.size = rollout, acting, len(acting.latest)
@@ -41,8 +42,8 @@ class Actor(Stateful):
         self.add_reaction(rx.shutdown, self.close)
 
     def open(self) -> None:
-        """Make the environments."""
-        self.rollout.open(self._run_seed or 0, self.path)
+        """Make the environments and the policy, as new or as a checkpoint had them."""
+        self.rollout.open(run_seed(self), self.path)
         self.acting.open(self.rng)
         self.go_on()
 
@@ -55,31 +56,28 @@ class Actor(Stateful):
         return {**self.rollout.form(), **self.acting.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.rollout.load_state_dict(state)
         self.acting.load_state_dict(state)
 
     def load(self) -> None:
-        """Newer weights."""
+        """Play the next rounds with newer weights."""
         self.acting.load(self.weights.value, round_of(self.tag))
 
     def play(self) -> None:
-        """A round."""
+        """Play a round, or sit it out where fewer samplers are wanted."""
         began = time.perf_counter()
         number, rollout, acting = round_of(self.tag), self.rollout, self.acting
         if acting.look() <= self.bank_index:  # fewer samplers are faster
             self.figures.set((0.0, acting.age(number)))
             return
         rows = self.segment.loan()
-        rollout.begin(rows)
-        for t in range(len(rows)):
-            rollout.step(t, *acting.act(rollout.observations(), number))
-        episodes = rollout.finish(number)
+        episodes = rollout.play(acting, rows, number)
         self.segment.set(rows)
         if episodes:
             self.episodes.set(episodes)
         self.figures.set((time.perf_counter() - began, acting.age(number)))
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments at the end of the run."""
         self.rollout.close()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.rows import experience_dtype
-from reactors.rl.checkpoints.state import count
+from reactors.rl.algorithms.off_policy import memory_of
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.replay.buffer import ReplayBuffer
-from reactors.rl.replay.replay import batch_dtype
+from reactors.rl.contract.rows import experience_dtype
+from reactors.rl.encoding.state import count
+from reactors.rl.replay.draws import Draws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from reactors.rl.algorithms.off_policy import OffPolicy
-
-
-def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
-    """The replay buffer that an algorithm asks for."""
-    by_priority: Any = {"alpha": algorithm.alpha, "beta": algorithm.beta} if algorithm.prioritized else {}
-    return ReplayBuffer(
-        algorithm.capacity, experience_dtype(algorithm, observation_space, action_space),
-        prioritized=algorithm.prioritized, **by_priority, n_step=algorithm.n_step,
-        gamma=algorithm.gamma, num_envs=algorithm.num_envs,
-    )  # fmt: skip
 
 
 class Experience(Stateful):
@@ -53,10 +43,9 @@ class Experience(Stateful):
         self.buffer = memory_of(algorithm, observation_space, action_space)
         self.updates = algorithm.updates
         self.segments = rx.Input(shape=(algorithm.horizon, per_actor), dtype=dtype, width=actors)
-        record = batch_dtype(self.buffer.config.fields, algorithm.batch_size)
-        self.batches = rx.Output(shape=(self.updates,), dtype=record)
+        self.draws = Draws(self.buffer, algorithm.batch_size)
+        self.batches = rx.Output(shape=(self.updates,), dtype=self.draws.dtype)
         self.envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), algorithm.horizon)
-        self.sent: list[Any] = []  # rows of the last batches, whose errors come before the next ones are drawn
         self.added = 0  # transitions
         self.learnable, self.drawn = 0, 0  # transitions since there is enough, and batches
         self.add_reaction(rx.startup, self.begin)
@@ -82,18 +71,17 @@ class Experience(Stateful):
         return {"buffer": {}, "added": 0, "learnable": 0, "drawn": 0}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.buffer.load_state_dict(state["buffer"])
         self.added, self.learnable, self.drawn = (count(state[name]) for name in ("added", "learnable", "drawn"))
 
     def answer(self) -> None:
         """New priorities for the batches of a round."""
-        every = np.concatenate(self.errors.array, axis=1)
-        for indices, errors in zip(self.sent, every, strict=True):
-            self.buffer.update_priorities(indices, errors)
+        for errors in np.concatenate(self.errors.array, axis=1):
+            self.draws.answer(errors)
 
     def keep_and_draw(self) -> None:
-        """A round."""
+        """Keep a round of all actors, and draw batches if they are due."""
         rows = np.moveaxis(self.segments.array, 0, 1)  # steps, actors, environments
         self.buffer.add(np.ascontiguousarray(rows).reshape(-1), envs=self.envs)
         self.added += rows.size
@@ -104,8 +92,6 @@ class Experience(Stateful):
             return
         self.drawn += self.updates
         records = self.batches.loan()
-        self.sent = []
         for i in range(self.updates):
-            drawn = self.buffer.sample_into(records[i : i + 1].reshape(()), self.algorithm.batch_size)
-            self.sent.append(drawn["indices"].copy())
+            self.draws.draw(records[i : i + 1].reshape(()))
         self.batches.set(records)

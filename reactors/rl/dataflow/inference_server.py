@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.lowlevel import offered
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.rounds import ROUND, round_of
-from reactors.rl.envs.spaces import memory
+from reactors.rl.envs.spaces import array_type
+from reactors.rl.rounds import ROUND, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import gymnasium as gym
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.dataflow.acting import Acting
 
 
 def choice_dtype(algorithm: Algorithm, action_space: gym.Space[Any]) -> Any:
     """An action, and what the policy remembers of it."""
-    action = memory(action_space)
+    action = array_type(action_space)
     return np.dtype(
         [("action", action.dtype, action.shape), *algorithm.remembered(action_space).items()], align=True
     )  # fmt: skip
@@ -47,7 +48,7 @@ class InferenceServer(Stateful):
     other = rx.LogicalAction()
     weights = rx.Input(shape="size", dtype=np.float32)
     figures = rx.Output(tuple)
-    weights._offered = True  # none are sent in free mode
+    offered(weights)  # none are sent in free mode
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class InferenceServer(Stateful):
     ) -> None:
         self.acting, self.size, self.horizon, self.parts = acting, len(acting.latest), horizon, parts
         self.last = parts * horizon + parts - 2  # the microstep at which simulators have ended a round
-        observation: Any = memory(observation_space)  # of a Box or a Discrete, which algorithms take
+        observation: Any = array_type(observation_space)  # of a Box or a Discrete, which algorithms take
         shape = observation.shape
         self.initial = rx.Input(shape=(num_envs, *shape), dtype=observation.dtype, width=simulators)
         self.observations = rx.Input(shape=(num_envs // parts, *shape), dtype=observation.dtype, width=simulators)
@@ -87,11 +88,11 @@ class InferenceServer(Stateful):
         return self.acting.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.acting.load_state_dict(state)
 
     def load(self) -> None:
-        """Newer weights."""
+        """Choose by newer weights from the next round on."""
         self.acting.load(self.weights.value, round_of(self.tag))
 
     def look(self) -> None:
@@ -100,7 +101,7 @@ class InferenceServer(Stateful):
             seen[:] = self.initial.array[:, part :: self.parts].reshape(seen.shape)
 
     def begin(self) -> None:
-        """A round."""
+        """Begin a round: the first choices of all environments, or of one half."""
         self.began = time.perf_counter()
         self.acting.look()
         self.choose(0)

@@ -4,7 +4,7 @@ Every minute of logical time is a round. At its beginning all actors play, with 
 same tag the learner gets what they played, and its new weights reach them `lag` rounds later. That delay is all that
 makes the modes:
 
-- `sync`: a lag of one round. Everybody learns from, and plays with, the latest; actors and learner take turns.
+- `sync`: a lag of one round. Learners and actors all have the latest; they take turns.
 - `pipelined`: a lag of two or more. Actors play the next round while the learner learns from the last one, and the
   result is the same, bit for bit, however fast they are.
 - `free`: actors take the newest weights, from memory that all share. No actor waits for weights; no two runs
@@ -20,55 +20,49 @@ journal gets all of a round at one tag after that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.contract import check_learning, check_policy
+from reactors.rl.checkpoints.checkpoint import Checkpoint
 from reactors.rl.checkpoints.files import going_on
+from reactors.rl.contract.conformance import check_learning, check_policy
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
-from reactors.rl.dataflow.adaptive_learner import AdaptiveLearner
-from reactors.rl.dataflow.checkpoint import Checkpoint
-from reactors.rl.dataflow.evaluator import Evaluator
 from reactors.rl.dataflow.experience import Experience
 from reactors.rl.dataflow.inference_server import InferenceServer, choice_dtype
-from reactors.rl.dataflow.journal import Journal
-from reactors.rl.dataflow.learner import Exchange, Learner, ReplayLearner, RolloutLearner
-from reactors.rl.dataflow.learners import Learners
-from reactors.rl.dataflow.loader import LoadedLearner, Loader, check_loaders
 from reactors.rl.dataflow.rollout import Rollout
-from reactors.rl.dataflow.rounds import LATER, ROUND, STOP
 from reactors.rl.dataflow.simulator import Simulator
-from reactors.rl.dataflow.split_learner import ACTOR, CRITICS, HalfLearner, exchange_of
-from reactors.rl.dataflow.viewer import Decimator, Viewer
-from reactors.rl.replay.buffer import ReplayBuffer
+from reactors.rl.learning.adaptive_learner import AdaptiveLearner
+from reactors.rl.learning.latest import Latest
+from reactors.rl.learning.learner import Exchange, Learner, ReplayLearner, RolloutLearner
+from reactors.rl.learning.learners import Learners
+from reactors.rl.learning.loader import LoadedLearner, Loader, check_loaders
+from reactors.rl.learning.split_learner import ACTOR, CRITICS, HalfLearner, exchange_of
+from reactors.rl.monitoring.evaluator import Evaluator
+from reactors.rl.monitoring.journal import Journal
+from reactors.rl.monitoring.viewer import Decimator, Viewer
+from reactors.rl.rounds import LATER, ROUND, STOP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Learning
+    from reactors.rl.checkpoints.checkpoint import Saving
     from reactors.rl.checkpoints.files import Saved
     from reactors.rl.checkpoints.stateful import Stateful
-    from reactors.rl.dataflow.checkpoint import Saving
-    from reactors.rl.envs.simulation import OnError
-    from reactors.rl.serving.server import Server
+    from reactors.rl.contract.algorithm import Algorithm, Learning
+    from reactors.rl.options import Mode, Options
 
 ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of the one who writes checkpoints
-Mode = Literal["sync", "pipelined", "free"]
-Where = Literal["actors", "central"]
 
 
 class Training(rx.Reactor):
-    """An algorithm, trained by `actors` in environments that `maker` makes.
+    """An algorithm, trained by actors in environments that `maker` makes, as the options say.
 
-    With `inference="central"` they are simulators, and one policy acts for all; with `double_buffer` for half of the
-    environments at a time. With `saving` there are checkpoints, and with `saved` it goes on from one. The server
-    `serve` answers by the latest weights.
+    With central inference they are simulators, and one policy acts for all. With `saving` there are checkpoints, and
+    with `saved` it goes on from one.
     """
 
     def __init__(
@@ -77,50 +71,34 @@ class Training(rx.Reactor):
         maker: Callable[[], Any],
         observation_space: Any,
         action_space: Any,
+        options: Options,
         *,
-        actors: int,
-        mode: Mode,
-        lag: int,
-        seed: int,
-        inference: Where = "actors",
-        double_buffer: bool = False,
-        loaders: int = 0,
-        view_every: int | None = None,
-        views: Path | None = None,
-        serve: Server | None = None,
-        on_error: OnError = "raise",
         learners: Learners = ALONE,
-        eval_every: int | None = None,
-        eval_episodes: int = 10,
-        stop_at: float | None = None,
         journal: Path | None = None,
-        tell: Callable[[dict[str, float]], None] | None = None,
+        views: Path | None = None,
         saving: Saving | None = None,
         saved: Saved | None = None,
     ) -> None:
-        check_loaders(algorithm, loaders)
-        parts = 2 if double_buffer else 1
+        check_loaders(algorithm, options.loaders)
+        actors, lag, seed, serve = options.actors, options.late, options.seed, options.serve
+        parts = 2 if options.double_buffer else 1
         per_actor = _per_actor(algorithm, actors, parts)
         spaces = observation_space, action_space
         learning = algorithm.learning(*spaces, seed, learners.devices[0])
         initial = check_learning(algorithm, learning)
         check_policy(algorithm, *spaces, learning, initial, per_actor)
         steps = algorithm.horizon * algorithm.num_envs
-        lately = None
-        if mode == "free":  # a single row: who reads gets the latest, whole
-            size = len(initial)
-            fields: Any = {"vector": ((size,), np.float32), "round": ((), np.int64), "samplers": ((), np.int64)}
-            lately = ReplayBuffer(1, fields)
+        newest = Latest(len(initial)) if options.mode == "free" else None
 
         def rollout(i: int) -> Rollout:
-            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, on_error)
+            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, options.on_error)
 
         def acting(_: int) -> Acting:
-            return Acting(algorithm, *spaces, initial, steps, lag, lately)
+            return Acting(algorithm, *spaces, initial, lag=lag, newest=newest)
 
         stepping: rx.Bank[Any]
         players: list[Actor | InferenceServer]
-        if inference == "central":
+        if options.inference == "central":
             server = InferenceServer(
                 acting(0), observation_space, choice_dtype(algorithm, action_space), algorithm.horizon, actors,
                 per_actor, parts,
@@ -131,35 +109,39 @@ class Training(rx.Reactor):
             players = [*self.actors]
         self.journal = Journal(
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
-            stop_at=stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=tell,
+            stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
         )  # fmt: skip
-        told: Any = algorithm, *spaces, seed, len(initial), lambda i: learners.devices[i], lag, steps, lately
+        told: dict[str, Any] = {
+            "algorithm": algorithm, "observation_space": observation_space, "action_space": action_space, "seed": seed,
+            "size": len(initial), "device": lambda i: learners.devices[i], "lag": lag, "newest": newest,
+            "parts": learners.parts,
+        }  # fmt: skip
         later = LATER if len(learners) > 1 else 0
         then, noted = (later, 2 * later) if later else (None, None)
-        self._learn(algorithm, told, learning, learners, stepping, loaders, then)
+        self._learn(algorithm, told, learning, learners, stepping, options.loaders, then)
         first: Learner = self.learners[0]
-        if mode != "free":
+        if options.mode != "free":
             rx.connect(first.weights, [each.weights for each in players], after=lag * ROUND - later, broadcast=True)
         rx.connect(stepping.episodes, self.journal.episodes, after=noted)
         rx.connect([each.figures for each in players], self.journal.times, after=noted)
         rx.connect(self.learners.figures, self.journal.figures, after=then)
-        if eval_every is not None:
+        if options.eval_every is not None:
             self.evaluator = Evaluator(
-                algorithm, maker, *spaces, len(initial), every=eval_every, episodes=eval_episodes
+                algorithm, maker, *spaces, len(initial), every=options.eval_every, episodes=options.eval_episodes
             )
             rx.connect(first.weights, self.evaluator.weights)
             rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=then)
-        if view_every is not None and views is not None:
+        if options.view_every is not None and views is not None:
             viewer = Viewer(algorithm, maker, *spaces, len(initial), steps=steps, folder=views)
-            self._show(viewer, view_every)
+            self._show(viewer, options.view_every)
         if serve is not None:
-            self.serving = serve
+            self.serving: Any = serve
             serve.policy.load(initial if saved is None else saved.weights(len(initial)))
             rx.connect(first.weights, self.serving.weights)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
-            self._save(saving, lag if mode != "free" else max(lag, FREE_SLACK), steps)
+            self._save(saving, lag if options.mode != "free" else max(lag, FREE_SLACK), steps)
 
     def _serve(self, server: InferenceServer, rollout: Callable[[int], Rollout]) -> rx.Bank[Simulator]:
         self.server = server
@@ -170,13 +152,13 @@ class Training(rx.Reactor):
         return self.simulators
 
     def _actors(self, n: int, rollout: Callable[[int], Rollout], acting: Callable[[int], Acting]) -> rx.Bank[Actor]:
-        """Who plays."""
+        """The actors, as a bank; a subclass may take others."""
         return rx.bank(n, Actor, rollout, acting)
 
     def _learn(
         self,
         algorithm: Algorithm,
-        told: Any,
+        told: dict[str, Any],
         learning: Learning,
         learners: Learners,
         stepping: rx.Bank[Any],
@@ -184,29 +166,28 @@ class Training(rx.Reactor):
         then: int | None,
     ) -> None:
         """Replay or loaders, and learners, of which each is `told` the same, and gets experience by `then`."""
-        each: Any = {"parts": learners.parts, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
+        each: Any = {**told, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
         per_actor = algorithm.num_envs // len(stepping)
         if learners.adaptation is not None:
             each["adaptation"] = learners.adaptation
-            self.learners = rx.bank(1, AdaptiveLearner, *told, **each, actors=len(stepping), num_envs=per_actor)
+            self.learners = rx.bank(1, AdaptiveLearner, **each, actors=len(stepping), num_envs=per_actor)
             rx.connect(stepping.segment, self.learners[0].segments)
             rx.connect(stepping.figures, self.learners[0].times)
         elif loaders:
-            self.learners = rx.bank(len(learners), LoadedLearner, *told, **each, loaders=loaders)
+            self.learners = rx.bank(len(learners), LoadedLearner, **each, loaders=loaders)
             self._load(loaders, stepping, then)
         elif algorithm.on_policy:
-            self.learners = rx.bank(
-                len(learners), RolloutLearner, *told, **each, actors=len(stepping), num_envs=per_actor
-            )
+            self.learners = rx.bank(len(learners), RolloutLearner, **each, actors=len(stepping), num_envs=per_actor)
             rx.connect(stepping.segment, self.learners.segments, after=then, broadcast=True)
         else:
-            self.experience = Experience(algorithm, told[1], told[2], len(stepping), learners.parts)  # type: ignore[arg-type]
+            spaces = told["observation_space"], told["action_space"]
+            self.experience = Experience(algorithm, *spaces, len(stepping), learners.parts)  # type: ignore[arg-type]
             each["batches"] = self.experience.batches
             if learners.exchange_every is None:
-                self.learners = rx.bank(len(learners), ReplayLearner, *told, **each)
+                self.learners = rx.bank(len(learners), ReplayLearner, **each)
             else:
-                self.learners = rx.bank(2, HalfLearner, *told, **each, exchange_every=learners.exchange_every)
+                self.learners = rx.bank(2, HalfLearner, **each, exchange_every=learners.exchange_every)
             rx.connect(stepping.segment, self.experience.segments)
             rx.connect(self.experience.batches, self.learners.batches, after=then, broadcast=True)
             if self.experience.algorithm.prioritized:
@@ -245,7 +226,7 @@ class Training(rx.Reactor):
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
-        """What was adapted."""
+        """What `adapt` has changed while the program ran, and why."""
         first = self.learners[0]
         return first.adaptation.decisions if isinstance(first, AdaptiveLearner) else []
 
@@ -264,8 +245,8 @@ class Training(rx.Reactor):
         slack = max(0, min(slack, saving.rounds - 1 - first))  # of a short run, too, the last round is saved
         self.checkpoint = Checkpoint([*reactors], saving, slack=slack, steps=steps, first=self.journal.first)
         rx.connect([reactor.state for reactor in reactors.values()], self.checkpoint.states)
-        everybody = [reactor.save for reactor in reactors.values()]
-        rx.connect(self.checkpoint.save, everybody, after=slack * ROUND, broadcast=True)
+        saves = [reactor.save for reactor in reactors.values()]
+        rx.connect(self.checkpoint.save, saves, after=slack * ROUND, broadcast=True)
         rx.connect(self.journal.enough, self.checkpoint.enough)
 
 

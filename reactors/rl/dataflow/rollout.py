@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.algorithms.rows import experience_dtype
 from reactors.rl.checkpoints.simulated import restore_simulation, simulation_form, simulation_state
+from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.errors import NotFiniteError
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.dataflow.acting import Acting
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.episode import Episode
 
@@ -78,12 +79,12 @@ class Rollout:
         return {"simulations": [simulation_form(each) for each in self.simulations]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         for simulation, each in zip(self.simulations, state["simulations"], strict=True):
             restore_simulation(simulation, each)
 
     def observations(self, part: int = 0) -> NDArray[Any]:
-        """What to act on next."""
+        """What to act on next in the environments of this part."""
         found: NDArray[Any] = self.simulations[part].observations
         return found
 
@@ -92,18 +93,19 @@ class Rollout:
         self.rows, self.episodes = rows, []
         self.fields = [{name: rows[name][:, i :: self.parts] for name in rows.dtype.names} for i in range(self.parts)]
 
+    def play(self, acting: Acting, rows: Any, number: int) -> tuple[Episode, ...]:
+        """The whole of round `number`, by one policy; the episodes that ended in it."""
+        self.begin(rows)
+        for t in range(len(rows)):
+            self.step(t, *acting.act(self.observations(), number))
+        return self.finish(number)
+
     def step(self, t: int, actions: Any, remembered: Mapping[str, Any], part: int = 0) -> None:
         """Step t of a round, with the actions, and what the policy remembers of them."""
-        fields, simulation = self.fields[part], self.simulations[part]
-        fields["obs"][t] = simulation.observations
-        taken = fields["action"][t]
-        taken[...] = actions
+        rows, simulation = {name: field[t] for name, field in self.fields[part].items()}, self.simulations[part]
         for name, value in remembered.items():
-            fields[name][t] = value
-        simulation.advance(
-            taken, fields["next_obs"][t], self.rewards, fields["terminated"][t], fields["truncated"][t]
-        )  # fmt: skip
-        fields["reward"][t] = self.rewards
+            rows[name][...] = value
+        simulation.record(rows, actions, self.rewards)
         self.episodes += simulation.episodes
 
     def finish(self, number: int) -> tuple[Episode, ...]:
@@ -142,7 +144,7 @@ class Rollout:
         )
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments; a second time nothing happens."""
         simulations, self.simulations = self.simulations, []
         for each in simulations:
             each.close()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.lowlevel import run_seed
 from reactors.rl.checkpoints.stateful import Stateful
-from reactors.rl.dataflow.rounds import round_of
-from reactors.rl.envs.spaces import memory
+from reactors.rl.envs.spaces import array_type
+from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,7 @@ class Simulator(Stateful):
         horizon, num_envs = rollout.shape
         self.last = self.parts * horizon - 1
         self.remembered = choice.names[1:]
-        observation: Any = memory(rollout.spaces[0])  # of a Box or a Discrete, which algorithms take
+        observation: Any = array_type(rollout.spaces[0])  # of a Box or a Discrete, which algorithms take
         shape = observation.shape
         self.choices = rx.Input(shape=(num_envs // self.parts,), dtype=choice)
         self.initial = rx.Output(shape=(num_envs, *shape), dtype=observation.dtype)
@@ -43,8 +44,8 @@ class Simulator(Stateful):
         self.add_reaction(rx.shutdown, self.close)
 
     def open(self) -> None:
-        """Make the environments, and tell what they show."""
-        self.rollout.open(self._run_seed or 0, self.path)
+        """Make the environments, and send their first observations."""
+        self.rollout.open(run_seed(self), self.path)
         self.go_on()
         self.rows = np.zeros(self.rollout.shape, self.rollout.dtype)
         seen = self.initial.loan()
@@ -53,7 +54,7 @@ class Simulator(Stateful):
         self.initial.set(seen)
 
     def state_dict(self) -> dict[str, Any]:
-        """The environments."""
+        """Of the environments, which are all there is."""
         return self.rollout.state_dict()
 
     def form(self) -> dict[str, Any]:
@@ -61,7 +62,7 @@ class Simulator(Stateful):
         return self.rollout.form()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` gave."""
         self.rollout.load_state_dict(state)
 
     def step(self) -> None:
@@ -81,6 +82,6 @@ class Simulator(Stateful):
                 self.episodes.set(episodes)
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments at the end of the run."""
         self.rollout.close()
         del self.rows

@@ -14,8 +14,8 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.errors import ParameterError
+from reactors.lowlevel import did_you_mean
 from reactors.rl.public import public
-from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

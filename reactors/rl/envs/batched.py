@@ -16,21 +16,19 @@ from gymnasium.vector import AutoresetMode
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
-from reactors.execution.debug_ports import DebugPort
+from reactors.lowlevel import checks, closest, is_read
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.env import Env, checked_on_error
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import found, maker
-from reactors.rl.envs.spaces import memory, rows
+from reactors.rl.envs.spaces import array_type, rows
 from reactors.rl.envs.vector_simulation import VectorSimulation
 from reactors.rl.public import public, refuse_passed_on
-from reactors_runtime.suggestions import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.model.ports import Output
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.spaces import Space
     from reactors.rl.envs.vector_simulation import Autoreset
@@ -61,7 +59,7 @@ class BatchedEnv(Env):
 
     """
 
-    valid: Output[Any]
+    valid: rx.Output[Any]
 
     def __init__(
         self,
@@ -141,33 +139,33 @@ class BatchedEnv(Env):
             seed=seed,
             seed_when_made=self.wants_seed,
             mode=self.autoreset_mode,
-            counting=self.episode._is_read,
-            telling=self.valid._is_read,
+            counting=is_read(self.episode),
+            telling=is_read(self.valid),
             restarting=self.on_error == "restart",
-            thorough=isinstance(self.observation, DebugPort),
+            thorough=checks(self.observation),
             path=self.path,
         )
 
     def begin(self) -> None:
         """Make the environments and reset them."""
         self.simulation = sim = self.make_simulation()
-        self._tells_next = self.next_observation._is_read
-        self._tells_transition = self.transition._is_read
+        self._tells_next = is_read(self.next_observation)
+        self._tells_transition = is_read(self.transition)
         self._check_transition()
-        if self._tells_transition and sim.mode is AutoresetMode.NEXT_STEP and not self.valid._is_read:
+        if self._tells_transition and sim.mode is AutoresetMode.NEXT_STEP and not is_read(self.valid):
             raise ParameterError(
                 f"{self.transition.where()} is read and {self.valid.where()} is not, but the autoreset_mode of its "
                 "vector environment is NextStep, so that not every row is a transition; read valid and leave out rows "
                 "where it is False, or make the vector environment with autoreset_mode SameStep or Disabled"
             )
-        self._flat = memory(self.observation_space).dtype is not None
+        self._flat = array_type(self.observation_space).dtype is not None
         self._following = None
         if (self._tells_next or self._tells_transition) and not self._flat:
-            self._following = rows(memory(self.observation_space), sim.num_envs)
+            self._following = rows(array_type(self.observation_space), sim.num_envs)
         flags = (self.reward, self.terminated, self.truncated)
-        self._told_ports = [(number, port) for number, port in enumerate(flags) if port._is_read]
-        self._tells_valid, self._tells_info = self.valid._is_read, self.info._is_read
-        self._before = rows(memory(self.observation_space), sim.num_envs) if self._tells_transition else None
+        self._told_ports = [(number, port) for number, port in enumerate(flags) if is_read(port)]
+        self._tells_valid, self._tells_info = is_read(self.valid), is_read(self.info)
+        self._before = rows(array_type(self.observation_space), sim.num_envs) if self._tells_transition else None
         sim.reset_all()
         self._show()
 

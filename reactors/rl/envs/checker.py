@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 import reactors as rx
-from reactors.model.reactor import Reactor
 from reactors.rl.public import public
-from reactors.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.model.ports import Port
 
 _FLAGS = ("terminated", "truncated")
 _PORTS = ("observation", "reward", "terminated", "truncated", "next_observation")
@@ -56,9 +53,9 @@ class Driver(rx.Reactor):
 
     def drawn(self) -> Any:
         """An action, as the port takes it."""
-        from reactors.rl.envs.spaces import memory, rows, writer
+        from reactors.rl.envs.spaces import array_type, rows, writer
 
-        where = memory(self.action_space)
+        where = array_type(self.action_space)
         samples = [self.action_space.sample() for _ in range(self.num or 1)]
         if where.dtype is None:
             return samples[0] if self.num is None else tuple(samples)
@@ -80,7 +77,7 @@ class Check(rx.Reactor):
 
 
 @public("rl.check_env")
-def check_env(make: Callable[[], Reactor], *, steps: int = 500, seed: int = 0) -> None:
+def check_env(make: Callable[[], rx.Reactor], *, steps: int = 500, seed: int = 0) -> None:
     """Raise `AssertionError` with the rule that a reactor of the user's breaks, which is to stand for an `rl.Env`.
 
     `make` makes one; it is made twice, and run for `steps` actions. The rules:
@@ -109,13 +106,13 @@ def broken(rule: str) -> NoReturn:
     raise AssertionError(rule)
 
 
-def _played(make: Callable[[], Reactor], steps: int, seed: int) -> Check:
+def _played(make: Callable[[], rx.Reactor], steps: int, seed: int) -> Check:
     if not callable(make):
         broken(f"check_env is given {make!r}; give a function that makes the reactor, for it is made twice")
     env = make()
     _check_ports(env)
     main = Check(env, steps)
-    run(main, fast=True, seed=seed, timeout=f"{4 * steps + 10} us")
+    rx.run(main, fast=True, seed=seed, timeout=f"{4 * steps + 10} us")
     return main
 
 
@@ -125,23 +122,23 @@ def _played(make: Callable[[], Reactor], steps: int, seed: int) -> Check:
 def _check_ports(made: object) -> None:
     from gymnasium.spaces import Space
 
-    from reactors.rl.envs.spaces import Memory, memory
+    from reactors.rl.envs.spaces import ArrayType, array_type
 
     env: Any = made
-    if not isinstance(made, Reactor):
+    if not isinstance(made, rx.Reactor):
         broken(f"{made!r}, of type {type(made).__name__}, is no reactor; derive its class from rx.Reactor")
     name = type(env).__name__
     for attribute in ("observation_space", "action_space"):
         if not isinstance(getattr(env, attribute, None), Space):
             broken(f"{name} has no {attribute}; set self.{attribute} to a Gymnasium space in __init__")
-    obs, act = memory(env.observation_space), memory(env.action_space)
-    flag, number = Memory(np.dtype(bool), ()), Memory(np.dtype(np.float64), ())
+    obs, act = array_type(env.observation_space), array_type(env.action_space)
+    flag, number = ArrayType(np.dtype(bool), ()), ArrayType(np.dtype(np.float64), ())
     wanted = {"action": act, "observation": obs, "next_observation": obs, "reward": number} | dict.fromkeys(
         _FLAGS, flag
     )
     lead = () if getattr(env, "num_envs", None) is None else (env.num_envs,)
     for port_name, where in wanted.items():
-        kind: type[Port[Any]] = rx.Input if port_name == "action" else rx.Output
+        kind: type[rx.Input[Any] | rx.Output[Any]] = rx.Input if port_name == "action" else rx.Output
         port = getattr(env, port_name, None)
         if not isinstance(port, kind):
             broken(f"{name} has no {kind.word} {port_name!r}; declare {port_name} = rx.{kind.__name__}(...)")

@@ -12,17 +12,16 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
-from reactors.execution.debug_ports import DebugPort
+from reactors.lowlevel import checks, is_read, offered
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import checked_seeds, is_row, makers, spaces_of
-from reactors.rl.envs.spaces import OBJECT, Memory, memory, rows
+from reactors.rl.envs.spaces import OBJECT, ArrayType, array_type, rows
 from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.replay.transition import transition_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reactors.model.ports import Input, Output
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.sources import Source
     from reactors.rl.envs.spaces import Space
@@ -89,16 +88,16 @@ class Env(rx.Reactor):
     100.0
     """
 
-    action: Input[Any]
-    observation: Output[Any]
-    reward: Output[Any]
-    terminated: Output[Any]
-    truncated: Output[Any]
-    next_observation: Output[Any]
-    transition: Output[Any]
-    episode: Output[tuple[Episode, ...]]
-    info: Output[dict[Any, Any]]
-    final_info: Output[dict[Any, Any]]
+    action: rx.Input[Any]
+    observation: rx.Output[Any]
+    reward: rx.Output[Any]
+    terminated: rx.Output[Any]
+    truncated: rx.Output[Any]
+    next_observation: rx.Output[Any]
+    transition: rx.Output[Any]
+    episode: rx.Output[tuple[Episode, ...]]
+    info: rx.Output[dict[Any, Any]]
+    final_info: rx.Output[dict[Any, Any]]
 
     def __init__(
         self,
@@ -126,7 +125,7 @@ class Env(rx.Reactor):
             action_space = found[1] if action_space is None else action_space
         self._declare(observation_space, action_space)
 
-    def _declare(self, observation_space: Space, action_space: Space, *more: Output[Any]) -> None:
+    def _declare(self, observation_space: Space, action_space: Space, *more: rx.Output[Any]) -> None:
         """Ports as the spaces say, `more` of them, and the reactions."""
         self.observation_space, self.action_space = observation_space, action_space
         self.simulation: Any = None
@@ -134,28 +133,28 @@ class Env(rx.Reactor):
         arrays = (self.observation, self.reward, self.terminated, self.truncated, self.next_observation)
         effects = (*arrays, self.transition, self.episode, self.info, self.final_info, *more)
         for port in effects:
-            port._offered = True
+            offered(port)
         self.add_reaction(rx.startup, self.begin, effects=(self.observation, self.info))
         self.add_reaction(self.action, self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)
 
     def _declare_ports(self) -> None:
         """Ports as the spaces say; with `num_envs`, each value is one for all environments."""
-        obs, act = memory(self.observation_space), memory(self.action_space)
+        obs, act = array_type(self.observation_space), array_type(self.action_space)
         self.action = rx.Input(**self._port(act))
         self.observation = rx.Output(**self._port(obs))
         self.next_observation = rx.Output(**self._port(obs))
-        self.reward = rx.Output(**self._port(Memory(np.dtype(np.float64), ())))
-        self.terminated = rx.Output(**self._port(Memory(np.dtype(bool), ())))
-        self.truncated = rx.Output(**self._port(Memory(np.dtype(bool), ())))
+        self.reward = rx.Output(**self._port(ArrayType(np.dtype(np.float64), ())))
+        self.terminated = rx.Output(**self._port(ArrayType(np.dtype(bool), ())))
+        self.truncated = rx.Output(**self._port(ArrayType(np.dtype(bool), ())))
         record = OBJECT
         if obs.dtype is not None and act.dtype is not None:
-            record = Memory(transition_dtype(self.observation_space, self.action_space), ())
+            record = ArrayType(transition_dtype(self.observation_space, self.action_space), ())
         self.transition = rx.Output(**self._port(record))
         self.episode = rx.Output(tuple)
         self.info, self.final_info = rx.Output(dict), rx.Output(dict)
 
-    def _port(self, where: Memory) -> dict[str, Any]:
+    def _port(self, where: ArrayType) -> dict[str, Any]:
         if where.dtype is None:
             return {} if self.num_envs is None else {"type": tuple}
         lead = () if self.num_envs is None else (self.num_envs,)
@@ -170,17 +169,17 @@ class Env(rx.Reactor):
             [seed_of(self.seed, i) if given is None else given for i, given in enumerate(self.env_seeds)],
             on_error=self.on_error,
             path=self.path,
-            thorough=isinstance(self.observation, DebugPort),
+            thorough=checks(self.observation),
         )
 
     def begin(self) -> None:
         """Make the environments and reset them."""
         self.simulation = self.make_simulation()
-        self._following = rows(memory(self.observation_space), len(self.makers))
+        self._following = rows(array_type(self.observation_space), len(self.makers))
         self._block = _as_it_is if self.num_envs is not None else _with_axis
-        self._tells_next = self.next_observation._is_read
+        self._tells_next = is_read(self.next_observation)
         self._lends_next = self._tells_next and self.next_observation.dtype is not None
-        self._tells_transition = self.transition._is_read
+        self._tells_transition = is_read(self.transition)
         self._check_transition()
         self.simulation.reset_all()
         self._show()
@@ -201,15 +200,15 @@ class Env(rx.Reactor):
         rewards, terminated, truncated = self.reward.loan(), self.terminated.loan(), self.truncated.loan()
         lent = self.next_observation.loan() if self._lends_next else None
         following = self._following if lent is None else block(lent)
-        record = self.transition.loan() if self._tells_transition else None
-        records = None if record is None else block(record)
-        if records is not None:
-            records["obs"], records["action"] = sim.observations, actions
-        sim.advance(actions, following, block(rewards), block(terminated), block(truncated))
-        if records is not None:
-            records["reward"], records["next_obs"] = block(rewards), following
-            records["terminated"], records["truncated"] = block(terminated), block(truncated)
+        if self._tells_transition:
+            record = self.transition.loan()
+            sim.record(block(record), actions, block(rewards))
+            terminated[...], truncated[...] = record["terminated"], record["truncated"]
+            if lent is not None:
+                lent[...] = record["next_obs"]
             self.transition.set(record)
+        else:
+            sim.advance(actions, following, block(rewards), block(terminated), block(truncated))
         self.reward.set(rewards)
         self.terminated.set(terminated)
         self.truncated.set(truncated)
@@ -236,7 +235,7 @@ class Env(rx.Reactor):
         return tuple(values) if isinstance(values, list) else values
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments at the end of the run."""
         simulation, self.simulation, self._following = self.simulation, None, None
         if simulation is not None:  # it could be made
             self.restarts = simulation.restarts

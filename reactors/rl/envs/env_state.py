@@ -21,8 +21,8 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers.utils import RunningMeanStd
 
 from reactors.errors import ReactorError
-from reactors.rl.replay.generators import rng_state, rng_with_state
-from reactors.rl.replay.saving import NAMES
+from reactors.rl.encoding.generators import rng_state, rng_with_state
+from reactors.rl.encoding.tensors import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,20 +14,19 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError, WiringError
-from reactors.model.bank import Ports
+from reactors.lowlevel import Ports, is_read, offered
 from reactors.rl.envs.env import checked_on_error
 from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.parallel_simulation import ParallelSimulation
 from reactors.rl.envs.simulation import seed_of
-from reactors.rl.envs.spaces import Space, WrongValueError, memory, reader, writer
+from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, writer
 from reactors.rl.errors import SimulationError
 from reactors.rl.public import public, refuse_passed_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.model.ports import Input, Output
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.episode import Episode
 
@@ -38,12 +37,12 @@ _SCALAR = {"reward": np.float64, "terminated": np.bool_, "truncated": np.bool_}
 class AgentPorts(NamedTuple):
     """The ports of one agent."""
 
-    action: Input[Any]
-    observation: Output[Any]
-    next_observation: Output[Any]
-    reward: Output[Any]
-    terminated: Output[Any]
-    truncated: Output[Any]
+    action: rx.Input[Any]
+    observation: rx.Output[Any]
+    next_observation: rx.Output[Any]
+    reward: rx.Output[Any]
+    terminated: rx.Output[Any]
+    truncated: rx.Output[Any]
 
 
 class Agents(dict[Any, AgentPorts]):
@@ -94,14 +93,14 @@ class MultiAgentEnv(rx.Reactor):
     True
     """
 
-    action: Input[Any]
-    observation: Output[Any]
-    reward: Output[Any]
-    terminated: Output[Any]
-    truncated: Output[Any]
-    next_observation: Output[Any]
-    episode: Output[tuple[Episode, ...]] = rx.Output(tuple)
-    info: Output[dict[str, Any]] = rx.Output(dict)
+    action: rx.Input[Any]
+    observation: rx.Output[Any]
+    reward: rx.Output[Any]
+    terminated: rx.Output[Any]
+    truncated: rx.Output[Any]
+    next_observation: rx.Output[Any]
+    episode: rx.Output[tuple[Episode, ...]] = rx.Output(tuple)
+    info: rx.Output[dict[str, Any]] = rx.Output(dict)
 
     def __init__(
         self, env: str | Callable[..., Any], *, seed: int | None = None, on_error: OnError = "raise", **kwargs: Any
@@ -125,7 +124,7 @@ class MultiAgentEnv(rx.Reactor):
         written = (self.observation, self.next_observation, self.reward, self.terminated, self.truncated)
         effects = (*(port for ports in written for port in ports), self.episode, self.info)
         for port in effects:
-            port._declared._offered = True
+            offered(port)
         self.add_reaction(rx.startup, self.begin, effects=(*self.observation, self.info))
         self.add_reaction(tuple(self.action), self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)
@@ -196,10 +195,10 @@ class MultiAgentEnv(rx.Reactor):
         self._by_agent = self.agent
         self._read = {name: _taken(self.action_spaces[i]) for name, i in self.agents.items()}
         self._write = {
-            name: None if memory(self.observation_spaces[i]).dtype is None else writer(self.observation_spaces[i])
+            name: None if array_type(self.observation_spaces[i]).dtype is None else writer(self.observation_spaces[i])
             for name, i in self.agents.items()
         }
-        self._tells_next = {name: ports.next_observation._is_read for name, ports in self._by_agent.items()}
+        self._tells_next = {name: is_read(ports.next_observation) for name, ports in self._by_agent.items()}
         self.simulation.reset()
         self._show(self.simulation)
 
@@ -266,13 +265,13 @@ def _check_seed(seed: Any, path: str) -> None:
 
 
 def _port(space: Space) -> dict[str, Any]:
-    where = memory(space)
+    where = array_type(space)
     return {} if where.dtype is None else {"shape": where.shape, "dtype": where.dtype}
 
 
 def _taken(space: Space) -> Callable[[Any], Any]:
     """A function that makes what the environment gets of what is on a port."""
-    if memory(space).dtype is None:
+    if array_type(space).dtype is None:
         return _as_it_is
     read = reader(space)
     return _copied if read is None else lambda value: read(value[()])

@@ -23,12 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium as gym
 
-from reactors import script
 from reactors.errors import ParameterError
-from reactors.location import Location
-from reactors.model.thread_state import executing
-from reactors_runtime.imports import installed
-from reactors_runtime.suggestions import did_you_mean
+from reactors.lowlevel import Location, definitions, did_you_mean, installed, script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +57,7 @@ def named(name: str, path: str, registry: Registry = GYMNASIUM) -> Any:
     ids = registry.entries()
     if not colon:
         if name not in ids:
-            meant = did_you_mean(name, ids) or f"; {registry.remedy}"
+            meant = _of_file(Path(name)) or did_you_mean(name, ids) or f"; {registry.remedy}"
             raise ParameterError(f"{path}: there is no environment {name!r}{meant}")
         return ids[name]
     if not place or not what:
@@ -81,6 +77,18 @@ def named(name: str, path: str, registry: Registry = GYMNASIUM) -> Any:
     listed = f"; it has {', '.join(own)}" if 0 < len(own) <= 12 else ""
     meant = did_you_mean(what, [*own, *registry.entries()]) or listed
     raise ParameterError(f"{path}: {place} has no environment {what!r}{meant}")
+
+
+def _of_file(file: Path) -> str:
+    """How to name a class in a file, if it is one: the first that could be meant, read without importing it."""
+    if file.suffix != ".py" or not file.is_file():
+        return ""
+    try:
+        classes = [node.name for node in ast.parse(file.read_bytes()).body if isinstance(node, ast.ClassDef)]
+    except SyntaxError:
+        classes = []
+    example = f", as in {file}:{classes[0]}" if classes else ""
+    return f"; it is a file, so say which class of it is meant: FILE:CLASS{example}"
 
 
 def attribute(module: ModuleType, name: str) -> Any:
@@ -113,11 +121,11 @@ def module_of(place: str, name: str, path: str) -> ModuleType:
 
 def imported(place: str, file: Path | None, what: str) -> ModuleType:
     """A module by its name, or that of a file; `ParameterError` says in which line the import failed, and why."""
-    before, executing.definitions = executing.definitions, True  # it is to define, and to run nothing
     try:
-        if file is not None:
-            return script.imported(file) or script.load(file)
-        return importlib.import_module(place)
+        with definitions():
+            if file is not None:
+                return script.imported(file) or script.load(file)
+            return importlib.import_module(place)
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
             remedy = "; name its file, as in FILE:CLASS, or let its folder be on PYTHONPATH"
@@ -127,8 +135,6 @@ def imported(place: str, file: Path | None, what: str) -> ModuleType:
             ) from error
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise ParameterError(f"{what}: importing {place} raised {said}{_line(error)}") from error
-    finally:
-        executing.definitions = before
 
 
 def _file(place: str) -> Path | None:

@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ParameterError
+from reactors.lowlevel import closest, did_you_mean
 from reactors.rl.envs.named import Registry, attribute, imported, module_of, named, spec_of
-from reactors_runtime.suggestions import closest, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

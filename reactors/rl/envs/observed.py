@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.errors import ValueMismatchError
-from reactors.model.lossless import LostError, lossless
+from reactors.lowlevel import LostError, lossless
 from reactors.rl.errors import NotFiniteError
 
 if TYPE_CHECKING:

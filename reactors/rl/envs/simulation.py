@@ -1,7 +1,7 @@
 """How does one step k environments in a loop, for next to nothing, and survive those that break?
 
 A `Simulation` knows nothing of reactors: it has environments, steps them into arrays that it is given, and resets those
-whose episodes are over. All that can be wrong with an environment is found here, and told with its index and seed.
+whose episodes are over. All that can be wrong with an environment is found here, and named with its index and seed.
 `rl.Env` is a reactor around one.
 """
 
@@ -19,7 +19,7 @@ from numpy import ndarray
 
 from reactors.rl._rows import walk
 from reactors.rl.envs.owned import Claim, claim
-from reactors.rl.envs.spaces import Space, WrongValueError, memory, reader, rows, writer
+from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, rows, writer
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 
@@ -104,12 +104,12 @@ class Simulation:
         self.first, self.at = first, memoryview(bytearray(4)).cast("I") if at is None else at
         self.observation_space, self.action_space = observation_space, action_space
         self.restarting, self.remedy, self.nan_rewards = on_error == "restart", remedy, nan_rewards
-        where = memory(observation_space)
+        where = array_type(observation_space)
         plain = where.dtype is not None and where.dtype.names is None and where.shape != ()
         self._fast = (where.dtype, where.shape) if plain and not thorough else (None, None)
         self._write = writer(observation_space)
         self._action = reader(action_space)
-        self._is_array = memory(action_space).dtype is not None
+        self._is_array = array_type(action_space).dtype is not None
         k = len(self.makers)
         self.observations = rows(where, k)
         self.infos: dict[int, Any] = {}
@@ -144,6 +144,17 @@ class Simulation:
         """
         self.step(self._taken(actions), following, rewards, terminated, truncated)
         self.settle(following)
+
+    def record(self, rows: Any, actions: Any, rewards: Any) -> None:
+        """As `advance`, into `rows`, records of transitions or a dict of such columns, of length k.
+
+        `rewards` (k,) has them as the environments gave them, where the records round them.
+        """
+        rows["obs"][...] = self.observations
+        taken = rows["action"]
+        taken[...] = actions
+        self.advance(taken, rows["next_obs"], rewards, rows["terminated"], rows["truncated"])
+        rows["reward"][...] = rewards
 
     def step(self, actions: Sequence[Any], following: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
         """Step all environments, each with its action, and reset none; `ended` says whose episodes are over."""

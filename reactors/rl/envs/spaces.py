@@ -30,26 +30,26 @@ class WrongValueError(ValueError):
     """A value that is none of its space by form."""
 
 
-class Memory(NamedTuple):
+class ArrayType(NamedTuple):
     """Where values of a space lie: in arrays of this dtype and shape; both None for objects."""
 
     dtype: np.dtype[Any] | None
     shape: tuple[int, ...] | None
 
 
-OBJECT = Memory(None, None)
+OBJECT = ArrayType(None, None)
 
 
-def memory(space: Space) -> Memory:
+def array_type(space: Space) -> ArrayType:
     """Dtype and shape of the values of a space.
 
     >>> from gymnasium.spaces import Box, Dict, Discrete, Text
-    >>> memory(Box(0, 1, (3, 2)))
-    Memory(dtype=dtype('float32'), shape=(3, 2))
-    >>> memory(Dict(at=Box(0, 1, (2,)), door=Discrete(2))).dtype.names
+    >>> array_type(Box(0, 1, (3, 2)))
+    ArrayType(dtype=dtype('float32'), shape=(3, 2))
+    >>> array_type(Dict(at=Box(0, 1, (2,)), door=Discrete(2))).dtype.names
     ('at', 'door')
-    >>> memory(Text(5))
-    Memory(dtype=None, shape=None)
+    >>> array_type(Text(5))
+    ArrayType(dtype=None, shape=None)
     """
     if not isinstance(space, spaces.Space):
         raise ParameterError(f"{space!r}, of type {type(space).__name__}, is no Gymnasium space; give one")
@@ -57,7 +57,7 @@ def memory(space: Space) -> Memory:
         dtype = space_dtype(space)
     except ArgumentError:  # no fixed size
         return OBJECT
-    return OBJECT if dtype.hasobject else Memory(dtype.base, dtype.shape)
+    return OBJECT if dtype.hasobject else ArrayType(dtype.base, dtype.shape)
 
 
 def parts(space: spaces.Tuple[Any] | spaces.Dict) -> list[tuple[str, Space]]:
@@ -67,7 +67,7 @@ def parts(space: spaces.Tuple[Any] | spaces.Dict) -> list[tuple[str, Space]]:
     return [(str(key), part) for key, part in space.spaces.items()]
 
 
-def rows(where: Memory, n: int) -> Any:
+def rows(where: ArrayType, n: int) -> Any:
     """Room for n values: an array, or a list of objects."""
     return [None] * n if where.dtype is None else np.zeros((n, *(where.shape or ())), where.dtype)
 
@@ -87,7 +87,7 @@ def writer(space: Space) -> Write:
     Traceback (most recent call last):
     reactors.rl.envs.spaces.WrongValueError: an array of shape (4,) and dtype float64, which is not of shape (3,) ...
     """
-    where = memory(space)
+    where = array_type(space)
     if where.dtype is None:
         return _keep
     if isinstance(space, spaces.Dict):
@@ -179,12 +179,12 @@ def reader(space: Space) -> Read | None:
 
     >>> from gymnasium.spaces import Discrete, Tuple
     >>> space = Tuple([Discrete(3), Discrete(2, start=5)])
-    >>> block = rows(memory(space), 1)
+    >>> block = rows(array_type(space), 1)
     >>> writer(space)(block, 0, (2, 6))
     >>> reader(space)(block[0]) == (2, 6)
     True
     """
-    if memory(space).dtype is None:
+    if array_type(space).dtype is None:
         return None
     if isinstance(space, spaces.Dict):
         named = [(key, str(key), reader(part) or _itself) for key, part in space.spaces.items()]

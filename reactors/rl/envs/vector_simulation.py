@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from reactors.errors import ParameterError
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.simulation import seed_of, told
-from reactors.rl.envs.spaces import Space, memory, reader, rows
+from reactors.rl.envs.spaces import Space, array_type, reader, rows
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 from reactors.rl.replay.transition import write
@@ -90,7 +90,7 @@ class VectorSimulation:
         self._seed_when_made = seed_when_made
         self.counting, self.telling, self.restarting, self.thorough = counting, telling, restarting, thorough
         self._given_mode: Autoreset | None = mode
-        where = memory(observation_space)
+        where = array_type(observation_space)
         self._dtype, self._shape = where.dtype, (num_envs, *(where.shape or ()))
         self._plain = where.dtype is not None and where.dtype.names is None
         self.observation_space = observation_space

@@ -312,7 +312,7 @@ class Adam:
         return {"first": self.first, "second": self.second, "steps": self.steps}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` returned."""
         for name, mine in self.state_dict().items():
             mine.copy_(state[name])
 
@@ -350,7 +350,7 @@ class RMSProp:
         return {"squares": self.squares}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` returned."""
         self.squares.copy_(state["squares"])
 
 

@@ -14,6 +14,7 @@ import torch
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
+from reactors.lowlevel import is_read, offered
 from reactors.rl.networks.layers import flat
 from reactors.rl.networks.stacked import stacked
 from reactors.rl.public import public
@@ -101,7 +102,7 @@ class Policies(rx.Reactor):
         self.action = rx.Output(shape=trial.shape[1:], dtype=trial.dtype, width=self.agents)
         self.actions = rx.Output(shape=(self.agents, *trial.shape[1:]), dtype=trial.dtype)
         for port in (self.observation, self.observations, self.weights, *self.action, self.actions):
-            port._declared._offered = True
+            offered(port)
         self.add_reaction((self.observation, self.observations), self.act, effects=(*self.action, self.actions))
 
     def _tried(self, network: torch.nn.Module, observation: NDArray[Any]) -> NDArray[Any]:
@@ -146,11 +147,11 @@ class Policies(rx.Reactor):
             return
         block = self.observations.value if self.observations.is_present else self.observation.array
         actions = self.choose(self.networks(block), self.rng)
-        if self.action[0]._is_read:
+        if is_read(self.action[0]):
             rows = self.action.loan()
             rows[...] = actions
             self.action.set(rows)
-        if self.actions._is_read:
+        if is_read(self.actions):
             self.actions.set(actions)
 
     def act_of(self, present: Sequence[int]) -> None:

@@ -51,7 +51,7 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return self
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation."""
+        """Run an operation; one that draws, and names no generator, gets the one of its device."""
         del types
         given: dict[str, Any] = kwargs or {}
         drawing, at = _FORMS.get(func) or _drawing(func)
@@ -74,7 +74,7 @@ class Seeded(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return {device: generator.get_state() for device, generator in self._generators.items()}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Continue from there."""
+        """Continue from what `state_dict` returned."""
         for device, each in state.items():
             self._generator(device).set_state(each)
 

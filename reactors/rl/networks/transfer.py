@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from reactors.rl.replay.batch import Columns
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -37,17 +39,17 @@ class Upload:
             self.sets: list[tuple[dict[str, torch.Tensor], Any]] = [({}, CUDA.Event()) for _ in range(2)]
             self.turn = 0
 
-    def __call__(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, torch.Tensor]:
+    def __call__(self, arrays: Mapping[str, NDArray[Any]]) -> Columns[torch.Tensor]:
         """Tensors that the current stream may use."""
-        sources = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        sources = Columns({name: torch.from_numpy(array) for name, array in arrays.items()})
         return self.through_buffers(sources) if self.on_cuda else sources
 
-    def through_buffers(self, sources: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def through_buffers(self, sources: Mapping[str, torch.Tensor]) -> Columns[torch.Tensor]:
         """Pinned, and copied on a stream of its own, for which the current one waits."""
         buffers, copied = self.sets[self.turn]
         self.turn = 1 - self.turn
         copied.synchronize()
-        found = {}
+        found = Columns[torch.Tensor]()
         with CUDA.stream(self.stream):
             for name, source in sources.items():
                 buffer = buffers.get(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors_runtime._core import ffi
+from reactors.lowlevel import did_you_mean
+from reactors.rl._core import ffi
+from reactors.rl.public import public
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +17,27 @@ if TYPE_CHECKING:
     from reactors.rl.replay.storage import Field
 
 
-class Batch(dict[str, "NDArray[Any]"]):
+T = TypeVar("T")
+
+
+class Columns(dict[str, T]):
+    """Fields of a batch by name; a `KeyError` for another name says which there are.
+
+    >>> Columns(reward=1.0)["rewards"]
+    Traceback (most recent call last):
+    KeyError: "a batch with reward has no 'rewards'; did you mean 'reward'?"
+    """
+
+    __slots__ = ()
+
+    def __missing__(self, name: object) -> T:
+        raise KeyError(self._lacking(str(name)))
+
+    def _lacking(self, name: str) -> str:
+        return f"a batch with {', '.join(self)} has no {name!r}{did_you_mean(name, self)}"
+
+
+class Batch(Columns["NDArray[Any]"]):
     """Rows of a buffer, a dict of arrays with a leading axis; `batch.obs` is `batch["obs"]`.
 
     Beside the fields there are `indices` (int64), by which the buffer knows the rows for ever, and `weights` (float32),
@@ -42,7 +64,7 @@ class Batch(dict[str, "NDArray[Any]"]):
     def __getattr__(self, name: str) -> NDArray[Any]:
         if name in self:
             return self[name]
-        raise AttributeError(f"a batch with {', '.join(self)} has no {name!r}")
+        raise AttributeError(self._lacking(name))
 
     def __init__(self, fields: tuple[Field, ...], n: int, *lead: int, gamma: float) -> None:
         lead = lead or (n,)
@@ -63,9 +85,6 @@ class Batch(dict[str, "NDArray[Any]"]):
         self._core = into, *(ffi.from_buffer(kind, array) for kind, array in arrays)
         self._kept = list(self.values())  # the core writes there, whatever becomes of the entries
         self._tensors: dict[str, Any] | None = None
-
-    def __missing__(self, name: object) -> Any:
-        raise KeyError(f"a batch with {', '.join(self)} has no {name!r}")
 
     def copy(self) -> dict[str, NDArray[Any]]:
         """The same rows in arrays of their own."""
@@ -108,3 +127,24 @@ def tensor_of(array: NDArray[Any], name: str) -> Any:
         raise ArgumentError(
             f"torch takes no view of {name!r}, {array.dtype} with strides {array.strides}: {error}"
         ) from None
+
+
+@public("rl.batch_dtype")
+def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
+    """The record of a whole batch: a field for each column, of `n` rows, contiguous in itself; those of `rl.Batch`."""
+    columns: list[Any] = [(field.name, field.dtype, (n, *field.shape)) for field in fields]
+    if of_one_step(fields):
+        columns.append(("discount", np.float32, (n,)))
+    return np.dtype([*columns, ("indices", np.int64, (n,)), ("weights", np.float32, (n,))], align=True)
+
+
+@public("rl.batch_tensors")
+def batch_tensors(batch: NDArray[Any]) -> dict[str, Any]:
+    """Torch views of the columns of a batch that came from `Replay.batch`, without copies.
+
+    They must not be written, and are valid as long as the value is: during the reaction.
+    """
+    # torch warns of memory that it may not write
+    memory = ffi.buffer(ffi.cast("char *", batch.ctypes.data), batch.nbytes)
+    columns = np.ndarray((), batch.dtype, memory)
+    return {name: tensor_of(columns[name], name) for name in batch.dtype.names or ()}

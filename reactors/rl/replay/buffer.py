@@ -1,7 +1,7 @@
 """How does experience get to learners: in any order, by any number of actors, and drawn by what it teaches?
 
 `ReplayBuffer` is a plain object, usable without any reactor: `add`, `sample`, `update_priorities`. Each is one call of
-the C core (csrc/replay), on memory that other processes may share; there is no lock. Sampling by priority follows
+the C core (csrc/rl/replay), on memory that other processes may share; there is no lock. Sampling by priority follows
 Schaul et al., "Prioritized Experience Replay" (2015), with the K-ary sum tree of Zhang et al., "Parallel Actors and
 Learners" (2021); n-step returns are those of Sutton and Barto, section 7.1.
 """
@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never, NoReturn, Sel
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
+from reactors.lowlevel import did_you_mean
+from reactors.rl._core import ffi, lib
+from reactors.rl.encoding.generators import rng_state
 from reactors.rl.public import public
 from reactors.rl.replay import saving
 from reactors.rl.replay.batch import Batch, of_one_step, tensor_of
 from reactors.rl.replay.config import Config, rate, whole
-from reactors.rl.replay.generators import rng_state
 from reactors.rl.replay.incoming import Incoming, checked_errors, refuse_error
 from reactors.rl.replay.n_step import NStep
-from reactors.rl.replay.storage import Block, Field, opened
+from reactors.rl.replay.storage import Field, SharedBlock, opened
 from reactors.rl.replay.transition import transition_dtype
-from reactors_runtime._core import ffi, lib
-from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +121,7 @@ class ReplayBuffer:
             capacity, fields, prioritized=prioritized, alpha=alpha, beta=beta, eps=eps, stratified=stratified,
             weights=weights, num_envs=num_envs, n_step=n_step, gamma=gamma, frame_stack=frame_stack, small=small,
         )  # fmt: skip
-        block = Block.reserve(config.plan(), config.fields, config.slots)
+        block = SharedBlock.reserve(config.plan(), config.fields, config.slots)
         self._set_up(config, block, np.random.default_rng(seed), fresh=True)
 
     @classmethod
@@ -134,7 +134,7 @@ class ReplayBuffer:
         """
         return cls(capacity, transition_dtype(observation_space, action_space), **options)
 
-    def _set_up(self, config: Config, block: Block, rng: np.random.Generator, *, fresh: bool) -> None:
+    def _set_up(self, config: Config, block: SharedBlock, rng: np.random.Generator, *, fresh: bool) -> None:
         self.config, self.rng = config, rng
         self.beta = config.beta
         self._block, self._plan = block, config.plan()
@@ -510,7 +510,7 @@ class ReplayBuffer:
         copy = type(self).__new__(type(self))
         memo[id(self)] = copy
         config = self.config
-        block = Block.reserve(config.plan(), config.fields, config.slots)
+        block = SharedBlock.reserve(config.plan(), config.fields, config.slots)
         copy._set_up(config, block, self.rng, fresh=True)
         saving.restore(copy, {**saving.arrays(self), "rng": rng_state(self.rng)})
         copy.beta = self.beta
@@ -541,7 +541,7 @@ def _attached(
     cls: type[ReplayBuffer], config: Config, address: Any, rng: np.random.Generator, pending: Any, beta: float
 ) -> ReplayBuffer:
     buffer = cls.__new__(cls)
-    buffer._set_up(config, Block.at(address), rng, fresh=False)
+    buffer._set_up(config, SharedBlock.at(address), rng, fresh=False)
     buffer.beta = beta
     if buffer._n_step is not None:
         buffer._n_step.restore(pending)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.rl.replay.storage import Field, Plan, checked_fields, plan
+from reactors.rl.replay.storage import BufferLayout, Field, checked_fields, plan
 
 
 class Config(NamedTuple):
@@ -76,7 +76,7 @@ class Config(NamedTuple):
 
     @property
     def slots(self) -> int:
-        """Of all streams."""
+        """Rows that all streams can keep together."""
         return self.share * self.num_envs
 
     @property
@@ -84,8 +84,8 @@ class Config(NamedTuple):
         """Whether the tree of priorities keeps the least of them."""
         return self.weights == "buffer"
 
-    def plan(self) -> Plan:
-        """Where everything lies."""
+    def plan(self) -> BufferLayout:
+        """Where in memory each field, record and tree lies."""
         extra = 2 * self.frame_stack * (self.n_step + 1)
         return plan(
             self.fields, self.share, self.num_envs, tree=self.prioritized, minima=self.minima, stack=self.frame_stack,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.model.lossless import NUMBERS, LostError, lossless
-from reactors_runtime._core import ffi
+from reactors.lowlevel import NUMBERS, LostError, lossless
+from reactors.rl._core import ffi
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

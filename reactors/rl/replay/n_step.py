@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reactors.rl._core import ffi, lib
 from reactors.rl.replay.incoming import Incoming
-from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

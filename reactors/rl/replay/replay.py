@@ -15,42 +15,18 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError, ReactorError
 from reactors.rl.public import public
-from reactors.rl.replay.batch import of_one_step, tensor_of
 from reactors.rl.replay.buffer import ReplayBuffer
 from reactors.rl.replay.config import whole
+from reactors.rl.replay.draws import Draws
 from reactors.rl.replay.storage import Field, checked_fields
-from reactors_runtime._core import ffi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import gymnasium as gym
-    from numpy.typing import NDArray
 
 
 UNANSWERED = 10_000  # batches whose priorities may be outstanding
-
-
-@public("rl.batch_dtype")
-def batch_dtype(fields: tuple[Field, ...], n: int) -> np.dtype[Any]:
-    """The record of a whole batch: a field for each column, of `n` rows, contiguous in itself; those of `rl.Batch`."""
-    columns: list[Any] = [(field.name, field.dtype, (n, *field.shape)) for field in fields]
-    if of_one_step(fields):
-        columns.append(("discount", np.float32, (n,)))
-    return np.dtype([*columns, ("indices", np.int64, (n,)), ("weights", np.float32, (n,))], align=True)
-
-
-@public("rl.batch_tensors")
-def batch_tensors(batch: NDArray[Any]) -> dict[str, Any]:
-    """Torch views of the columns of a batch that came from `Replay.batch`, without copies.
-
-    They must not be written, and are valid as long as the value is: during the reaction.
-    """
-    memory = ffi.buffer(
-        ffi.cast("char *", batch.ctypes.data), batch.nbytes
-    )  # torch warns of memory that it may not write
-    columns = np.ndarray((), batch.dtype, memory)
-    return {name: tensor_of(columns[name], name) for name in batch.dtype.names or ()}
 
 
 @public("rl.Replay")
@@ -140,7 +116,8 @@ class Replay(rx.Reactor):
         self.buffer = ReplayBuffer(capacity, fields, num_envs=self.actors * per_actor, **options)
         dtype = fields if isinstance(fields, np.dtype) else _record(given)
         self.transitions = rx.Input(shape=() if rows is None else (rows,), dtype=dtype, width=self.actors)
-        self.batch = rx.Output(shape=(), dtype=batch_dtype(self.buffer.config.fields, self.batch_size))
+        self.draws = Draws(self.buffer, self.batch_size)
+        self.batch = rx.Output(shape=(), dtype=self.draws.dtype)
         if self.buffer.config.prioritized:
             self.priorities = rx.Input(shape=(self.batch_size,), dtype=np.float32)
         count = rows or 1
@@ -148,7 +125,6 @@ class Replay(rx.Reactor):
         self._envs = envs.reshape(self.actors, -1)
         self._added = 0
         self._credit = 0.0
-        self._sent: deque[NDArray[np.int64]] = deque()
         self.add_reaction(rx.startup, self.begin)
         if self.buffer.config.prioritized:
             self.add_reaction(self.priorities, self.answer)
@@ -170,9 +146,9 @@ class Replay(rx.Reactor):
 
     def answer(self) -> None:
         """Give the rows of the batch that waits longest their new priorities."""
-        if not self._sent:
+        if not self.draws.unanswered:
             raise ReactorError(f"{self.path}: priorities came, but every batch that was sent has its answer")
-        self.buffer.update_priorities(self._sent.popleft(), self.priorities.value)
+        self.draws.answer(self.priorities.value)
 
     def add_and_draw(self) -> None:
         """Add what came, actor by actor, and draw a batch if one is due."""
@@ -191,27 +167,25 @@ class Replay(rx.Reactor):
                 self.more.schedule()
 
     def _draw(self) -> None:
+        if len(self.draws.unanswered) == UNANSWERED:
+            raise ReactorError(
+                f"{self.path}: {UNANSWERED} batches were sent and no priorities came; connect the learner's errors to "
+                f"{self.path}.priorities, or sample uniformly"
+            )
         record = self.batch.loan()
-        drawn = self.buffer.sample_into(record, self.batch_size)
-        if self.buffer.config.prioritized:
-            if len(self._sent) == UNANSWERED:
-                raise ReactorError(
-                    f"{self.path}: {UNANSWERED} batches were sent and no priorities came; connect the learner's errors "
-                    f"to {self.path}.priorities, or sample uniformly"
-                )
-            self._sent.append(drawn["indices"].copy())
+        self.draws.draw(record)
         self.batch.set(record)
 
     def state_dict(self) -> dict[str, Any]:
         """The buffer's state, what is due, and which batches wait for their answers."""
-        mine = {"added": self._added, "credit": self._credit, "sent": [indices.copy() for indices in self._sent]}
-        return {"buffer": self.buffer.state_dict(), **mine}
+        sent = [indices.copy() for indices in self.draws.unanswered]
+        return {"buffer": self.buffer.state_dict(), "added": self._added, "credit": self._credit, "sent": sent}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state; before `rx.run`, or in a reaction of this reactor."""
         self.buffer.load_state_dict(state["buffer"])
         self._added, self._credit = state["added"], state["credit"]
-        self._sent = deque(indices.copy() for indices in state["sent"])
+        self.draws.unanswered = deque(indices.copy() for indices in state["sent"])
 
 
 def _record(fields: tuple[Field, ...]) -> np.dtype[Any]:

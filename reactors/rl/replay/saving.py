@@ -1,81 +1,62 @@
 """How does a replay buffer survive its process, so that it goes on bit for bit?
 
-The file is in the safetensors format (a length, a JSON header, bytes), so that others can read the fields by name; it
-is written and read here piece by piece, since a buffer may be larger than what is free beside it. What is no tensor is
-in the header's metadata: the shape of the buffer, the state of the random numbers, a checksum of each tensor, and one
-of the header itself. Checksums tell of accidents; whatever passes them is looked at before it is used, so no file leads
-to a place outside of the buffer's memory.
+In a safetensors file, so that others can read the fields by name. What is no tensor is in the header's metadata: the
+shape of the buffer, the state of the random numbers, a checksum of each tensor, and one of the header itself. Checksums
+find accidents; whatever passes them is looked at before it is used, so no file leads to a place outside of the buffer's
+memory.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from reactors.errors import ArgumentError
+from reactors.rl._core import ffi, lib
+from reactors.rl.encoding.generators import rng_state, rng_with_state
+from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
+from reactors.rl.encoding.tensors import NAMES, Form, header, put, read_header, take
 from reactors.rl.replay.config import Config, rate
-from reactors.rl.replay.generators import rng_state, rng_with_state
 from reactors.rl.replay.n_step import NStep
-from reactors.rl.replay.sealed import MARK, is_sealed, sealed
-from reactors.rl.replay.storage import Block, Field, Plan
-from reactors_runtime._core import ffi, lib
+from reactors.rl.replay.storage import BufferLayout, Field, SharedBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
 
 FORMAT = "reactors.rl.ReplayBuffer 2"
-PIECE = 1 << 24  # bytes that are copied at a time
-NAMES = {
-    "b1": "BOOL", "u1": "U8", "i1": "I8", "u2": "U16", "i2": "I16", "u4": "U32", "i4": "I32", "u8": "U64", "i8": "I64",
-    "f2": "F16", "f4": "F32", "f8": "F64",
-}  # fmt: skip
 LAST_FRAME = "core.last_frame."
 CHECKED = ("core.greatest", "core.streams", "core.words", "core.priorities", "core.last_frame")  # as the core counts
 
-B = TypeVar("B", bound="Saved")
+B = TypeVar("B", bound="Savable")
 
 
 # ---- what it consists of ----
 
 
-class Form(NamedTuple):
-    """What an array is, before there is one."""
-
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Of the whole array."""
-        return self.dtype.itemsize * math.prod(self.shape)
-
-
-class Saved(Protocol):
+class Savable(Protocol):
     """A replay buffer, as far as it is written down and made again."""
 
     config: Config
     rng: np.random.Generator
     beta: float
-    _block: Block
-    _plan: Plan
+    _block: SharedBlock
+    _plan: BufferLayout
     _n_step: NStep | None
     _shape: Any
     _core: Any
 
-    def _set_up(self, config: Config, block: Block, rng: np.random.Generator, *, fresh: bool) -> None: ...
+    def _set_up(self, config: Config, block: SharedBlock, rng: np.random.Generator, *, fresh: bool) -> None: ...
 
 
-class Place(NamedTuple):
+class Region(NamedTuple):
     """Where in the block an array lies: its form, where it begins, and how far it is from row to row."""
 
     form: Form
@@ -83,30 +64,30 @@ class Place(NamedTuple):
     stride: int
 
 
-def _places(config: Config, plan: Plan) -> dict[str, Place]:
+def _places(config: Config, plan: BufferLayout) -> dict[str, Region]:
     """All that makes up a buffer and lies in its block. What follows from it, such as sums, is left out."""
     slots, byte, word, real = config.slots, np.dtype(np.uint8), np.dtype(np.uint64), np.dtype(np.float32)
     streams, stream = (int(lib.rx_replay_header_bytes(n)) for n in (0, 1))
     found = {
-        "core.greatest": Place(Form(word, (1,)), lib.RX_REPLAY_GREATEST, 8),
-        "core.counters": Place(Form(word, (3,)), lib.RX_REPLAY_COUNTERS, 8),
-        "core.streams": Place(Form(word, (config.num_envs, 4)), streams, stream - streams),
-        "core.words": Place(Form(word, (slots,)), plan.records, plan.stride),
-        "core.steps": Place(Form(np.dtype(np.uint32), (slots,)), plan.records + 8, plan.stride),
+        "core.greatest": Region(Form(word, (1,)), lib.RX_REPLAY_GREATEST, 8),
+        "core.counters": Region(Form(word, (3,)), lib.RX_REPLAY_COUNTERS, 8),
+        "core.streams": Region(Form(word, (config.num_envs, 4)), streams, stream - streams),
+        "core.words": Region(Form(word, (slots,)), plan.records, plan.stride),
+        "core.steps": Region(Form(np.dtype(np.uint32), (slots,)), plan.records + 8, plan.stride),
     }
     if plan.tree:
-        found["core.priorities"] = Place(Form(real, (slots,)), plan.priorities, 4)
+        found["core.priorities"] = Region(Form(real, (slots,)), plan.priorities, 4)
     for field, offset, stride in zip(config.fields, plan.offsets, plan.strides, strict=True):
         if field.stacked:
-            found[LAST_FRAME + field.name] = Place(Form(word, (slots,)), offset, stride)
+            found[LAST_FRAME + field.name] = Region(Form(word, (slots,)), offset, stride)
         elif _kind(field.dtype) is not None:
-            found[field.name] = Place(Form(field.dtype, (slots, *field.shape)), offset, stride)
+            found[field.name] = Region(Form(field.dtype, (slots, *field.shape)), offset, stride)
         else:  # records, complex numbers: as bytes
-            found[field.name] = Place(Form(byte, (slots, field.bytes)), offset, stride)
+            found[field.name] = Region(Form(byte, (slots, field.bytes)), offset, stride)
     if plan.n_frames:
         frame = next(field for field in config.fields if field.stacked)
         shape = plan.n_frames * config.num_envs, *frame.shape[1:]
-        found["core.frames"] = Place(Form(frame.dtype, shape), plan.frames, plan.frame_bytes)
+        found["core.frames"] = Region(Form(frame.dtype, shape), plan.frames, plan.frame_bytes)
     return found
 
 
@@ -115,7 +96,7 @@ def _kind(dtype: np.dtype[Any]) -> str | None:
     return NAMES.get(dtype.str[1:]) if dtype.isnative else None
 
 
-def arrays(buffer: Saved) -> dict[str, NDArray[Any]]:
+def arrays(buffer: Savable) -> dict[str, NDArray[Any]]:
     """Views of all that makes up a buffer but its random numbers."""
     found = {
         name: buffer._block.view(*form, offset, stride)
@@ -124,7 +105,7 @@ def arrays(buffer: Saved) -> dict[str, NDArray[Any]]:
     return found if buffer._n_step is None else found | buffer._n_step.state()
 
 
-def restore(buffer: Saved, state: Mapping[str, Any]) -> None:
+def restore(buffer: Savable, state: Mapping[str, Any]) -> None:
     """Overwrite all that makes up a buffer; with a state that no buffer of its fields and sizes has, nothing is."""
     into = arrays(buffer)
     for name, array in into.items():
@@ -143,7 +124,7 @@ def restore(buffer: Saved, state: Mapping[str, Any]) -> None:
     buffer.rng = rng
 
 
-def _check(buffer: Saved, state: Mapping[str, NDArray[Any]], where: str) -> None:
+def _check(buffer: Savable, state: Mapping[str, NDArray[Any]], where: str) -> None:
     """Refuse values that would lead the core, or those who take its rows, to places that there are not."""
     last = [name for name in state if name.startswith(LAST_FRAME)]
     given, kept = ffi.new("rx_replay_state *"), {}
@@ -177,33 +158,14 @@ def _has_bools(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
 # ---- the file ----
 
 
-def _pieces(array: NDArray[Any]) -> Iterator[Any]:
-    rows = max(1, PIECE // max(1, array.itemsize * math.prod(array.shape[1:])))
-    for at in range(0, len(array), rows):
-        yield np.ascontiguousarray(array[at : at + rows]).view(np.uint8).reshape(-1).data
-
-
-def _config(buffer: Saved) -> dict[str, Any]:
+def _config(buffer: Savable) -> dict[str, Any]:
     fields = [[f.name, np.lib.format.dtype_to_descr(f.dtype), f.shape, f.stacked] for f in buffer.config.fields]
     return {**buffer.config._asdict(), "fields": fields}
 
 
-def header(arrays: Mapping[str, NDArray[Any] | Form], metadata: Mapping[str, str] | None) -> bytes:
-    """What a safetensors file of these arrays begins with: where each lies, and what is no array."""
-    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
-    at = 0
-    for name, array in arrays.items():
-        kind = NAMES[array.dtype.str[1:]]
-        entries[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(entries).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text
-
-
-def _header(buffer: Saved, found: Mapping[str, NDArray[Any]], sums: dict[str, str]) -> bytes:
+def _header(buffer: Savable, found: Mapping[str, NDArray[Any]], sums: dict[str, str]) -> bytes:
     metadata = {
-        "crc32": MARK[-9:-1],
+        **UNSEALED,
         "format": FORMAT,
         "config": json.dumps(_config(buffer)),
         "rng": json.dumps(rng_state(buffer.rng)),
@@ -213,7 +175,7 @@ def _header(buffer: Saved, found: Mapping[str, NDArray[Any]], sums: dict[str, st
     return sealed(header(found, metadata))
 
 
-def save(buffer: Saved, path: str | Path) -> None:
+def save(buffer: Savable, path: str | Path) -> None:
     """Write the file beside its place, then put it there."""
     path, found = Path(path), arrays(buffer)
     if path.is_dir():
@@ -228,11 +190,7 @@ def save(buffer: Saved, path: str | Path) -> None:
             sums = dict.fromkeys(found, "0" * 8)
             file.write(_header(buffer, found, sums))
             for name, array in found.items():
-                crc = 0
-                for piece in _pieces(array):
-                    crc = zlib.crc32(piece, crc)
-                    file.write(piece)
-                sums[name] = f"{crc:08x}"
+                sums[name] = f"{put(file, array):08x}"
             file.seek(0)
             file.write(_header(buffer, found, sums))  # as long as before: the sums have a fixed width
             file.flush()
@@ -266,20 +224,20 @@ def load(cls: type[B], path: str | Path) -> B:
             "of its buffer"
         )
     buffer = cls.__new__(cls)
-    buffer._set_up(config, Block.reserve(plan, config.fields, config.slots), rng, fresh=True)
+    buffer._set_up(config, SharedBlock.reserve(plan, config.fields, config.slots), rng, fresh=True)
     buffer.beta = beta
     into = arrays(buffer)
     with path.open("rb") as file:
         file.seek(begin)
         for name, array in into.items():
-            if _read(file, array) != sums.get(name):
+            if f"{take(file, array):08x}" != sums.get(name):
                 raise ArgumentError(f"{path} is damaged: the checksum of {name!r} is another")
     _check(buffer, into, str(path))
     lib.rx_replay_settle(buffer._core)
     return buffer
 
 
-def _checked_config(described: dict[str, Any]) -> tuple[Config, Plan]:
+def _checked_config(described: dict[str, Any]) -> tuple[Config, BufferLayout]:
     """What a file says that its buffer is, which has to be what a caller could have asked for."""
     fields = tuple(
         Field(name, np.lib.format.descr_to_dtype(_as_descr(dtype)), tuple(shape), stacked)
@@ -312,30 +270,18 @@ def _as_descr(given: Any) -> Any:
 
 def _entries(path: Path) -> tuple[dict[str, Any], int]:
     with path.open("rb") as file:
-        begin = file.read(8)
-        size = int.from_bytes(begin, "little")
-        if not 2 <= size <= min(path.stat().st_size - 8, 100_000_000):
-            raise ArgumentError(f"{path} is no safetensors file, or cut off")
-        text = file.read(size)
+        try:
+            head = read_header(file)
+        except ValueError:
+            raise ArgumentError(f"{path} is no safetensors file, or cut off") from None
     try:
-        entries: Any = json.loads(text)
+        entries: Any = json.loads(head[8:])
     except (ValueError, RecursionError) as error:
         raise ArgumentError(f"{path} is no safetensors file, or damaged: its header is no JSON") from error
     if not isinstance(entries, dict) or not isinstance(entries.get("__metadata__"), dict):
         raise ArgumentError(f"{path} is a safetensors file, but no replay buffer")
     if (other := entries["__metadata__"].get("format")) != FORMAT:
         raise ArgumentError(f"{path} has the format {other!r}; this version reads {FORMAT!r}")
-    if not is_sealed(begin + text):
+    if not is_sealed(head):
         raise ArgumentError(f"{path} is damaged: the checksum of its header is another")
-    return entries, 8 + size
-
-
-def _read(file: Any, array: NDArray[Any]) -> str:
-    crc = 0
-    rows = max(1, PIECE // max(1, array.itemsize * math.prod(array.shape[1:])))
-    for at in range(0, len(array), rows):
-        part = array[at : at + rows]
-        data = file.read(part.nbytes)
-        crc = zlib.crc32(data, crc)
-        part[...] = np.frombuffer(data, array.dtype).reshape(part.shape)
-    return f"{crc:08x}"
+    return entries, len(head)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from reactors.errors import ArgumentError, MemoryTooSmall
-from reactors_runtime._core import ffi, lib
-from reactors_runtime.memory import Memory, OutOfMemory, available, in_units
+from reactors.lowlevel import Memory, OutOfMemory, available, in_units
+from reactors.rl._core import ffi, lib
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,6 @@ LINE = 64  # bytes
 ROW_HEADER = 16  # bytes of a record before its fields
 SMALL = 512  # bytes of a field that still lies in the record
 TIDY = 1 << 27  # bytes of buffers from which on those are looked for that nothing refers to any more
-NO_FIELD = 0xFFFFFFFF
 FANOUT = 16  # of the tree of priorities: sixteen float32 fill one line
 
 
@@ -85,7 +84,7 @@ def _field(name: object, spec: Any) -> Field:
     return Field(name, base, shape)
 
 
-class Plan(NamedTuple):
+class BufferLayout(NamedTuple):
     """Where everything lies: offsets in bytes from the beginning of the block."""
 
     bytes: int
@@ -107,7 +106,7 @@ def _up(size: int, to: int) -> int:
 
 def plan(
     fields: tuple[Field, ...], share: int, streams: int, *, tree: bool, minima: bool, stack: int, extra: int, small: int
-) -> Plan:
+) -> BufferLayout:
     """Lay out `streams` times `share` rows; `extra` frames of a stream belong to rows that are still to come."""
     slots = share * streams
     at = _up(int(lib.rx_replay_header_bytes(streams)), LINE)
@@ -138,7 +137,7 @@ def plan(
     n_frames = share + share // 8 + extra if frame_bytes else 0
     frames = _up(at, LINE)
     size = _up(frames + frame_bytes * n_frames * streams, 4096)
-    return Plan(
+    return BufferLayout(
         size, tree_at, priorities, records, stride, tuple(offsets), tuple(strides), frames, frame_bytes, n_frames,
         stack,
     )  # fmt: skip
@@ -158,10 +157,10 @@ class Address(NamedTuple):
     size: int
 
 
-class Block:
+class SharedBlock:
     """Shared memory, opened once in a process however often it is unpickled."""
 
-    _open: ClassVar[weakref.WeakValueDictionary[tuple[int, int], Block]] = weakref.WeakValueDictionary()
+    _open: ClassVar[weakref.WeakValueDictionary[tuple[int, int], SharedBlock]] = weakref.WeakValueDictionary()
 
     def __init__(self, memory: Memory) -> None:
         self.memory, self.map, self.size = memory, memory.map, memory.size
@@ -171,7 +170,7 @@ class Block:
         weakref.finalize(self, memory.close)
 
     @classmethod
-    def reserve(cls, plan: Plan, fields: tuple[Field, ...], slots: int) -> Block:
+    def reserve(cls, plan: BufferLayout, fields: tuple[Field, ...], slots: int) -> SharedBlock:
         """New zeroed memory, or `MemoryTooSmall`, which says what needs how much."""
         if plan.bytes + sum(block.size for block in cls._open.values()) > TIDY:
             gc.collect()  # programs that have ended are cycles, which may hold buffers as large as this one
@@ -192,11 +191,11 @@ class Block:
         )
 
     def address(self) -> Address:
-        """What `Block.at` of another process needs."""
+        """What `SharedBlock.at` of another process needs."""
         return Address(os.getpid(), self.memory.descriptor, *self.identity, self.size)
 
     @classmethod
-    def at(cls, address: Address) -> Block:
+    def at(cls, address: Address) -> SharedBlock:
         """The block behind an address: the same object where it is open here already."""
         here = cls._open.get((address.device, address.inode))
         if here is not None and here.memory.descriptor >= 0:
@@ -225,7 +224,14 @@ def _gone(address: Address) -> ArgumentError:
 
 
 def opened(
-    block: Block, plan: Plan, fields: tuple[Field, ...], streams: int, share: int, *, minima: bool, fresh: bool
+    block: SharedBlock,
+    plan: BufferLayout,
+    fields: tuple[Field, ...],
+    streams: int,
+    share: int,
+    *,
+    minima: bool,
+    fresh: bool,
 ) -> tuple[Any, Any]:
     """The core's view of a block, and the shape that it has there."""
     names = [field.name for field in fields]
@@ -235,7 +241,7 @@ def opened(
     shape.frames, shape.frame_bytes, shape.n_frames, shape.stack = plan[7:]
     shape.n_fields = len(fields)
     for end in ("terminated", "truncated"):
-        setattr(shape, end, names.index(end) if end in names else NO_FIELD)
+        setattr(shape, end, names.index(end) if end in names else lib.RX_REPLAY_NO_FIELD)
     table = ffi.new("rx_replay_field[]", len(fields))
     for entry, field, offset, stride in zip(table, fields, plan.offsets, plan.strides, strict=True):
         entry.offset, entry.stride, entry.bytes, entry.sampled = offset, stride, field.stored, field.bytes

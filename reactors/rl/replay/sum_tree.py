@@ -1,7 +1,7 @@
 """Which slots shall be sampled, in proportion to priorities that change all the time?
 
-The K-ary sum tree of csrc/sumtree for callers in Python: a batch of slots and priorities in, or sampled slots out, with
-one call into C. What holds while several threads or processes use one tree is said in csrc/sumtree/sumtree.h.
+The K-ary sum tree of csrc/rl/sumtree for callers in Python: a batch of slots and priorities in, or sampled slots out,
+with one call into C. What holds while several threads or processes use one tree is said in csrc/rl/sumtree/sumtree.h.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactorError
+from reactors.rl._core import ffi, lib
 from reactors.rl.public import public
-from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

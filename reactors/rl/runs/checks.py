@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
-from reactors.model.thread_state import not_in_a_reaction
-from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.algorithms.signatures import check_signatures
+from reactors.lowlevel import not_in_a_reaction
+from reactors.rl.contract.algorithm import Algorithm
+from reactors.rl.contract.signatures import check_signatures
 from reactors.rl.serving.server import Server
 from reactors.rl.synonyms import spelled
 
@@ -17,35 +17,21 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.off_policy import OffPolicy
 
 
-def check_algorithm_given(given: object, path: str) -> None:
+def check_algorithm_given(given: object, env: object, path: str) -> None:
     """Refuse a call in a reaction, what is no algorithm, and one whose methods take other arguments."""
     not_in_a_reaction(path)
     if isinstance(given, Algorithm):
         check_signatures(given, Algorithm, given.name)
         return
+    if isinstance(env, Algorithm):
+        raise ArgumentError(
+            f"{path} takes the algorithm first and then the environment, and was given them the other way round; write "
+            f"{path}(algorithm, env, ...)"
+        )
     example = "rl.PPO()"
     if inspect.isclass(given) and issubclass(given, Algorithm):
         example = f"{spelled(given)}()"
     raise ArgumentError(f"{path} takes an algorithm, as in {path}({example}, ...), and was given {given!r}")
-
-
-def check_numbers(**numbers: Any) -> None:
-    """Refuse what is no whole number, 1 or more; None is one where it stands for never."""
-    for name, value in numbers.items():
-        if value is None and name.endswith("every"):
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ArgumentError(f"{name} of rl.train is {value!r}; write a whole number, 1 or more")
-
-
-def check_values(seed: object, stop_at: object, on_error: object) -> None:
-    """Refuse what is no seed, no return, and no way to go on."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 63:
-        raise ArgumentError(f"seed of rl.train is {seed!r}; write a whole number from 0 to 2**63 - 1")
-    if stop_at is not None and (isinstance(stop_at, bool) or not isinstance(stop_at, int | float)):
-        raise ArgumentError(f"stop_at of rl.train is {stop_at!r}; write a number, a mean return")
-    if on_error not in {"raise", "restart"}:
-        raise ArgumentError(f'on_error of rl.train is {on_error!r}; write "raise" or "restart"')
 
 
 def check_memory(algorithm: OffPolicy, total_steps: int) -> None:
@@ -89,35 +75,6 @@ def check_out(out: object, *files: object) -> None:
         raise ArgumentError(
             "rl.train is to leave files (checkpoint_every, video, view_every), but is given no folder; say out="
         )
-
-
-def check_inference(inference: object, double_buffer: object, loaders: object, path: str = "rl.train") -> None:
-    """Refuse what is no way to choose actions, or to load batches."""
-    if isinstance(loaders, bool) or not isinstance(loaders, int) or loaders < 0:
-        raise ArgumentError(f"loaders of {path} is {loaders!r}; write a whole number, 0 or more")
-    if inference not in {"actors", "central"}:
-        raise ArgumentError(f'inference of {path} is {inference!r}; write "actors" or "central"')
-    if not isinstance(double_buffer, bool):
-        raise ArgumentError(f"double_buffer of {path} is {double_buffer!r}; write True or False")
-    if double_buffer and inference != "central":
-        raise ArgumentError(
-            f"double_buffer of {path} lets one policy act for half of the environments at a time, but actors have "
-            'policies of their own; write inference="central", too'
-        )
-
-
-def checked_lag(mode: str, lag: Any, path: str = "rl.train") -> int:
-    """By how many rounds weights are late, if it can be that many."""
-    if mode not in {"sync", "pipelined", "free"}:
-        raise ArgumentError(f'mode of {path} is {mode!r}; write "sync", "pipelined" or "free"')
-    if lag is None:
-        return 2 if mode == "pipelined" else 1
-    given: object = lag
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ArgumentError(f"lag of {path} is {lag!r}; write a whole number of rounds, 1 or more")
-    if mode == "sync" and lag != 1:
-        raise ArgumentError(f'lag of {path} is {lag}, but mode="sync" is a lag of 1; write mode="pipelined"')
-    return given
 
 
 def checked_journal(given: str | Path | None) -> Path | None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from reactors.rl.dataflow.journal_file import Row
+    from reactors.rl.monitoring.journal_file import Row
 
 RETURN, EVALUATION = "charts/episodic_return", "eval/mean_return"
 SHOWN = 12  # characters of a digest

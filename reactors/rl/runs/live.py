@@ -9,28 +9,22 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from reactors.errors import ArgumentError
-from reactors.rl.dataflow.journal_file import Tail
+from reactors.rl.monitoring.journal_file import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from reactors.rl.dataflow.journal_file import Row
+    from reactors.rl.monitoring.journal_file import Row
+    from reactors.rl.options import Writer
 
 EVERY_S = 5.0  # between lines
 
 
-class Writer(Protocol):
-    """What TensorBoard's SummaryWriter is, as far as it is needed."""
-
-    def add_scalar(self, tag: str, scalar_value: float, global_step: int, /) -> object:
-        """One point of one curve."""
-
-
-class Watch:
+class JournalWatch:
     """Gives new rows of a journal's file to all who want them; called as `rx.run` calls its `progress`."""
 
     def __init__(self, path: Path, listeners: Sequence[Callable[[Sequence[Row]], None]], *, seen: int = 0) -> None:
@@ -38,7 +32,7 @@ class Watch:
         self._tail.count = seen
 
     def __call__(self, *_: object) -> None:
-        """Look."""
+        """Read what is new in the journal, and give it to all listeners."""
         rows = self._tail.new()
         if rows:
             for listener in self._listeners:
@@ -126,7 +120,7 @@ class LiveTable:
         self._live.stop()
 
     def __call__(self, rows: Sequence[Row]) -> None:
-        """Draw."""
+        """Show the last of these rows."""
         from rich.table import Table
 
         for row in rows:

@@ -17,17 +17,17 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
-from reactors.execution.json_text import finite
-from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.checkpoints import tensors
+from reactors.lowlevel import finite
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
-from reactors.rl.checkpoints.state import StateError, check_form
-from reactors.rl.dataflow.journal_file import Row, read, verified
+from reactors.rl.contract.algorithm import Algorithm
+from reactors.rl.encoding import tensors
+from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
+from reactors.rl.encoding.state import StateError, check_form
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import known, spelled
 from reactors.rl.envs.sources import ATARI, Source, found, maker, spaces_of
 from reactors.rl.errors import RunFolderError
-from reactors.rl.replay.sealed import MARK, is_sealed, sealed
+from reactors.rl.monitoring.journal_file import Row, read, verified
 from reactors.rl.runs.settings import algorithm_without_import, with_settings
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import reactors as rx
-    from reactors.rl.algorithms.algorithm import Policy
     from reactors.rl.checkpoints.files import Saved
+    from reactors.rl.contract.algorithm import Policy
 
 
 CONFIG = {
@@ -91,12 +91,12 @@ class RunFolder:
 
     @property
     def config_file(self) -> Path:
-        """What was said."""
+        """The settings of the run, as JSON."""
         return self.path / "config.json"
 
     @property
     def journal_file(self) -> Path:
-        """What happened."""
+        """The journal, a row for each round, as CSV."""
         return self.path / "journal.csv"
 
     @property
@@ -285,14 +285,14 @@ class RunFolder:
         }
         if not functions:
             return f"give the algorithm: {self.asking.algorithm}"
-        told = ", ".join(f"{key}={value}" for key, value in functions.items())
+        listed = ", ".join(f"{key}={value}" for key, value in functions.items())
         if self.asking is IN_PYTHON:
-            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({told}, ...))"
-        return f"give a class of yours that has {told}: {self.asking.algorithm}"
+            return f"give the algorithm with it: rl.load(folder, algorithm=rl.{config['algorithm']}({listed}, ...))"
+        return f"give a class of yours that has {listed}: {self.asking.algorithm}"
 
     def keep(self, weights: NDArray[Any]) -> None:
-        """Write the weights."""
-        metadata = {"crc32": MARK[-9:-1], "algorithm": self.config["algorithm"], "env": self.config["env"]}
+        """Write the weights of the policy, with a checksum, in place of those before."""
+        metadata = {**UNSEALED, "algorithm": self.config["algorithm"], "env": self.config["env"]}
         beside = self.path / ".weights.safetensors.new"
         tensors.write(beside, {"weights": weights}, metadata)
         beside.write_bytes(sealed(beside.read_bytes()))
@@ -325,7 +325,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a file by a new one, at once, with its checksum in it."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_bytes(sealed(json.dumps({"crc32": MARK[-9:-1], **value}, indent=2).encode() + b"\n"))
+        beside.write_bytes(sealed(json.dumps({**UNSEALED, **value}, indent=2).encode() + b"\n"))
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)

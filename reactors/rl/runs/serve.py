@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.algorithm import Algorithm, Policy
+from reactors.lowlevel import duration
+from reactors.rl.contract.algorithm import Algorithm, Policy
 from reactors.rl.envs.sources import maker, spaces_of
 from reactors.rl.public import public
 from reactors.rl.runs.run_folder import RunFolder
 from reactors.rl.runs.trained_policy import TrainedPolicy
 from reactors.rl.serving.server import Server
-from reactors.time import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from reactors.lowlevel import Duration
     from reactors.rl.envs.sources import Source
-    from reactors.time import Duration
 
 
 @public("rl.serve")

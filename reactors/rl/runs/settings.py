@@ -11,11 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from reactors import script
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.algorithm import Algorithm
-from reactors.rl.synonyms import ARGUMENTS_OF_TRAIN, no_hyperparameter
-from reactors_runtime.suggestions import did_you_mean
+from reactors.lowlevel import did_you_mean, script
+from reactors.rl.contract.algorithm import Algorithm
+from reactors.rl.options import ARGUMENTS
+from reactors.rl.synonyms import no_hyperparameter
 
 SCHEDULE = "total_steps"
 """The field of an algorithm that `Algorithm.scheduled` alone sets."""
@@ -29,7 +29,7 @@ def algorithms() -> dict[str, type[Algorithm]]:
     """
     rl = import_module("reactors.rl")
     found = {}
-    for module, names in rl._WITH_TORCH.items():
+    for module, names in rl._ROOMS.items():
         if module.startswith("algorithms."):
             for name in names:
                 kind = getattr(rl, name)
@@ -112,7 +112,7 @@ def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str =
     values = {}
     for name, value in given.items():
         if name not in known:
-            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, ARGUMENTS_OF_TRAIN)}")
+            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, ARGUMENTS)}")
         try:
             values[name] = coerced(value, hints[name])
         except (ValueError, TypeError):

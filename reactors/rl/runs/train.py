@@ -12,37 +12,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.elaboration.workers import Workers, where_to_run
 from reactors.errors import ArgumentError
-from reactors.execution.recording import description
+from reactors.lowlevel import description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
-from reactors.rl.checkpoints.state import count
-from reactors.rl.dataflow.adaptation import Bounds, adapting
-from reactors.rl.dataflow.checkpoint import Saving
-from reactors.rl.dataflow.journal_file import take_over, verified
-from reactors.rl.dataflow.learners import learners_of
-from reactors.rl.dataflow.program import Mode, Training, Where, placement
-from reactors.rl.dataflow.rounds import ROUND, STOP
-from reactors.rl.dataflow.viewer import check_view
-from reactors.rl.dataflow.watching import check_video, film
+from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.encoding.state import count
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.errors import RunFolderError
+from reactors.rl.learning.adaptation import adapting
+from reactors.rl.learning.learners import learners_of
+from reactors.rl.monitoring.journal_file import take_over, verified
+from reactors.rl.monitoring.viewer import check_view
+from reactors.rl.monitoring.watching import check_video, film
+from reactors.rl.options import Options, taking
 from reactors.rl.public import public
+from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.checks import (
     check_algorithm_given,
-    check_inference,
     check_memory,
-    check_numbers,
     check_out,
     check_server,
-    check_values,
     checked_journal,
-    checked_lag,
 )
 from reactors.rl.runs.digest import digest_of
 from reactors.rl.runs.interruption import Interruption
-from reactors.rl.runs.live import Watch, scalars, summary_writer
+from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
 from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
 from reactors.rl.runs.settings import file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
@@ -53,11 +49,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reactors.elaboration.workers import Backend
-    from reactors.rl.algorithms.algorithm import Algorithm, Policy
-    from reactors.rl.dataflow.journal_file import Row
-    from reactors.rl.envs.simulation import OnError
-    from reactors.rl.serving.server import Server
+    from reactors.rl.contract.algorithm import Algorithm, Policy
+    from reactors.rl.monitoring.journal_file import Row
+    from reactors.rl.options import Mode
 
 
 @dataclass(frozen=True)
@@ -99,57 +93,29 @@ class Trained(TrainedPolicy):
 
 
 @public("rl.train")
-def train(
-    algorithm: Algorithm,
-    env: Source,
-    *,
-    total_steps: int = 100_000,
-    workers: Workers = 1,
-    backend: Backend = "auto",
-    actors: int = 2,
-    mode: Mode = "sync",
-    lag: int | None = None,
-    inference: Where = "actors",
-    double_buffer: bool = False,
-    loaders: int = 0,
-    seed: int = 0,
-    device: str = "cpu",
-    learners: int = 1,
-    actor_device: str | None = None,
-    critic_device: str | None = None,
-    exchange_every: int | None = None,
-    adapt: bool | Bounds = False,
-    eval_every: int | None = None,
-    eval_episodes: int = 10,
-    stop_at: float | None = None,
-    journal: str | Path | None = None,
-    tell: Callable[[dict[str, float]], None] | None = None,
-    env_kwargs: Mapping[str, Any] | None = None,
-    on_error: OnError = "raise",
-    out: str | Path | None = None,
-    checkpoint_every: int | None = None,
-    resume: str | Path | None = None,
-    tensorboard: Any = None,
-    video: bool = False,
-    view_every: int | None = None,
-    serve: Server | None = None,
-    watch: Sequence[Callable[[Sequence[dict[str, float]]], None]] = (),
-) -> Trained:
+@dataclass(frozen=True)
+class TrainCall(Options):
+    """What `rl.train` is called with."""
+
+    algorithm: Algorithm
+    env: Source
+
+    def __post_init__(self) -> None:
+        check_algorithm_given(self.algorithm, self.env, "rl.train")
+        super().__post_init__()
+
+
+@taking(TrainCall)
+def train(given: TrainCall) -> Trained:
     """Train `algorithm` for `total_steps` steps in `env`: a name, as in `rl.Env`, a spec, a class or a function.
 
     Steps are made in rounds of `num_envs * horizon` of them, as many whole ones as `total_steps` has, at least one; how
     many steps that were is `steps` of the result.
 
-    `workers` is a number, or "auto" for one for each core that this process may use. `mode` is how actors and learner
-    go together: "sync", "pipelined" with weights `lag` rounds late (2, if nothing is said), or "free". In the first
-    two, the final weights are the same bit for bit for a seed, whatever the workers and backend. `actors` share the
-    algorithm's environments, and each has a policy of its own. With `inference="central"` they only simulate, and one
-    policy acts for all environments at once (PAAC); then the weights are also the same for any number of them. With
-    `double_buffer` it acts for every other environment, while the others are simulated.
-    `loaders` are reactors that make batches of experience while the learner is busy; 0 leaves it to the learner.
-    `on_error="restart"` makes an environment again that raises or answers wrongly: its episode is truncated there.
-    `stop_at` ends the run when the mean return of the last twenty
-    episodes gets there. `eval_every` counts rounds. `tell` is called with every row of the journal, on a worker.
+    In the modes "sync" and "pipelined", with weights `lag` rounds late, the final weights are the same bit for bit for
+    a seed, whatever the workers and backend; "free" is as fast as it can be. With `inference="central"` actors only
+    simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for any number
+    of actors. `stop_at` ends the run when the mean return of the last twenty episodes gets there.
 
     `learners` share each batch, on `device`, and go by the mean of their gradients (PAL, arXiv 2110.01101). With
     `actor_device` and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time, each by the
@@ -160,11 +126,8 @@ def train(
     `out` is a folder for all that is left of the run. With it, there is a checkpoint every `checkpoint_every` rounds
     and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
     checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
-    interruption; algorithm, environment, actors, inference, mode, lag and seed have to be the same, `total_steps` may
-    be larger. `tensorboard` is True, or a writer with `add_scalar`. `video` films the final policy;
-    `view_every` has another worker play an episode every so many rounds, as a GIF in the folder's `views`. `watch` has
-    functions that get new rows of the journal here, not on a worker. `serve` is an `rl.serve` of the algorithm, which
-    answers requests by the latest weights on one more worker: what is learned stays the same.
+    interruption; algorithm, environment and what is part of the program have to be the same, `total_steps` may be
+    larger. With `serve` what is learned stays the same. Every option is in docs/training.md, and below.
 
     Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
     is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
@@ -174,65 +137,50 @@ def train(
     >>> done.journal[-1]["global_step"], done.weights.shape
     (256, (4610,))
     """
-    check_algorithm_given(algorithm, "rl.train")
-    workers, lag = where_to_run(workers, backend, "rl.train"), checked_lag(mode, lag)
-    check_inference(inference, double_buffer, loaders)
-    check_numbers(
-        total_steps=total_steps, actors=actors, eval_every=eval_every, eval_episodes=eval_episodes,
-        checkpoint_every=checkpoint_every, view_every=view_every, learners=learners, exchange_every=exchange_every,
-    )  # fmt: skip
-    check_values(seed, stop_at, on_error)
-    journal = checked_journal(journal)
-    make = maker(env, env_kwargs or {}, "rl.train")
+    algorithm, env, env_kwargs, out = given.algorithm, given.env, given.env_kwargs or {}, given.out
+    journal = checked_journal(given.journal)
+    make = maker(env, env_kwargs, "rl.train")
     spaces = spaces_of(make, "rl.train")
     algorithm.check(*spaces)
-    who = learners_of(algorithm, learners, device, actor_device, critic_device, exchange_every)
+    who = learners_of(algorithm, given)
     if isinstance(algorithm, OffPolicy):
-        check_memory(algorithm, total_steps)
-    check_server(serve, algorithm, spaces)
-    actors = min(actors, algorithm.num_envs)
-    if adapt is not False:
+        check_memory(algorithm, given.total_steps)
+    check_server(given.serve, algorithm, spaces)
+    workers = where_to_run(given.workers, given.backend, "rl.train")
+    options = replace(given, workers=workers, actors=min(given.actors, algorithm.num_envs), lag=given.late)
+    if options.adapt is not False:
         file = None if out is None else RunFolder(Path(out)).decisions_file
-        options = {"mode": mode, "workers": workers, "inference": inference, "loaders": loaders, "learners": len(who)}
-        who = replace(who, adaptation=adapting(algorithm, adapt, actors, options, file))
-    for wanted, check in ((video, check_video), (view_every is not None, check_view)):
+        who = replace(who, adaptation=adapting(algorithm, options, workers, len(who), file))
+    for wanted, check in ((options.video, check_video), (options.view_every is not None, check_view)):
         if wanted:
             check(make)
-    algorithm = algorithm.scheduled(total_steps)
-    rounds = max(1, total_steps // (algorithm.horizon * algorithm.num_envs))
+    algorithm = algorithm.scheduled(options.total_steps)
+    rounds = max(1, options.total_steps // (algorithm.horizon * algorithm.num_envs))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
-        **described(env, env_kwargs or {}, "rl.train"), "spaces": [str(space) for space in spaces],
-        "actors": actors, "mode": mode,
-        "lag": lag, "inference": inference, "double_buffer": double_buffer, "loaders": loaders, "seed": seed,
-        "learners": learners, "exchange_every": who.exchange_every, "adapt": adapt is not False,
+        **described(env, env_kwargs, "rl.train"), "spaces": [str(space) for space in spaces],
+        **options.kept("program"), "exchange_every": who.exchange_every,
     }  # fmt: skip
-    saved = None if resume is None else _saved(Path(resume), program, rounds, algorithm)
+    saved = None if options.resume is None else _saved(Path(options.resume), program, rounds, algorithm)
     if saved is not None and out is None:
         out = folder_of(saved.path)
-    check_out(out, checkpoint_every, video or None, view_every)
+    check_out(out, options.checkpoint_every, options.video or None, options.view_every)
     config = {
         **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train"),
-        "total_steps": total_steps, "workers": workers,
-        "backend": backend, "device": device,
-        "actor_device": actor_device, "critic_device": critic_device,
-        "on_error": on_error, "eval_every": eval_every, "eval_episodes": eval_episodes, "stop_at": stop_at,
-        "checkpoint_every": checkpoint_every, "view_every": view_every, "versions": versions(),
+        **options.kept("run"), "versions": versions(),
     }  # fmt: skip
     with ExitStack() as stack:
-        listeners = [*watch, *_writers(tensorboard, out, stack)]
+        listeners = [*options.watch, *_writers(options.tensorboard, out, stack)]
         folder = None if out is None else RunFolder(Path(out))
         saving = None
         if folder is not None:
-            journal, saving = folder.journal_file, Saving(folder.checkpoints, folder.stop, checkpoint_every, rounds)
+            journal = folder.journal_file
+            saving = Saving(folder.checkpoints, folder.stop, options.checkpoint_every, rounds)
         elif listeners and journal is None:
             journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
         training = Training(
-            algorithm, make, *spaces, actors=actors, mode=mode, lag=lag, seed=seed, learners=who,
-            inference=inference, double_buffer=double_buffer, loaders=loaders, view_every=view_every,
-            views=None if folder is None else folder.views, eval_every=eval_every, eval_episodes=eval_episodes,
-            stop_at=stop_at, journal=journal, tell=tell, saving=saving, saved=saved, serve=serve,
-            on_error=on_error,
+            algorithm, make, *spaces, options, learners=who, journal=journal,
+            views=None if folder is None else folder.views, saving=saving, saved=saved,
         )  # fmt: skip
         graph = rx.Graph(training)
         if saving is not None:
@@ -244,24 +192,24 @@ def train(
         seen, begun = _begin_journal(journal, saved)
         if folder is not None:
             folder.result_file.unlink(missing_ok=True)  # of the run that goes on now: its journal will be another
-        watcher = None if journal is None or not listeners else Watch(journal, listeners, seen=seen)
+        watcher = None if journal is None or not listeners else JournalWatch(journal, listeners, seen=seen)
         report: dict[str, Any] = {
             "state": "failed",
-            "seed": seed,
+            "seed": options.seed,
             "versions": versions(),
-            "notes": [*_notes(mode, saved), *begun],
+            "notes": [*_notes(options.mode, saved), *begun],
         }
         weights, result, told = _run(
-            training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=backend,
-            fast=True, seed=seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
-            placement=partial(_worker, placement(training, workers, mode)),
+            training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
+            fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
+            placement=partial(_worker, placement(training, workers, options.mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
-    if eval_every is not None and training.evaluator.best is not None:
+    if options.eval_every is not None and training.evaluator.best is not None:
         chosen = training.evaluator.best
         best = TrainedPolicy(algorithm, _policy(algorithm, spaces, chosen), chosen, make, spaces, config)
-    if video and folder is not None:
-        film(policy, make, folder.path / "videos", 1, seed)
+    if options.video and folder is not None:
+        film(policy, make, folder.path / "videos", 1, options.seed)
     place = None if folder is None else folder.path
     return Trained(
         algorithm, policy, weights, make, spaces, config, result=result, digest=report["digest"], steps=report["steps"],
@@ -277,7 +225,7 @@ def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.f
 
 
 def _run(
-    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: Watch | None, report: dict[str, Any],
+    training: Training, graph: rx.Graph, folder: RunFolder | None, watcher: JournalWatch | None, report: dict[str, Any],
     **options: Any,
 ) -> tuple[NDArray[np.float32], rx.Result, Callable[[], Iterable[Row]]]:  # fmt: skip
     """Run it, and leave in its folder what came of it, whatever comes. After Ctrl-C, `KeyboardInterrupt`.

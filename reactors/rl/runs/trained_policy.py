@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.model.lacking import explains
-from reactors.rl.dataflow.evaluator import play
+from reactors.lowlevel import did_you_mean, explains
 from reactors.rl.envs.observed import Observed
+from reactors.rl.monitoring.evaluator import play
 from reactors.rl.public import public
 from reactors.rl.runs.run_folder import RunFolder
-from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm, Policy
+    from reactors.rl.contract.algorithm import Algorithm, Policy
     from reactors.rl.envs.sources import Source
 
 

@@ -15,7 +15,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
-from reactors_runtime.plain import decode, encode
+from reactors.lowlevel import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LENGTH = struct.Struct("<I")
 
 
-class Place(NamedTuple):
+class PipeEnd(NamedTuple):
     """Where a pipe is to be opened."""
 
     process: int
@@ -33,22 +33,22 @@ class Place(NamedTuple):
 
 
 class Listener(Protocol):
-    """Who hears of a server."""
+    """What a server reports to: that it takes requests, its answers, and its end."""
 
     def opened(self) -> None:
-        """It serves now."""
+        """The server takes requests from now on."""
 
     def answered(self, number: int, actions: NDArray[Any]) -> None:
-        """The actions for a batch."""
+        """The actions for batch `number`, a row for each of its requests."""
 
     def closed(self) -> None:
-        """It serves no more."""
+        """The server takes no more requests."""
 
 
-class Sender:
-    """The worker's end: tells a `Listener` in another process, which `again` finds there."""
+class AnswerSender:
+    """The worker's end: reports to a `Listener` in another process, which `again` finds there."""
 
-    def __init__(self, place: Place, again: Callable[[], Any]) -> None:
+    def __init__(self, place: PipeEnd, again: Callable[[], Any]) -> None:
         self.place, self.again = place, again
         self.pipe: BinaryIO | None = None
 
@@ -56,16 +56,16 @@ class Sender:
         return self.again, ()
 
     def opened(self) -> None:
-        """It serves now."""
+        """The server takes requests from now on."""
         self.pipe = Path(f"/proc/{self.place.process}/fd/{self.place.descriptor}").open("wb")  # noqa: SIM115 - until closed
         self._send(None)
 
     def answered(self, number: int, actions: NDArray[Any]) -> None:
-        """The actions for a batch."""
+        """The actions for batch `number`, a row for each of its requests."""
         self._send((number, actions))
 
     def closed(self) -> None:
-        """It serves no more."""
+        """The server takes no more requests."""
         if self.pipe is not None:
             self.pipe.close()
             self.pipe = None
@@ -82,7 +82,7 @@ class Receiver:
 
     def __init__(self, listener: Listener, name: str) -> None:
         read, write = os.pipe()
-        self.place = Place(os.getpid(), write)
+        self.place = PipeEnd(os.getpid(), write)
         self._let_go = weakref.finalize(self, _closed, write)
         self.thread = threading.Thread(
             target=_receive, args=(read, weakref.ref(listener), self._let_go), name=name, daemon=True

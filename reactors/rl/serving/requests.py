@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from reactors.rl.errors import NotServingError
-from reactors.rl.serving.answers import Place, Receiver, Sender
+from reactors.rl.serving.answers import AnswerSender, PipeEnd, Receiver
 from reactors.rl.serving.statistics import ServingStatistics, Tally
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Request(NamedTuple):
 class Requests:
     """Those of one server, which `send` puts into the program: a batch, or False if it takes no more.
 
-    Any thread may use it. In another process it is a `Sender`, and home from there it is itself again.
+    Any thread may use it. In another process it is a `AnswerSender`, and home from there it is itself again.
     """
 
     def __init__(self, send: Callable[[tuple[int, NDArray[Any]]], bool], max_batch: int, max_wait: float) -> None:
@@ -94,14 +94,14 @@ class Requests:
             return self.state == "serving"
 
     def statistics(self) -> ServingStatistics:
-        """So far."""
+        """Counts, batches and percentiles of latency since the server began."""
         with self.due:
             return self.tally.statistics()
 
     # What the server, or a `Receiver`, says.
 
     def opened(self) -> None:
-        """It serves now."""
+        """The server takes requests from now on."""
         with self.due:
             self.state, self.tally = "serving", Tally()
             self.timer = threading.Thread(target=self._keep_time, name=f"requests to {self.path}", daemon=True)
@@ -189,7 +189,7 @@ class Requests:
         self._refuse(refused)
 
 
-def _found(key: str, place: Place) -> Requests | Sender:
+def _found(key: str, place: PipeEnd) -> Requests | AnswerSender:
     """The object itself in the process that made it, and what tells it in any other."""
     here = _HERE.get(key)
-    return Sender(place, partial(_found, key, place)) if here is None else here.home()
+    return AnswerSender(place, partial(_found, key, place)) if here is None else here.home()

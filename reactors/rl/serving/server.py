@@ -8,6 +8,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ValueMismatchError
+from reactors.lowlevel import offered
 from reactors.rl.envs.observed import Observed
 from reactors.rl.errors import NotFiniteError
 from reactors.rl.serving.requests import Requests
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Policy
+    from reactors.rl.contract.algorithm import Policy
     from reactors.rl.serving.statistics import ServingStatistics
 
 
@@ -32,7 +33,7 @@ class Server(rx.Reactor):
     weights = rx.Input(shape="size", dtype=np.float32)
     batch = rx.PhysicalAction(tuple)
 
-    weights._offered = True
+    offered(weights)
 
     def __init__(
         self, policy: Policy, observation_space: gym.Space[Any], max_batch: int, max_wait: float, *, stoppable: bool
@@ -69,7 +70,7 @@ class Server(rx.Reactor):
         return self.requests.statistics()
 
     def __note__(self) -> str:
-        """For `Result.summary()`."""
+        """What `Result.summary()` prints of it."""
         return str(self.statistics())
 
     def stop(self) -> bool:
@@ -88,13 +89,13 @@ class Server(rx.Reactor):
 
     @rx.reaction(weights)
     def load(self) -> None:
-        """New weights."""
+        """Answer with these weights from now on."""
         self.policy.load(self.weights.value)
         self.updates += 1
 
     @rx.reaction(batch)
     def answer(self) -> None:
-        """One evaluation."""
+        """Evaluate the policy once, for all requests of a batch."""
         number, observations = self.batch.value
         actions = np.asarray(self.policy.greedy(observations))
         if actions.shape[:1] != (len(observations),):
@@ -105,10 +106,10 @@ class Server(rx.Reactor):
         self.requests.answered(number, actions)
 
     def end(self) -> None:
-        """As was asked."""
+        """End the program, as `stop` asked."""
         self.request_stop()
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
-        """No more."""
+        """Take no more requests; those that wait are refused."""
         self.requests.closed()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from reactors.rl.dataflow.program import Mode
+    from reactors.rl.options import Mode
 
 TIE = 0.05
 """Measured rates that differ by less are the same: so much they vary from one run to the next."""

@@ -18,14 +18,15 @@ from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
 from reactors.rl.dataflow.program import FREE_SLACK, Training
 from reactors.rl.dataflow.rollout import Rollout
-from reactors.rl.dataflow.rounds import ROUND, STOP, round_of
+from reactors.rl.rounds import ROUND, STOP, round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.options import Options
 
 STILL = 1e-12
 WARM_UP = 2  # rounds that learners have made before the clock starts
@@ -34,7 +35,7 @@ WARM_UP = 2  # rounds that learners have made before the clock starts
 class Stopwatch(rx.Reactor):
     """Stops the program so many `seconds` after it has warmed up; `marks` are rounds, and when they were over.
 
-    The word to stop comes `late`, lest everybody waits for it in every round.
+    The word to stop comes `late`, so that no worker waits for it in every round.
     """
 
     figures = rx.Input(dict)
@@ -56,7 +57,7 @@ class Stopwatch(rx.Reactor):
 
     @property
     def rate(self) -> float:
-        """Rounds a second."""
+        """Rounds a second, from the first mark to the last."""
         (first, began), (last, ended) = self.marks[0], self.marks[-1]
         return (last - first) / (ended - began)
 
@@ -64,9 +65,11 @@ class Stopwatch(rx.Reactor):
 class Together(Training):
     """An algorithm that is trained for some seconds, and no longer."""
 
-    def __init__(self, algorithm: Algorithm, *args: Any, seconds: float, **options: Any) -> None:
-        super().__init__(algorithm, *args, **options)
-        slack = FREE_SLACK if options["mode"] == "free" else options["lag"]
+    def __init__(
+        self, algorithm: Algorithm, make: Any, spaces: tuple[Any, Any], options: Options, seconds: float, **others: Any
+    ) -> None:
+        super().__init__(algorithm, make, *spaces, options, **others)
+        slack = FREE_SLACK if options.mode == "free" else options.late
         self.stopwatch = Stopwatch(seconds, slack * ROUND + STOP)
         rx.connect(self.learners[0].figures, self.stopwatch.figures)
 
@@ -83,7 +86,7 @@ class Idle(rx.Reactor):
         self.add_reaction(self.segments, self.answer, effects=(self.weights, self.figures))
 
     def answer(self) -> None:
-        """A round."""
+        """Give the weights back as they were."""
         self.weights.set(self.initial)
         self.figures.set({})
 
@@ -113,7 +116,7 @@ class Repeating(Actor):
         """Weights are no matter."""
 
     def play(self) -> None:
-        """A round."""
+        """Send the recorded round again."""
         rows = self.segment.loan()
         rows[...] = self.recorded
         self.segment.set(rows)
@@ -123,9 +126,9 @@ class Repeating(Actor):
 class LearnersAlone(Together):
     """Learns from the same round again and again."""
 
-    def __init__(self, algorithm: Algorithm, *args: Any, recorded: Any, **options: Any) -> None:
+    def __init__(self, algorithm: Algorithm, *args: Any, recorded: Any, **others: Any) -> None:
         self.recorded = recorded
-        super().__init__(still(algorithm), *args, **options)
+        super().__init__(still(algorithm), *args, **others)
 
     def _actors(self, n: int, rollout: Callable[[int], Rollout], acting: Callable[[int], Acting]) -> rx.Bank[Any]:
         return rx.bank(n, Repeating, rollout, acting, self.recorded)
@@ -137,15 +140,12 @@ def played(
     """A round of experience, (horizon, environments), with the first weights."""
     rollout = Rollout(algorithm, [make] * algorithm.num_envs, 0, *spaces)
     weights = algorithm.learning(*spaces, seed).weights()
-    acting = Acting(algorithm, *spaces, weights, algorithm.num_envs * algorithm.horizon, 1)
+    acting = Acting(algorithm, *spaces, weights)
     rows = np.zeros(rollout.shape, rollout.dtype)
     try:
         rollout.open(seed, path)
         acting.open(np.random.default_rng(seed))
-        rollout.begin(rows)
-        for t in range(len(rows)):
-            rollout.step(t, *acting.act(rollout.observations(), 0))
-        rollout.finish(0)
+        rollout.play(acting, rows, 0)
     finally:
         rollout.close()
     return rows

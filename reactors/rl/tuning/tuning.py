@@ -6,7 +6,6 @@ promising ways to put them together, with as many updates for each environment s
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -15,25 +14,22 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.dataflow.learners import Learners, several
-from reactors.rl.dataflow.loader import check_loaders
-from reactors.rl.dataflow.program import Mode, Training, Where, placement
+from reactors.rl.dataflow.program import Training, placement
 from reactors.rl.envs.sources import Source, maker, spaces_of
+from reactors.rl.learning.learners import Learners, several
+from reactors.rl.learning.loader import check_loaders
+from reactors.rl.options import Options, TuningOptions, taking
 from reactors.rl.public import public
-from reactors.rl.runs.checks import (
-    check_algorithm_given,
-    check_inference,
-    check_memory,
-    checked_lag,
-)
+from reactors.rl.runs.checks import check_algorithm_given, check_memory
 from reactors.rl.tuning.candidates import TIE, Candidate, best, candidates, shortlist
 from reactors.rl.tuning.timed import ActorsAlone, LearnersAlone, Together, begun, played
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from reactors.elaboration.workers import Backend
-    from reactors.rl.algorithms.algorithm import Algorithm
+    from reactors.lowlevel import Backend
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.options import Mode
 
 MOST = 64  # workers of a program
 
@@ -116,25 +112,20 @@ class Tuned:
 
 
 @public("rl.tune")
-def tune(
-    algorithm: Algorithm,
-    env: Source,
-    *,
-    mode: Mode | None = None,
-    lag: int | None = None,
-    ratio: float | None = None,
-    cores: int | None = None,
-    seconds: float = 1.0,
-    few: int = 4,
-    inference: Where = "actors",
-    double_buffer: bool = False,
-    loaders: int = 0,
-    seed: int = 0,
-    device: str = "cpu",
-    backend: Backend = "auto",
-    env_kwargs: Mapping[str, Any] | None = None,
-    tell: Callable[[str], None] | None = None,
-) -> Tuned:
+@dataclass(frozen=True)
+class TuneCall(TuningOptions):
+    """What `rl.tune` is called with."""
+
+    algorithm: Algorithm
+    env: Source
+
+    def __post_init__(self) -> None:
+        check_algorithm_given(self.algorithm, self.env, "rl.tune")
+        super().__post_init__()
+
+
+@taking(TuneCall)
+def tune(given: TuneCall) -> Tuned:
     """Measure `algorithm` in `env`, and pick the numbers of actors, learners and workers, and the mode.
 
     First come actors alone, as many as share the environments evenly, then learners alone, as many as share a batch
@@ -155,13 +146,11 @@ def tune(
     >>> tuned.options
     {'workers': 1, 'actors': 1, 'learners': 1, 'mode': 'sync'}
     """
-    check_algorithm_given(algorithm, "rl.tune")
-    checked_lag(mode or "pipelined", lag, "rl.tune")
-    check_inference(inference, double_buffer, loaders, "rl.tune")
-    cores = _checked_cores(cores, few, seconds)
-    algorithm = _with_ratio(algorithm, ratio)
-    check_loaders(algorithm, loaders)
-    make = maker(env, env_kwargs or {}, "rl.tune")
+    mode, env, seed, device = given.mode, given.env, given.seed, given.device
+    cores = min(len(os.sched_getaffinity(0)) if given.cores is None else given.cores, MOST)
+    algorithm = _with_ratio(given.algorithm, given.ratio)
+    check_loaders(algorithm, given.loaders)
+    make = maker(env, given.env_kwargs or {}, "rl.tune")
     spaces = spaces_of(make, "rl.tune")
     algorithm.check(*spaces)
     a_round = algorithm.horizon * algorithm.num_envs
@@ -169,52 +158,44 @@ def tune(
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, max(algorithm.learning_starts, a_round) + a_round)
         wanted = algorithm.updates_per_step
-    parts = 2 if double_buffer else 1
+    parts = 2 if given.double_buffer else 1
     if algorithm.num_envs % parts:
         raise ArgumentError(f"num_envs of {algorithm.name} is {algorithm.num_envs}, which has no halves")
     banks = [n for n in range(1, cores + 1) if algorithm.num_envs % (parts * n) == 0]
     teams = {len(team): team for team in _teams(algorithm, spaces, seed, device, cores)}
-    say = tell or (lambda _: None)
+    say = given.tell or (lambda _: None)
 
     def measured(
-        kind: type[Together], which: Algorithm, workers: int, mode: Mode, where: Mode, **options: Any
+        kind: type[Together], which: Algorithm, workers: int, mode: Mode, where: Mode, actors: int, **others: Any
     ) -> float:
-        late = checked_lag(mode, None if mode == "sync" else lag, "rl.tune")
-        program = kind(which, make, *spaces, mode=mode, lag=late, seed=seed, seconds=seconds, **options)
-        _run(program, workers, placement(program, workers, where), seed, backend)
+        alone = kind is LearnersAlone
+        options = Options(
+            mode=mode, lag=None if mode == "sync" else given.lag, actors=actors, seed=seed,
+            inference="actors" if alone else given.inference, double_buffer=not alone and given.double_buffer,
+            loaders=0 if kind is ActorsAlone else given.loaders,
+        )  # fmt: skip
+        program = kind(which, make, spaces, options, given.seconds, **others)
+        _run(program, workers, placement(program, workers, where), seed, given.backend)
         return a_round * program.stopwatch.rate
 
-    central: Any = {"inference": inference, "double_buffer": double_buffer}
     recorded = played(begun(algorithm, alone=True), make, spaces, seed)
     acting, learning, together = {}, {}, []
     for n in banks:
         say(f"{_count(n, 'actor')} alone")
-        acting[n] = measured(
-            ActorsAlone, begun(algorithm, alone=True), n, mode or "pipelined", "sync", actors=n, **central
-        )
+        acting[n] = measured(ActorsAlone, begun(algorithm, alone=True), n, mode or "pipelined", "sync", n)
     for m, team in teams.items():
         say(f"{_count(m, 'learner')} alone")
         learning[m] = wanted * measured(
-            LearnersAlone,
-            begun(algorithm),
-            m,
-            "pipelined",
-            "pipelined",
-            actors=1,
-            learners=team,
-            loaders=loaders,
-            recorded=recorded,
+            LearnersAlone, begun(algorithm), m, "pipelined", "pipelined", 1, learners=team, recorded=recorded
         )
     found = candidates(acting, learning, wanted, cores, mode)
-    for each in shortlist(found, few):
+    for each in shortlist(found, given.few):
         say(f"together, {each.mode}: {_count(each.actors, 'actor')} and {_count(each.learners, 'learner')}")
-        rate = measured(
-            Together, begun(algorithm), each.workers, each.mode, each.mode, actors=each.actors,
-            learners=teams[each.learners], loaders=loaders, **central,
-        )  # fmt: skip
+        team = teams[each.learners]
+        rate = measured(Together, begun(algorithm), each.workers, each.mode, each.mode, each.actors, learners=team)
         together.append((each, rate))
     choice, rate = best(together)
-    return Tuned(algorithm, env, wanted, cores, lag, acting, learning, together, len(found), choice, rate)
+    return Tuned(algorithm, env, wanted, cores, given.lag, acting, learning, together, len(found), choice, rate)
 
 
 def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, backend: Backend) -> None:
@@ -242,17 +223,6 @@ def _teams(algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str
             yield several(algorithm, m, device)
         except ParameterError:
             continue
-
-
-def _checked_cores(cores: int | None, few: int, seconds: Any) -> int:
-    found = len(os.sched_getaffinity(0)) if cores is None else cores
-    given: dict[str, Any] = {"cores": found, "few": few}
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ArgumentError(f"{name} of rl.tune is {value!r}; write a whole number, 1 or more")
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
-        raise ArgumentError(f"seconds of rl.tune is {seconds!r}; write how long each measurement takes, as in 1.0")
-    return min(found, MOST)
 
 
 def _with_ratio(algorithm: Algorithm, ratio: float | None) -> Algorithm:

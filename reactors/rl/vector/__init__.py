@@ -1,1 +1,4 @@
-"""Vector environments, in Gymnasium's interface."""
+"""Vector environments in Gymnasium's interface, whose environments are stepped by reactors in lockstep.
+
+For code that is not made of reactors. Nothing here acts or learns, and training by `rl.train` does not use it.
+"""

@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import ResetError, Simulation
-from reactors.rl.envs.spaces import memory, reader, rows
+from reactors.rl.envs.spaces import array_type, reader, rows
 from reactors.rl.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Group:
         self.restarts = 0
 
     def make(self) -> None:
-        """Make the environments."""
+        """Make all environments of the group, where they are to be stepped."""
         n = len(self.makers)
         self.simulation = sim = Simulation(
             [own(make) for make in self.makers],
@@ -67,7 +67,7 @@ class Group:
             first=self.first,
             at=self.where.at[self.number : self.number + 1],
         )
-        where = memory(self.observation_space)
+        where = array_type(self.observation_space)
         # The observations as they are now: a masked reset leaves most of them.
         sim.observations = rows(where, self.room if where.dtype is not None else n)
         self.read = reader(self.observation_space)
@@ -208,7 +208,7 @@ class Group:
             return error
 
     def close(self) -> None:
-        """Close them all."""
+        """Close the environments, if they could be made."""
         sim, self.simulation, self.block = self.simulation, None, None
         if sim is not None:  # they could be made
             self.restarts = sim.restarts

@@ -19,7 +19,7 @@ import numpy as np
 from numpy import ndarray
 
 import reactors as rx
-from reactors.rl.envs.spaces import memory, rows
+from reactors.rl.envs.spaces import array_type, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ Form = dict[str, Any]  # of a port: shape and dtype, or nothing, and it carries 
 
 def rows_form(space: Space, room: int) -> Form:
     """A port's form that has so many values of a space."""
-    where = memory(space)
+    where = array_type(space)
     return {} if where.dtype is None else {"shape": (room, *(where.shape or ())), "dtype": where.dtype}
 
 
@@ -83,7 +83,7 @@ class Rows(rx.Reactor):
 
     @rx.reaction(rx.startup)
     def make(self) -> None:
-        """Make the environments."""
+        """Make the environments, on the worker that steps them."""
         self.group.make()
 
     def step(self) -> None:
@@ -119,7 +119,7 @@ class Rows(rx.Reactor):
 
     @rx.reaction(rx.shutdown)
     def close(self) -> None:
-        """Close them all."""
+        """Close the environments on the worker that stepped them."""
         self.group.close()
 
 
@@ -160,7 +160,7 @@ class Beat(rx.Reactor):
         self.next_ones: dict[int, Any] = {}
         self.ready: list[Answer] = []
         # The last group may have fewer environments than room; its rows beyond them are cut off with one view of all.
-        self.whole: Any = rows(memory(observation_space), groups * room)
+        self.whole: Any = rows(array_type(observation_space), groups * room)
         self.batch = self.whole[:num_envs]
         self.turn: Any = rx.PhysicalAction() if asynchronous else rx.LogicalAction()
         sent: tuple[Any, ...] = self.listed, self.order
@@ -237,7 +237,7 @@ class Beat(rx.Reactor):
             self.rest()
 
     def look(self) -> None:
-        """The observations."""
+        """Put the observations of all groups together, in the order of the environments."""
         found = [each.value for each in self.all_observations]
         if found[0].__class__ is ndarray:
             if self.groups == 1 and self.copy:

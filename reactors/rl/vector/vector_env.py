@@ -18,26 +18,23 @@ from gymnasium.vector.async_vector_env import AsyncState
 from gymnasium.vector.utils import batch_differing_spaces, batch_space, concatenate, create_empty_array, iterate
 
 import reactors as rx
-from reactors import stepwise
-from reactors.model.thread_state import apart, executing
+from reactors.lowlevel import CRASHES, STUCK_AFTER_S, apart, ending, in_a_reaction, say, stepwise
 from reactors.rl.envs.owned import copied, own
 from reactors.rl.envs.simulation import seed_of, told
 from reactors.rl.envs.sources import checked_seeds, makers
-from reactors.rl.envs.spaces import memory
+from reactors.rl.envs.spaces import array_type
 from reactors.rl.errors import SimulationError
 from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.vector.group import Group
 from reactors.rl.vector.lockstep import Beat, Form, Rows
 from reactors.rl.vector.whereabouts import Whereabouts
-from reactors_runtime import faults, stuck, terminal
-from reactors_runtime.servers import ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from reactors.elaboration.workers import Workers
+    from reactors.lowlevel import Workers
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.sources import Source
     from reactors.rl.envs.vector_simulation import Autoreset
@@ -134,7 +131,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.copy, self.observation_mode, self.autoreset_mode = copy, observation_mode, _checked_mode(autoreset_mode)
         if on_error not in {"raise", "restart"}:
             raise rx.ArgumentError(f'on_error of rl.VectorEnv is {on_error!r}; write "raise" or "restart"')
-        if isolate and executing.program:
+        if isolate and in_a_reaction():
             raise rx.StructureError(
                 "rl.VectorEnv(isolate=True) inside of a reaction: nothing nests in a reaction, so its environments are "
                 "stepped by the reaction's own worker; leave isolate out"
@@ -174,7 +171,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             raise ValueError(f"`max_concurrency` must be an integer or None, got {most!r}")
         if most is not None and most < 1:
             raise ValueError(f"`max_concurrency` must be a positive or None, got {most!r}")
-        if executing.program:  # nothing nests in a reaction
+        if in_a_reaction():  # nothing nests in a reaction
             return 1
         return int(min(workers, n, 63 if oversubscribe else cores, most or n))
 
@@ -320,12 +317,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _advanced(self, timeout: float | None) -> bool:
         """Run to the next pause; on a terminal, say once whom that waits for if it takes long."""
-        long = stuck.AFTER_S
+        long = STUCK_AFTER_S
         if not self._terminal or (timeout is not None and timeout <= long):
             return self._run.advance(timeout)
         if self._run.advance(long) or self._run.over:
             return not self._run.over
-        terminal.say(f"rl.VectorEnv: no answer for {long:g} s from {self._late() or 'its workers'}; Ctrl-C stops it")
+        say(f"rl.VectorEnv: no answer for {long:g} s from {self._late() or 'its workers'}; Ctrl-C stops it")
         return self._run.advance(None if timeout is None else timeout - long)
 
     def _late(self) -> str:
@@ -695,7 +692,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
 def _actions_form(space: gym.Space[Any]) -> Form:
     """As a block where all actions have one dtype."""
-    where = memory(space)
+    where = array_type(space)
     if where.dtype is None or where.dtype.names is not None or isinstance(space, gym.spaces.Tuple):
         return {}
     return {"shape": where.shape, "dtype": where.dtype}
@@ -716,7 +713,7 @@ def _why(status: int) -> str:
         return "an environment ended it (os._exit, sys.exit in native code), and has to raise an exception instead"
     if status == -signal.SIGKILL:
         return "if no one killed it, the system was out of memory (see dmesg), so take fewer or smaller environments"
-    if -status in faults.CRASHES:
+    if -status in CRASHES:
         return "native code of an environment crashed, which with workers=1 a debugger can follow"
     return "another process sent it this signal"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from reactors.rl.replay.storage import Address, Block
-from reactors_runtime.memory import Memory
+from reactors.lowlevel import Memory
+from reactors.rl.replay.storage import Address, SharedBlock
 
 
 class Whereabouts:
@@ -23,9 +23,9 @@ class Whereabouts:
     """
 
     def __init__(self, groups: int) -> None:
-        self._open(Block(Memory.reserve(4 * groups)), groups)
+        self._open(SharedBlock(Memory.reserve(4 * groups)), groups)
 
-    def _open(self, block: Block, groups: int) -> None:
+    def _open(self, block: SharedBlock, groups: int) -> None:
         self._block, self._groups = block, groups
         self.at = memoryview(block.map)[: 4 * groups].cast("B").cast("I")
 
@@ -45,7 +45,7 @@ class Whereabouts:
     def attached(cls, address: Address, groups: int) -> Self:
         """The same memory in another process."""
         made = cls.__new__(cls)
-        made._open(Block.at(address), groups)
+        made._open(SharedBlock.at(address), groups)
         return made
 
 

@@ -39,7 +39,7 @@ class Look(AlgoObserver):
 
 
 def run(task: Task, way: str) -> Answer:
-    """It does not end when it is told to; who asked for this process ends the others, too."""
+    """It does not end when it is asked to; the process that started this one ends the others, too."""
     del way
     torch.set_num_threads(1)
     register_env(ENV, make)

@@ -46,7 +46,7 @@ class Answer:
 
 
 class Watch:
-    """Is told of steps and returns, and knows when it is enough. Training begins where it is made."""
+    """Gets steps and returns, and knows when it is enough. Training begins where it is made."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

@@ -199,7 +199,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/algorithms/returns.py",
+        "reactors/rl/estimates/returns.py",
         "tests/rl/algorithms/test_vtrace.py",
         (
             Mistake(
@@ -226,7 +226,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/algorithms/vtrace.py",
+        "reactors/rl/estimates/vtrace.py",
         "tests/rl/algorithms/test_vtrace.py",
         (
             Mistake(
@@ -511,7 +511,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/networks/layers.py",
-        UPDATES + " tests/rl/dataflow/test_learners.py",
+        UPDATES + " tests/rl/learning/test_learners.py",
         (
             Mistake("gradients are scaled up, too", ".clamp_(max=1.0))", ")"),
             Mistake("gradients of updates add up", "    flat.clear()\n", ""),

@@ -5,7 +5,7 @@ from tests.mutants.planted import Mistake, Mistakes
 MISTAKES = (
     Mistakes(
         "reactors/drawing/folding.py",
-        "tests/drawing/test_draw.py",
+        "tests/drawing/test_draw.py tests/drawing/test_what_is_folded.py tests/drawing/test_pictures.py",
         (
             Mistake(
                 "members of a bank that differ in deadlines alone are drawn as one",
@@ -38,7 +38,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/drawing/dot.py",
-        "tests/drawing/test_draw.py",
+        "tests/drawing/test_draw.py tests/drawing/test_what_is_folded.py tests/drawing/test_pictures.py",
         (
             Mistake("names are not escaped", "return escape(_printable(text))", "return _printable(text)"),
             Mistake("physical wires look like others", '"style=dotted" if wire.physical else ""', '""'),
@@ -46,7 +46,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/drawing/draw.py",
-        "tests/drawing/test_draw.py tests/command/test_cli.py",
+        "tests/drawing/test_draw.py tests/drawing/test_what_is_folded.py tests/drawing/test_pictures.py tests/command/test_cli.py",
         (
             Mistake(
                 "the highest worker of a placement is not drawn",
@@ -84,7 +84,7 @@ MISTAKES = (
                 )
             ),
             Mistake("`reactors graph` drops --depth", '"depth": depth,', '"depth": None,'),
-            Mistake("`reactors graph` drops --apg", 'look: Options = {"apg": apg,', 'look: Options = {"apg": False,'),
+            Mistake("`reactors graph` drops --apg", 'look: Look = {"apg": apg,', 'look: Look = {"apg": False,'),
             Mistake(
                 "`reactors graph` drops --workers",
                 '"workers": workers, "placement": placement}',
@@ -98,35 +98,46 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/command/training.py",
+        "reactors/command/options.py",
         "tests/command/test_train_command.py",
         (
             Mistake(
                 "`reactors train` lets the file come before the command line",
-                "options = {**_DEFAULTS, **settings, **said}",
-                "options = {**_DEFAULTS, **said, **settings}",
+                "return {**own, **self.said}",
+                "return {**self.said, **own}",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/command/train.py",
+        "tests/command/test_train_command.py",
+        (
             Mistake(
                 "`reactors train --resume` takes what changes a run",
-                "if name not in _CHANGEABLE and value != was:",
-                "if False:",
+                "        if value != was:\n",
+                "        if False:\n",
             ),
+            Mistake(
+                "`reactors train` drops what is said on the command line",
+                "watch=[shown], **options)",
+                "watch=[shown])",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/command/runs.py",
+        "tests/command/test_train_command.py",
+        (
             Mistake(
                 "`reactors eval` drops --seed",
                 "*run.spaces, episodes, seed or 0)\n    found",
                 "*run.spaces, episodes, 0)\n    found",
             ),
-            Mistake(
-                "`reactors train` drops --video",
-                "video=video, watch=[shown], **options,",
-                "video=False, watch=[shown], **options,",
-            ),
-            Mistake("`reactors train` drops --tensorboard", "tensorboard=tensorboard or None,", "tensorboard=None,"),
         ),
     ),
     Mistakes(
-        "reactors/command/options.py",
-        "reactors/command/options.py tests/command/test_cli.py",
+        "reactors/command/parameters.py",
+        "reactors/command/parameters.py tests/command/test_cli.py",
         (
             Mistake(
                 "parameters of a class hide options of the command",

@@ -66,7 +66,7 @@ MISTAKES = (
         PROTOCOL,
         (
             Mistake(
-                "a message wakes nobody",
+                "a message wakes no sleeper",
                 "p->sent_to |= 1ull << sub->consumer;\n",
                 "",
                 "tests/runtime/test_wakeups.py csrc/tests/test_channel.c",
@@ -81,13 +81,13 @@ MISTAKES = (
                 "if (sub->mode == RX_SLOTS && !soon && payload >= sub->slots / 2)",
                 "if (sub->mode == RX_SLOTS && !soon && payload > sub->slots)",
                 PROTOCOL
-                + " tests/semantics/test_ports.py tests/semantics/test_physical_time.py tests/oracle/test_oracle.py::test_corners",
+                + " tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/oracle/test_oracle.py::test_corners",
             ),
             Mistake(
                 "what arrives over a physical connection overtakes what was sent before",
                 "arrival = tap->last = rx__greatest(arrival, rx__next_microstep(tap->last));",
                 "tap->last = arrival;",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
                 "an arrival over a physical connection is not recorded",
@@ -99,13 +99,13 @@ MISTAKES = (
                 "the last request to stop counts",
                 "w->stop = rx__least(w->stop, arrival);",
                 "w->stop = arrival;",
-                "csrc/tests/test_worker.c tests/semantics/test_end.py",
+                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a worker says that it has passed what it has yet to run",
                 "if (w->sources[w->unsent[i]].writer < position)",
                 "if (w->sources[w->unsent[i]].writer <= position)",
-                "csrc/tests/test_random.c csrc/tests/test_stress.c tests/semantics/test_ports.py tests/semantics/test_wiring.py",
+                "csrc/tests/test_random.c csrc/tests/test_stress.c tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/elaboration/test_wiring.py",
             ),
         ),
     ),
@@ -153,13 +153,13 @@ MISTAKES = (
                 "a worker with an inbox is trusted by its head alone",
                 "p->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;",
                 "p->own[i] = head;",
-                "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py",
+                "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
         ),
     ),
     Mistakes(
         "csrc/inbox.c",
-        "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py",
+        "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
         (
             Mistake(
                 "a physical action has no extra delay",
@@ -191,13 +191,13 @@ MISTAKES = (
                 "after the end events are still taken",
                 "int open = (int)rx__get32(&inbox->open) && !rx__get32(&image->abort);",
                 "int open = 1;",
-                "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_end.py",
+                "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
         ),
     ),
     Mistakes(
         "csrc/modes.c",
-        "tests/semantics/test_modes.py",
+        "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
         (
             Mistake(
                 "an inner mode is active whatever is around it",
@@ -208,7 +208,7 @@ MISTAKES = (
                 "what waits in a mode forgets which microstep it is at",
                 "left ? e->tag.microstep : e->tag.microstep - w->tag.microstep",
                 "e->tag.microstep",
-                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake("reset does not begin timers again", "timers[i].started = 0;", "timers[i].started = 1;"),
             Mistake(
@@ -220,7 +220,7 @@ MISTAKES = (
                 "reset remembers what arrived last over physical connections",
                 "w->taps[tap].last = rx__tag(0, 0);\n",
                 "",
-                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "startup runs at every entry",
@@ -232,7 +232,7 @@ MISTAKES = (
                 "reset keeps a transition that is asked for inside",
                 "        machine->next = RX_NONE;\n        machine->current = machine->initial;",
                 "        machine->current = machine->initial;",
-                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "only active modes are shut down",
@@ -243,13 +243,13 @@ MISTAKES = (
                 "what waited comes back in another order",
                 "    qsort(w->aside.items, w->aside.n, sizeof *w->aside.items, in_order);\n",
                 "    (void)in_order;\n",
-                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "what waited forgets the spacing",
                 "if (w->cells[cell].action != RX_NONE) w->actions[w->cells[cell].action].last = tag;\n",
                 "",
-                "tests/semantics/test_modes.py tests/oracle/test_oracle.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
                 "the first of several modes counts",
@@ -260,7 +260,7 @@ MISTAKES = (
     ),
     Mistakes(
         "csrc/reaction.c",
-        "csrc/tests/test_random.c csrc/tests/test_worker.c tests/semantics/test_ports.py",
+        "csrc/tests/test_random.c csrc/tests/test_worker.c tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
         (
             Mistake(
                 "a missed deadline is not in the digest",
@@ -272,19 +272,19 @@ MISTAKES = (
                 "the digest does not know which effects were present",
                 "p = with_port(p, r->n_reads + k);",
                 "p = with_port(p, r->n_reads);",
-                "csrc/tests/test_worker.c tests/semantics/test_ports.py",
+                "csrc/tests/test_worker.c tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
             ),
             Mistake(
                 "the first of several writers sends",
                 "if (s->writer == index) {",
                 "if (s->writer >= index) {",
-                "csrc/tests/test_random.c tests/semantics/test_ports.py",
+                "csrc/tests/test_random.c tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
             ),
             Mistake(
                 "writing stays allowed after a failure",
                 "for (uint32_t k = 0; k < r->n_writes; k++) w->doors[w->lists[r->writes + k]] = 0;\n",
                 "",
-                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/faults/test_exceptions.py",
+                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
             ),
             Mistake(
                 "a deadline is missed when it is met",
@@ -320,13 +320,13 @@ MISTAKES = (
     ),
     Mistakes(
         "csrc/solo.c",
-        "csrc/tests/test_worker.c tests/semantics/test_end.py",
+        "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
         (
             Mistake(
                 "alone, a program that is kept alive starves",
                 "if (rx__idle(w) && !w->image->keepalive)",
                 "if (rx__idle(w))",
-                "csrc/tests/test_inbox.c tests/semantics/test_end.py",
+                "csrc/tests/test_inbox.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "alone, starvation is at the last tag",
@@ -381,7 +381,7 @@ MISTAKES = (
                 "in a team a program that is kept alive starves",
                 "&& !p->knows_starved && !w->image->keepalive, looked = 0;",
                 "&& !p->knows_starved, looked = 0;",
-                "csrc/tests/test_inbox.c tests/semantics/test_end.py",
+                "csrc/tests/test_inbox.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a mate's earlier tag is passed over", "if (p->mate[i]) g = rx__least(g, p->events[i]);", "(void)i;"
@@ -393,9 +393,9 @@ MISTAKES = (
         "csrc/tests/test_shared.c csrc/tests/test_random.c csrc/tests/test_stress.c",
         (
             Mistake(
-                "nobody is concerned by a worker's progress",
-                "if (wants - RX_PASSED != w->index) return",
-                "return 0;\n    if (wants - RX_PASSED != w->index) return",
+                "no worker is concerned by another's progress",
+                "if (producer != w->index) return",
+                "return 0;\n    if (producer != w->index) return",
                 "tests/runtime/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
@@ -405,16 +405,16 @@ MISTAKES = (
                 "tests/runtime/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
-                "virtual time passes while somebody works",
+                "virtual time passes while a worker is busy",
                 "if (rx__get_fenced(&bell->looked) < changes) return 0;",
                 "",
-                "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_deadlines.py",
+                "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_deadlines.py",
             ),
             Mistake(
-                "virtual time jumps to the last that somebody waits for",
+                "virtual time jumps to the last that any worker waits for",
                 "if (its < *until) *until = its;",
                 "if (its != INT64_MAX) *until = its;",
-                "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_deadlines.py",
+                "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_deadlines.py",
             ),
             Mistake(
                 "an abort wakes worker 0 alone",
@@ -426,14 +426,14 @@ MISTAKES = (
     ),
     Mistakes(
         "csrc/worker.c",
-        "csrc/tests/test_worker.c tests/semantics/test_end.py tests/faults/test_exceptions.py",
+        "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
             Mistake("after a failure native reactions run", "if (r->flags & RX_NATIVE) return next_failed(w);\n", ""),
             Mistake(
                 "shutdown reactions of modes are left out after a failure",
                 "    rx__trigger(w, shutdown);\n    rx__shut_modes(w);",
                 "    rx__trigger(w, shutdown);",
-                "csrc/tests/test_worker.c tests/semantics/test_modes.py tests/semantics/test_end.py tests/faults/test_exceptions.py",
+                "csrc/tests/test_worker.c tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
             ),
             Mistake(
                 "after a failure everything else still runs",
@@ -450,13 +450,13 @@ MISTAKES = (
     ),
     Mistakes(
         "csrc/python/doors.c",
-        "tests/semantics/test_ports.py tests/semantics/test_timers_and_actions.py",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_timers_and_actions.py",
         (
             Mistake(
                 "an array is not frozen when it is set",
                 "if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) {",
                 "if (d->sets == KEEPS) {",
-                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/execution/bad_programs",
             ),
             Mistake(
                 "a list of values that grows forgets those on their way",
@@ -467,7 +467,7 @@ MISTAKES = (
                 "a number that is too large is cut off",
                 "return !overflow;",
                 "return 1;",
-                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/execution/bad_programs",
             ),
             Mistake(
                 "a delay that is no int is none",
@@ -507,12 +507,12 @@ MISTAKES = (
                 "values that others still need are given back",
                 "w->taps[i].done < least) least",
                 "w->taps[i].done > least) least",
-                "csrc/tests/test_channel.c csrc/tests/test_random.c tests/semantics/test_ports.py tests/oracle/test_oracle.py::test_corners",
+                "csrc/tests/test_channel.c csrc/tests/test_random.c tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/oracle/test_oracle.py::test_corners",
             ),
             Mistake(
                 "a copy has no header",
-                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE) + 64;",
-                "return (uint8_t *)(uintptr_t)(cell->payload & ~RX_OUTSIDE);",
+                "return rx__copy_at(cell->payload) + 1;",
+                "return rx__copy_at(cell->payload);",
                 "csrc/tests/test_channel.c tests/model/test_native.py",
             ),
         ),
@@ -525,55 +525,55 @@ MISTAKES = (
                 "the first of several pending events is recalled",
                 "(!payload || e->order > order)",
                 "(!payload || e->order < order)",
-                "tests/oracle/test_oracle.py::test_program",
+                "tests/semantics/test_timers_and_actions.py::test_of_several_events_pending_at_one_tag_an_update_leaves_out_the_last_accepted",
             ),
             Mistake(
                 "events at the stop tag are lost",
                 "rx__less(w->stop, tag)) {",
                 "!rx__less(tag, w->stop)) {",
-                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "what lies beyond the stop does not keep the program going",
                 "\n        w->beyond",
                 "\n        uint64_t lost = 0;\n        lost",
-                "csrc/tests/test_random.c csrc/tests/test_frontier.c tests/semantics/test_end.py",
+                "csrc/tests/test_random.c csrc/tests/test_frontier.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "the next microstep does not count as pending",
                 "return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;",
                 "return next;",
-                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "an event exactly at the spacing is too early",
                 "(earliest > tag.time ||",
                 "(earliest >= tag.time ||",
-                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "what is over is still updated",
                 "if (early && a->policy == RX_UPDATE && pending) {",
                 "if (early && a->policy == RX_UPDATE) {",
-                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "what is over is still replaced",
                 "(a->policy == RX_REPLACE && pending))) {",
                 "(a->policy == RX_REPLACE))) {",
-                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "spacing counts from what was asked for",
                 " a->last = tag;",
                 " if (!early) a->last = tag;",
-                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "events from outside reach inactive modes",
                 "if (mode != RX_NONE && !w->modes[mode].active) { /*",
                 "if (0) { /*",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "what C functions schedule has no min_delay",
@@ -585,13 +585,13 @@ MISTAKES = (
                 "after a failure reactions still schedule",
                 "if (w->failed) return RX_NOT_KEPT;\n",
                 "",
-                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/faults/test_exceptions.py",
+                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
             ),
             Mistake(
                 "what comes under a virtual clock has no min_delay",
                 "int64_t time = rx__add_ns(one->time, w->actions[one->action].min_delay);",
                 "int64_t time = one->time;",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
         ),
     ),
@@ -609,25 +609,25 @@ MISTAKES = (
                 "a second arrival at one tag takes the place of the first",
                 "rx__equal(nominal, w->tag) && cell->stamp != w->stamp)",
                 "rx__equal(nominal, w->tag))",
-                "csrc/tests/test_random.c tests/semantics/test_ports.py tests/semantics/test_tags.py tests/oracle/test_oracle.py::test_corners",
+                "csrc/tests/test_random.c tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_tags.py tests/oracle/test_oracle.py::test_corners",
             ),
             Mistake(
                 "the period is a nanosecond longer",
                 "rx__tag(rx__add_ns(w->tag.time, cell->period), 0)",
                 "rx__tag(rx__add_ns(w->tag.time, cell->period + 1), 0)",
-                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_timers_and_actions.py",
+                "csrc/tests/test_worker.c csrc/tests/test_random.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "timers of inactive modes run",
                 "timers[i].started = mode == RX_NONE || w->modes[mode].active;",
                 "timers[i].started = 1;",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "the limit of microsteps is one too high",
                 "if (w->tag.microstep < w->runaway) return 0;",
                 "if (w->tag.microstep <= w->runaway) return 0;",
-                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/faults/test_exceptions.py",
+                "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
             ),
             Mistake(
                 "a pause is asked for once and for all", "    w->pausing = 0;\n", "", "tests/execution/test_stepwise.py"
@@ -639,7 +639,7 @@ MISTAKES = (
         PROTOCOL,
         (
             Mistake(
-                "who publishes wakes nobody",
+                "a publisher wakes no sleeper",
                 "    p->head = head;\n    rx__wake(w);",
                 "    p->head = head;",
                 "csrc/tests/test_shared.c tests/runtime/test_wakeups.py",

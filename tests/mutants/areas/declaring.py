@@ -6,7 +6,7 @@ WIRING = "tests/elaboration/test_wiring.py tests/semantics/test_wiring.py"
 
 MISTAKES = (
     Mistakes(
-        "reactors/elaboration/wiring.py",
+        "reactors/elaboration/connections.py",
         WIRING,
         (
             Mistake(
@@ -14,35 +14,6 @@ MISTAKES = (
                 "return (ns, 0) if ns else (0, 1)",
                 "return (ns, 0)",
                 "tests/elaboration/test_wiring.py",
-            ),
-            Mistake(
-                "a positive delay keeps microsteps gathered before it",
-                ", then[1]\n",
-                ", first[1] + then[1]\n",
-                "reactors/elaboration/wiring.py tests/elaboration/test_wiring.py tests/semantics/test_wiring.py",
-            ),
-            Mistake(
-                "microsteps of a path do not add up",
-                "return first[0], first[1] + then[1]",
-                "return first[0], max(first[1], then[1])",
-                "reactors/elaboration/wiring.py " + WIRING,
-            ),
-            Mistake(
-                "a way through two connections has the delay of the last",
-                "element.offset = compose(over.offset, later)",
-                "element.offset = later",
-            ),
-            Mistake(
-                "what is behind a physical connection is logical",
-                "element.physical = over.physical or connection.physical",
-                "element.physical = connection.physical",
-                "tests/semantics/test_physical_time.py",
-            ),
-            Mistake(
-                "a port may have two sources",
-                "if other.connection is not connection or other.source != source._element:",
-                "if False:",
-                "tests/elaboration/test_bad_programs_connecting.py",
             ),
             Mistake(
                 "banks are not interleaved",
@@ -58,13 +29,64 @@ MISTAKES = (
                 "a connection may skip a level",
                 "return a._container is b._container if isinstance(target, Input) else a._container is b",
                 "return True",
-                "tests/elaboration/test_bad_programs_connecting.py",
+                "tests/elaboration/bad_programs/test_connecting.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/elaboration/relays.py",
+        "tests/semantics/test_modes.py",
+        (
+            Mistake(
+                "what is under way in a mode arrives while another is active",
+                "behind, under_way=wire.mode)",
+                "behind)",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/elaboration/wiring.py",
+        "tests/elaboration/bad_programs/test_connecting.py",
+        (
+            Mistake(
+                "a port may have two sources",
+                "if other.connection is not each.connection or other.source != each.source:",
+                "if False:",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/elaboration/sources.py",
+        WIRING,
+        (
+            Mistake(
+                "a positive delay keeps microsteps gathered before it",
+                ", then[1]\n",
+                ", first[1] + then[1]\n",
+                "reactors/elaboration/sources.py tests/elaboration/test_wiring.py tests/semantics/test_wiring.py",
+            ),
+            Mistake(
+                "microsteps of a path do not add up",
+                "return first[0], first[1] + then[1]",
+                "return first[0], max(first[1], then[1])",
+                "reactors/elaboration/sources.py " + WIRING,
+            ),
+            Mistake(
+                "a way through two connections has the delay of the last",
+                "offset=compose(over.offset, later)",
+                "offset=later",
+            ),
+            Mistake(
+                "what is behind a physical connection is logical",
+                "physical=over.physical or wire.physical",
+                "physical=wire.physical",
+                "tests/semantics/test_physical_time.py",
             ),
             Mistake(
                 "layouts are compared with those of the port before",
-                "_match(tree, tops[below], below, connection)",
-                "_match(tree, below, below, connection)",
-                "tests/elaboration/test_bad_programs_fitting.py tests/elaboration/test_wiring.py",
+                "_fitting(tree, elements, tops[below], below, wire)",
+                "_fitting(tree, elements, wire.source, below, wire)",
+                "tests/elaboration/bad_programs/test_fitting.py tests/elaboration/test_wiring.py",
             ),
         ),
     ),
@@ -79,10 +101,16 @@ MISTAKES = (
                 "tests/elaboration/test_wiring.py tests/semantics/test_wiring.py tests/semantics/test_multiports.py",
             ),
             Mistake(
+                "an arrow belongs to no mode",
+                '"target", location), location, mode=innermost()))',
+                '"target", location), location))',
+                "tests/elaboration/test_wiring.py",
+            ),
+            Mistake(
                 "connections may be drawn while the program runs",
                 "    if executing.program:\n        raise _too_late(connection)\n",
                 "",
-                "tests/model/test_bad_programs_declaring.py",
+                "tests/model/bad_programs",
             ),
         ),
     ),
@@ -97,21 +125,21 @@ MISTAKES = (
             ),
             Mistake(
                 "deadlines are not inferred",
-                "min([own, *(reactions[after].inferred_deadline for after in followers[r])])",
-                "own",
+                "min([deadlines[r], *(deadlines[after] for after in followers[r])])",
+                "deadlines[r]",
                 "tests/semantics/test_deadlines.py tests/elaboration/test_graph.py tests/semantics/test_precedence.py",
             ),
             Mistake(
                 "a cycle is not noticed",
-                "if len(order) < len(reactions):",
-                "if False:",
-                "tests/elaboration/test_bad_programs_connecting.py tests/elaboration/test_graph.py",
+                "return levels if len(done) == len(followers) else None",
+                "return levels",
+                "tests/elaboration/bad_programs/test_connecting.py tests/elaboration/test_graph.py",
             ),
             Mistake(
                 "reactions of one mode are in no order",
                 "            elif own in last:\n                yield last[own], r\n",
                 "",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),
     ),
@@ -144,19 +172,19 @@ MISTAKES = (
                 "a policy without a spacing is taken",
                 'if policy != "defer" and min_spacing is None:',
                 "if False:",
-                "tests/model/test_bad_programs_declaring.py::test_policies_of_an_action",
+                "tests/model/bad_programs/test_durations.py::test_policies_of_an_action",
             ),
             Mistake(
                 "a period of zero is taken where a name stands for it",
                 "if period == 0:",
                 "if False:",
-                "tests/model/test_bad_programs_declaring.py::test_zero_or_negative_duration_in_a_parameter",
+                "tests/model/bad_programs/test_durations.py::test_zero_or_negative_duration_in_a_parameter",
             ),
             Mistake(
                 "an event before the run counts as accepted",
                 "            return False\n        return self.schedule(value, delay)",
                 "            return True\n        return self.schedule(value, delay)",
-                "tests/semantics/test_physical_time.py::test_an_event_before_the_run_is_not_accepted",
+                "tests/semantics/test_physical_actions.py::test_an_event_before_the_run_is_not_accepted",
             ),
         ),
     ),
@@ -177,7 +205,7 @@ MISTAKES = (
                 "tests/execution/test_seeds.py",
             ),
             Mistake(
-                "every look at rng begins anew",
+                "every look at rng begins again",
                 "            self._rng = np.random.default_rng(np.random.SeedSequence(self.seed))\n",
                 "            return np.random.default_rng(np.random.SeedSequence(self.seed))\n",
                 "tests/execution/test_seeds.py",
@@ -186,13 +214,13 @@ MISTAKES = (
                 "lag has the wrong sign",
                 "context.physical_time() - context.now[0]",
                 "context.now[0] - context.physical_time()",
-                "tests/semantics/test_physical_time.py tests/semantics/test_deadlines.py reactors/execution/clock.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_deadlines.py reactors/execution/clock.py",
             ),
             Mistake(
                 "reactors may be made while the program runs",
                 '        if executing.program:\n            raise StructureError(\n                f"{article(spelled(cls))}',
                 '        if False:\n            raise StructureError(\n                f"{article(spelled(cls))}',
-                "tests/model/test_bad_programs_declaring.py",
+                "tests/model/bad_programs",
             ),
         ),
     ),
@@ -214,7 +242,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/model/modes.py",
-        "tests/semantics/test_modes.py",
+        "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
         (
             Mistake(
                 "history is reset", "return Transition(self, by_reset=False)", "return Transition(self, by_reset=True)"
@@ -224,9 +252,9 @@ MISTAKES = (
             ),
             Mistake(
                 "a `with` does not end",
-                "        executing.modes = executing.modes[:-1]\n",
+                "        _within.modes = _within.modes[:-1]\n",
                 "        pass\n",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),
     ),
@@ -248,7 +276,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/model/layout.py",
-        "tests/model/test_declare.py tests/elaboration/test_bad_programs_fitting.py",
+        "tests/model/test_declare.py tests/elaboration/bad_programs/test_fitting.py",
         (
             Mistake(
                 "arrays of any shape fit",
@@ -268,20 +296,20 @@ MISTAKES = (
         (
             Mistake(
                 "children are elaborated last first",
-                "stack.extend((child, place) for child in reversed(_look_into(place, classes, strays)))",
-                "stack.extend((child, place) for child in _look_into(place, classes, strays))",
+                "for each in reversed(contents.children))",
+                "for each in contents.children)",
             ),
             Mistake(
                 "one reactor may be contained twice",
                 "if id(reactor) in seen:",
                 "if False:",
-                "tests/elaboration/test_bad_programs_containing.py",
+                "tests/elaboration/bad_programs/test_containing.py",
             ),
             Mistake(
                 "two initial modes are taken",
-                "if place.modes and len(initial) != 1:",
-                "if place.modes and not initial:",
-                "tests/elaboration/test_bad_programs_containing.py tests/semantics/test_modes.py",
+                "if modes and len(initial) != 1:",
+                "if modes and not initial:",
+                "tests/elaboration/bad_programs/test_containing.py tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
         ),
     ),

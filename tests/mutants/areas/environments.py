@@ -4,8 +4,8 @@ from tests.mutants.planted import Mistake, Mistakes
 
 MISTAKES = (
     Mistakes(
-        "csrc/python/rows.c",
-        "tests/rl/envs/test_env.py tests/rl/vector/test_vector_env.py",
+        "csrc/rl/rows.c",
+        "tests/rl/envs/test_env.py tests/rl/vector/test_vector_env.py tests/rl/vector/test_halves_of_calls.py tests/rl/vector/test_failing_environments.py",
         (
             Mistake("returns of episodes are not summed", "    to->totals[i] += number;\n", ""),
             Mistake(
@@ -21,13 +21,13 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/vector/vector_env.py",
-        "tests/rl/vector/test_vector_env.py",
+        "tests/rl/vector/test_vector_env.py tests/rl/vector/test_halves_of_calls.py tests/rl/vector/test_failing_environments.py",
         (
             Mistake(
                 "a reset without seeds forgets those before",
                 "self._seeds = [old if new is None else new for old, new in zip(self._seeds, seeds, strict=True)]",
                 "self._seeds = seeds",
-                "tests/rl/vector/test_vector_env.py::test_an_error_names_the_seed_of_the_last_reset_that_had_one",
+                "tests/rl/vector/test_failing_environments.py::test_an_error_names_the_seed_of_the_last_reset_that_had_one",
             ),
             Mistake(
                 "max_concurrency bounds nothing",
@@ -39,49 +39,49 @@ MISTAKES = (
                 "a timeout forgets that the step goes on",
                 "self._overdue = not done",
                 "self._overdue = False",
-                "tests/rl/vector/test_vector_env.py::test_timeouts",
+                "tests/rl/vector/test_halves_of_calls.py::test_timeouts",
             ),
             Mistake(
                 "episodes of a process that died terminate",
                 "ended = np.zeros(n, bool), np.ones(n, bool)",
                 "ended = np.ones(n, bool), np.zeros(n, bool)",
-                "tests/rl/vector/test_vector_env.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
+                "tests/rl/vector/test_failing_environments.py::test_environments_whose_process_dies_or_hangs_are_made_again",
             ),
             Mistake(
-                "environments that were made anew do not count",
+                "environments that were made again do not count",
                 "self._lost += n",
                 "self._lost += 0",
-                "tests/rl/vector/test_vector_env.py::test_environments_whose_process_dies_or_hangs_are_made_anew",
+                "tests/rl/vector/test_failing_environments.py::test_environments_whose_process_dies_or_hangs_are_made_again",
             ),
             Mistake(
                 "what was received is still pending",
                 "self._pending -= {answer.env_id for answer in answers}",
                 "pass",
-                "tests/rl/vector/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+                "tests/rl/vector/test_halves_of_calls.py::test_environments_are_stepped_at_their_own_pace",
             ),
             Mistake(
                 "answers say who was asked and not who answered",
                 'infos["env_id"] = np.array([answer.env_id for answer in answers])',
                 'infos["env_id"] = np.arange(len(answers))',
-                "tests/rl/vector/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+                "tests/rl/vector/test_halves_of_calls.py::test_environments_are_stepped_at_their_own_pace",
             ),
             Mistake(
                 "what is received twice is the same",
                 "answers, beat.ready = beat.ready[:n], beat.ready[n:]",
                 "answers = beat.ready[:n]",
-                "tests/rl/vector/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+                "tests/rl/vector/test_halves_of_calls.py::test_environments_are_stepped_at_their_own_pace",
             ),
             Mistake(
                 "last observations are not marked",
                 'infos["_final_obs"][i] = infos["_final_info"][i] = True',
                 'infos["_final_info"][i] = True',
-                "tests/rl/vector/test_vector_env.py",
+                "tests/rl/vector/test_vector_env.py tests/rl/vector/test_halves_of_calls.py tests/rl/vector/test_failing_environments.py",
             ),
             Mistake(
                 "a caller's list of actions is not copied",
                 "for action in deepcopy(given)]",
                 "for action in given]",
-                "tests/rl/vector/test_vector_env_alike.py::test_actions_are_those_of_the_call_though_the_caller_changes_them",
+                "tests/rl/vector/test_vector_env_actions.py::test_actions_are_those_of_the_call_though_the_caller_changes_them",
             ),
         ),
     ),
@@ -98,25 +98,25 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/vector/lockstep.py",
-        "tests/rl/vector/test_vector_env.py tests/rl/vector/test_vector_env_alike.py",
+        "tests/rl/vector/test_vector_env.py tests/rl/vector/test_halves_of_calls.py tests/rl/vector/test_failing_environments.py tests/rl/vector/test_vector_env_alike.py tests/rl/vector/test_vector_env_actions.py tests/rl/vector/test_carried.py",
         (
             Mistake(
                 "environments write into the actions of others",
                 "self.step_with(self.actions.value[self.group.own].copy())",
                 "self.step_with(self.actions.value[self.group.own])",
-                "tests/rl/vector/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+                "tests/rl/vector/test_vector_env_actions.py::test_actions_arrive_as_they_are",
             ),
             Mistake(
                 "actions of all groups are the first ones",
                 "self.step_with(self.actions.value[self.group.own].copy())",
                 "self.step_with(self.actions.value[: len(self.group.makers)].copy())",
-                "tests/rl/vector/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+                "tests/rl/vector/test_vector_env_actions.py::test_actions_arrive_as_they_are",
             ),
             Mistake(
                 "listed actions of all groups are the first ones",
                 "for action in self.listed.value[self.group.own]])",
                 "for action in self.listed.value[: len(self.group.makers)]])",
-                "tests/rl/vector/test_vector_env_alike.py::test_actions_arrive_as_they_are",
+                "tests/rl/vector/test_vector_env_actions.py::test_actions_arrive_as_they_are",
             ),
             Mistake(
                 "infos of a step are those of the first group",
@@ -158,43 +158,43 @@ MISTAKES = (
                 "a wait for some answers is for one more",
                 "if before < self.wanted <= len(self.ready):",
                 "if before < self.wanted < len(self.ready):",
-                "tests/rl/vector/test_vector_env.py::test_environments_are_stepped_at_their_own_pace",
+                "tests/rl/vector/test_halves_of_calls.py::test_environments_are_stepped_at_their_own_pace",
             ),
         ),
     ),
     Mistakes(
         "reactors/rl/envs/owned.py",
-        "tests/rl/vector/test_vector_env_alike.py",
+        "tests/rl/vector/test_vector_env_alike.py tests/rl/vector/test_vector_env_actions.py tests/rl/vector/test_carried.py",
         (
             Mistake(
                 "environments share what their functions carry",
                 "    return found\n",
                 "    return make\n",
-                "tests/rl/vector/test_vector_env_alike.py::test_what_functions_carry_is_each_environments_own",
+                "tests/rl/vector/test_carried.py::test_what_functions_carry_is_each_environments_own",
             ),
             Mistake(
                 "classes that carry nothing are copied, too",
                 "elif not isinstance(part, type | ModuleType) or self.carries(part, set()):",
                 "elif not isinstance(part, type | ModuleType) or self.has_no_name(part):",
-                "tests/rl/vector/test_vector_env_alike.py::test_classes_that_carry_nothing_are_not_copied",
+                "tests/rl/vector/test_carried.py::test_classes_that_carry_nothing_are_not_copied",
             ),
             Mistake(
                 "an environment of two rows is known by its wrapper",
                 'base = getattr(env, "unwrapped", env)',
                 "base = env",
-                "tests/rl/vector/test_vector_env_alike.py::test_an_environment_in_two_wrappers_is_refused_by_name",
+                "tests/rl/vector/test_carried.py::test_an_environment_in_two_wrappers_is_refused_by_name",
             ),
             Mistake(
                 "two rows may have one environment",
                 "if owner is not None:",
                 "if False:",
-                "tests/rl/vector/test_vector_env_alike.py::test_an_environment_of_two_rows_is_refused_by_name",
+                "tests/rl/vector/test_carried.py::test_an_environment_of_two_rows_is_refused_by_name",
             ),
             Mistake(
                 "an environment is never let go of",
                 "_claims: weakref.WeakValueDictionary[int, Claim] = weakref.WeakValueDictionary()",
                 "_claims: dict[int, Claim] = {}",
-                "tests/rl/vector/test_vector_env_alike.py::test_an_environment_of_two_rows_is_refused_by_name",
+                "tests/rl/vector/test_carried.py::test_an_environment_of_two_rows_is_refused_by_name",
             ),
         ),
     ),
@@ -266,7 +266,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/rl/envs/simulation.py",
-        "tests/rl/envs/test_env.py tests/rl/vector/test_vector_env.py",
+        "tests/rl/envs/test_env.py tests/rl/vector/test_vector_env.py tests/rl/vector/test_halves_of_calls.py tests/rl/vector/test_failing_environments.py",
         (
             Mistake(
                 "the length of an episode is one too high",
@@ -279,7 +279,7 @@ MISTAKES = (
                 "self._began[i] = self.steps",
             ),
             Mistake(
-                "an environment made anew has the seed with which it broke",
+                "an environment made again has the seed with which it broke",
                 "self.seeds[i] = self._fresh[i] = None if seed is None else seed_of(seed, self._numbers[i])",
                 "self._fresh[i] = seed",
             ),
@@ -301,6 +301,18 @@ MISTAKES = (
                 "what follows an end is the next episode's beginning",
                 "        self.observations[:] = following\n",
                 "        self.observations = following\n",
+            ),
+            Mistake(
+                "a transition has what followed for what was observed",
+                'rows["obs"][...] = self.observations',
+                'rows["obs"][...] = rows["next_obs"]',
+                "tests/rl/envs/test_env.py tests/rl/dataflow/test_inference.py tests/rl/checkpoints/test_checkpoint.py",
+            ),
+            Mistake(
+                "termination and truncation are swapped",
+                'rewards, rows["terminated"], rows["truncated"])',
+                'rewards, rows["truncated"], rows["terminated"])',
+                "tests/rl/envs/test_env.py tests/rl/dataflow/test_dataflow.py tests/rl/checkpoints/test_checkpoint.py",
             ),
             Mistake(
                 "environments stay open",
@@ -338,19 +350,14 @@ MISTAKES = (
         "tests/rl/envs/test_env.py",
         (
             Mistake(
-                "a transition has what followed for what was observed",
-                'records["obs"], records["action"] = sim.observations, actions',
-                'records["obs"], records["action"] = sim.observations * 0, actions',
-            ),
-            Mistake(
                 "environments of a row share a seed",
                 "[seed_of(self.seed, i) if given is None else given",
                 "[seed_of(self.seed, 0) if given is None else given",
             ),
             Mistake(
                 "transitions swap the ends of episodes",
-                'records["terminated"], records["truncated"] = block(terminated), block(truncated)',
-                'records["truncated"], records["terminated"] = block(terminated), block(truncated)',
+                'terminated[...], truncated[...] = record["terminated"], record["truncated"]',
+                'truncated[...], terminated[...] = record["terminated"], record["truncated"]',
             ),
         ),
     ),

@@ -2,12 +2,12 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-REPLAY = "csrc/tests/test_replay.c tests/rl/replay/test_replay_buffer.py tests/rl/replay/test_replay_episodes.py"
+REPLAY = "csrc/rl/tests/test_replay.c tests/rl/replay/test_replay_buffer.py tests/rl/replay/test_replay_episodes.py"
 
 MISTAKES = (
     Mistakes(
-        "csrc/sumtree/tree.inc",
-        "csrc/tests/test_sumtree.c tests/rl/replay/test_sum_tree.py",
+        "csrc/rl/sumtree/tree.inc",
+        "csrc/rl/tests/test_sumtree.c tests/rl/replay/test_sum_tree.py",
         (
             Mistake(
                 "a search ends in a slot without priority",
@@ -34,12 +34,12 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "csrc/sumtree/sumtree.c",
-        "csrc/tests/test_sumtree.c tests/rl/replay/test_sum_tree.py",
+        "csrc/rl/sumtree/sumtree.c",
+        "csrc/rl/tests/test_sumtree.c tests/rl/replay/test_sum_tree.py",
         (Mistake("all strata are one", "((double)i + x) / (double)n * total;", "x * total;"),),
     ),
     Mistakes(
-        "csrc/replay/rows.c",
+        "csrc/rl/replay/rows.c",
         REPLAY,
         (
             Mistake(
@@ -84,7 +84,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "csrc/replay/sample.c",
+        "csrc/rl/replay/sample.c",
         REPLAY,
         (
             Mistake("rows that are being written are sampled", "&& !((now | words[i]) & RX__WRITING);", ";"),
@@ -122,7 +122,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "csrc/replay/fold.c",
+        "csrc/rl/replay/fold.c",
         REPLAY,
         (
             Mistake("the first reward of a return is discounted", "double factor = 1;", "double factor = a->gamma;"),
@@ -149,7 +149,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "csrc/replay/frames.c",
+        "csrc/rl/replay/frames.c",
         REPLAY,
         (
             Mistake(
@@ -169,7 +169,6 @@ MISTAKES = (
         "reactors/rl/replay/replay.py",
         "tests/rl/replay/test_replay.py",
         (
-            Mistake("answers go to the newest batch", "self._sent.popleft()", "self._sent.pop()"),
             Mistake(
                 "a batch is due every row", "self._credit += rows.size / self.train_every", "self._credit += rows.size"
             ),
@@ -183,6 +182,19 @@ MISTAKES = (
                 "            if self._credit >= 1:\n                self.more",
                 "            if False:\n                self.more",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/replay/draws.py",
+        "tests/rl/dataflow/test_experience.py",
+        (
+            Mistake(
+                "answers go to the newest batch",
+                "self.unanswered.popleft()",
+                "self.unanswered.pop()",
+                "tests/rl/replay/test_replay.py tests/rl/dataflow/test_experience.py",
+            ),
+            Mistake("priorities come to the wrong rows", "popleft(), priorities)", "popleft(), priorities[::-1])"),
         ),
     ),
     Mistakes(
@@ -224,7 +236,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/model/lossless.py",
+        "reactors/lossless.py",
         "tests/rl/replay/test_replay_buffer.py tests/rl/algorithms/test_chosen.py",
         (
             Mistake("parts of whole numbers are lost", "(rounds and a % 1 != 0)", "(a % 1 != 0)"),

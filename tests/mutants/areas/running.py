@@ -38,31 +38,48 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/binding.py",
-        "tests/semantics/test_ports.py tests/model/test_declare.py tests/execution/test_bad_programs_running.py",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/model/test_declare.py tests/execution/bad_programs",
         (
             Mistake(
                 "ports stay alive after the run",
                 "            thing.__class__, thing.__dict__ = rest, at_rest\n",
                 "",
-                "tests/model/test_declare.py tests/execution/test_bad_programs_running.py tests/execution/test_testing.py",
+                "tests/model/test_declare.py tests/execution/bad_programs tests/execution/test_testing.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/execution/context.py",
+        "tests/semantics/test_modes.py tests/execution/bad_programs",
+        (
             Mistake(
                 "a mode may be set that is not declared",
                 "if not self._engine.set_mode(mode._index):",
                 "if self._engine.set_mode(mode._index) is None:",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "a deadline may be updated that there is not",
                 "if self._engine.deadline() is None:",
                 "if False:",
-                "tests/semantics/test_deadlines.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_deadlines.py tests/execution/bad_programs",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/execution/session.py",
+        "tests/model/test_declare.py tests/execution/test_stepwise.py tests/execution/bad_programs",
+        (
+            Mistake(
+                "reactors stay alive after the run",
+                "            reactor._engine = None\n",
+                "            pass\n",
             ),
         ),
     ),
     Mistakes(
         "reactors/execution/live_ports.py",
-        "tests/semantics/test_ports.py tests/semantics/test_multiports.py",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_multiports.py",
         (
             Mistake(
                 "absent rows of a block are those of before",
@@ -74,16 +91,16 @@ MISTAKES = (
                 "a multiport takes fewer values than channels",
                 "if given != len(self._channels):",
                 "if given is None or given > len(self._channels):",
-                "tests/execution/test_bad_programs_running.py tests/semantics/test_multiports.py",
+                "tests/execution/bad_programs tests/semantics/test_multiports.py",
             ),
             Mistake(
                 "a value of a physical action stays in memory",
                 "            self._waiting.pop(self._shown, None)\n",
                 "",
-                "tests/semantics/test_physical_time.py tests/semantics/test_timers_and_actions.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
-                "an event that nobody takes is told as taken",
+                "an event that is not accepted is reported as accepted",
                 "        if not taken:\n            self._waiting.pop(number, None)\n        return taken",
                 "        return True",
                 "tests/faults/test_exceptions.py",
@@ -92,7 +109,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/clock.py",
-        "tests/semantics/test_physical_time.py",
+        "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
         (
             Mistake(
                 "events of a virtual clock are in the order of calls",
@@ -102,52 +119,67 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/run.py",
-        "tests/semantics/test_end.py tests/faults/test_exceptions.py",
+        "reactors/reports/failures.py",
+        "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
             Mistake(
                 "what follows an abort takes the place of what caused it",
                 "return aftermath, *error.tag, error.reaction",
                 "return False, *error.tag, error.reaction",
-                "tests/execution/test_bad_programs_running.py tests/execution/test_stepwise.py",
+                "tests/execution/bad_programs tests/execution/test_stepwise.py",
             ),
             Mistake(
                 "the last failure is raised",
                 "(cause, _), *others = sorted(failures, key=when)",
                 "(cause, _), *others = sorted(failures, key=when, reverse=True)",
-                "tests/execution/test_bad_programs_running.py tests/faults/test_exceptions.py tests/semantics/test_end.py",
+                "tests/execution/bad_programs tests/faults/test_exceptions.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/execution/arena.py",
+        "tests/execution/test_seeds.py",
+        (Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None"),),
+    ),
+    Mistakes(
+        "reactors/execution/in_process.py",
+        "tests/faults/test_start.py",
+        (
+            Mistake(
+                "a failing thread lets the others go on",
+                "            failures[worker] = error\n            engines.abort(memory, image)",
+                "            failures[worker] = error",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/run.py",
+        "tests/semantics/test_physical_time.py tests/execution/test_record.py",
+        (
             Mistake(
                 "a program with physical actions starves",
                 "keepalive=physical and clock is None if keepalive is None else keepalive,",
                 "keepalive=bool(keepalive),",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
-            Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None", "tests/execution/test_seeds.py"),
             Mistake(
                 "a replay has the seed of its call",
                 "seed, options.replay, options.fast, options.keepalive = recorded.seed,",
                 "seed, options.replay, options.fast, options.keepalive = seed,",
                 "tests/execution/test_record.py",
             ),
-            Mistake(
-                "a failing thread lets the others go on",
-                "            failures[worker] = error\n            engines.abort(memory, image)",
-                "            failures[worker] = error",
-                "tests/faults/test_start.py",
-            ),
         ),
     ),
     Mistakes(
         "reactors/elaboration/workers.py",
-        "tests/execution/test_bad_programs_running.py",
+        "tests/execution/bad_programs",
         (
             Mistake("65 workers are taken", "    if given > MOST:\n", "    if given > MOST + 1:\n"),
             Mistake("no workers are taken", "or given < 1:", "or given < 0:"),
         ),
     ),
     Mistakes(
-        "reactors/execution/recording.py",
+        "reactors/reports/recording.py",
         "tests/execution/test_record.py",
         (
             Mistake("a changed first line of a log is taken", "    if check != _check(head):\n", "    if False:\n"),
@@ -170,25 +202,25 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/result.py",
+        "reactors/reports/result.py",
         "tests/model/test_reading.py tests/model/test_declare.py tests/command/test_cli.py",
         (
             Mistake(
                 "connections of modes count as reactions",
                 "reactions=sum(w.reactions for w in workers) - relayed,",
                 "reactions=sum(w.reactions for w in workers),",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "the digest depends on the order of reactors",
                 "for path, number in sorted(own):",
                 "for path, number in own[::-1]:",
-                "tests/oracle/test_oracle.py tests/semantics/test_ports.py tests/execution/test_testing.py",
+                "tests/oracle/test_oracle.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/execution/test_testing.py",
             ),
         ),
     ),
     Mistakes(
-        "reactors/execution/summary.py",
+        "reactors/reports/summary.py",
         "tests/execution/test_summary.py",
         (
             Mistake(
@@ -204,7 +236,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/execution/spreading.py",
+        "reactors/reports/spreading.py",
         "tests/elaboration/test_placement.py",
         (
             Mistake("what runs once counts", "if any(program.elements[e].kind not in _ONCE", "if any(True"),
@@ -216,7 +248,7 @@ MISTAKES = (
     ),
     Mistakes(
         "reactors/execution/debug_ports.py",
-        "tests/execution/test_bad_programs_running.py",
+        "tests/execution/bad_programs",
         (
             Mistake(
                 "debug mode takes values of any type",
@@ -261,11 +293,7 @@ MISTAKES = (
                 "        self._end.detach()\n        engines.abort(self._memory, self._image)\n",
                 "        self._end.detach()\n",
             ),
-            Mistake(
-                "reactors stay alive after the last step",
-                "            for reactor in self._mine:\n                reactor._engine = None\n",
-                "",
-            ),
+            Mistake("ports stay alive after the last step", "            self._session.binding.detach()\n", ""),
             Mistake(
                 "a step that is paused says that it is over",
                 "                if paused:\n                    return True",

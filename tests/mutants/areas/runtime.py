@@ -2,18 +2,18 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-TOGETHER = "tests/semantics/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_multiports.py"
+TOGETHER = "tests/elaboration/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_multiports.py"
 
 MISTAKES = (
     Mistakes(
-        "runtime/reactors_runtime/image.py",
+        "runtime/reactors_runtime/planning/delays.py",
         TOGETHER,
         (
             Mistake(
                 "the least delay between workers is that of the last tap",
-                "if i != j and least is not None and least < (times[i, j], microsteps[i, j]):",
-                "if i != j and least is not None:",
-                "tests/semantics/test_wiring.py tests/semantics/test_ports.py",
+                "if i != j and delay is not None and delay < (times[i, j], microsteps[i, j]):",
+                "if i != j and delay is not None:",
+                "tests/elaboration/test_wiring.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py",
             ),
             Mistake(
                 "delays of a path add their microsteps whatever time passes",
@@ -23,21 +23,63 @@ MISTAKES = (
             ),
             Mistake(
                 "a wait is for the first of several writers",
-                "max(least.get((source.worker, offset), -1), source.writers[-1])",
-                "max(least.get((source.worker, offset), -1), source.writers[0])",
+                "max(waits.get((source.worker, offset), -1), source.writers[-1])\n    return waits\n\n\ndef before_tag",
+                "max(waits.get((source.worker, offset), -1), source.writers[0])\n    return waits\n\n\ndef before_tag",
                 TOGETHER + " tests/oracle/test_oracle.py",
             ),
             Mistake(
-                "nobody waits for a stop",
-                'rows["stop_waits"] = [[*offset, producer, writer] for (producer, offset), writer in stops.items()]',
-                'rows["stop_waits"] = []',
-                "tests/semantics/test_end.py tests/oracle/test_oracle.py",
+                "no worker waits for a stop",
+                "if source.worker != worker:\n            waits",
+                "if source.worker < 0:\n            waits",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/oracle/test_oracle.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/planning/plan.py",
+        TOGETHER,
+        (
+            Mistake(
+                "word and bit of a mode's reactions are those of the program",
+                "1 << (local - part.first_of_word[-1])",
+                "1 << (number - part.first_of_word[-1])",
+                "tests/semantics/test_modes.py",
             ),
             Mistake(
-                "a physical connection is a logical one",
-                "row = [*offset, 0, cell, int(physical),",
-                "row = [*offset, 0, cell, 0,",
+                "rows of a multiport that lie apart are one block",
+                "if row.block >= 0 or e.dtype != like.dtype or e.shape != like.shape:",
+                "if row.block >= 0:",
+                "tests/runtime/test_image.py",
+            ),
+            Mistake(
+                "physical connections share a tap in a log",
+                "e.mode, element if e.physical and self.options.plain else -1",
+                "e.mode, -1",
+                "tests/execution/test_record.py",
+            ),
+            Mistake(
+                "an action that only outsiders schedule is not there",
+                "self._door(self.placement[e.reactor], element)",
+                "pass",
                 "tests/semantics/test_physical_time.py",
+            ),
+            Mistake(
+                "startup and reset of a mode share a cell",
+                "known = self.mode_cells.get((e.mode, e.kind))",
+                "known = self.mode_cells.get((e.mode, Kind.STARTUP))",
+                "tests/semantics/test_modes.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/planning/filling.py",
+        TOGETHER,
+        (
+            Mistake(
+                "a physical connection is a logical one",
+                '"physical": way.physical',
+                '"physical": False',
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
                 "a deadline is left out of the tables",
@@ -52,40 +94,34 @@ MISTAKES = (
                 "tests/semantics/test_deadlines.py",
             ),
             Mistake(
-                "word and bit of a mode's reactions are those of the program",
-                'int(np.searchsorted(first, number, "right")) - 1\n                members',
-                'int(np.searchsorted(first, number, "left")) - 1\n                members',
-                "tests/semantics/test_modes.py",
-            ),
-            Mistake(
-                "rows of a multiport that lie apart are one block",
-                "if row.block >= 0 or e.dtype != like.dtype or e.shape != like.shape:",
-                "if row.block >= 0:",
-                "tests/runtime/test_image.py",
-            ),
-            Mistake(
                 "min_spacing is left out of the tables",
-                "spacing = e.min_delay, e.min_spacing, (-1, 0)",
-                "spacing = e.min_delay, -1, (-1, 0)",
+                '"min_spacing": e.min_spacing',
+                '"min_spacing": -1',
                 "tests/semantics/test_timers_and_actions.py",
             ),
             Mistake(
                 "the policy is left out of the tables",
-                "element, int(e.policy), 0))",
-                "element, 0, 0))",
+                '"policy": e.policy',
+                '"policy": 0',
                 "tests/semantics/test_timers_and_actions.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "runtime/reactors_runtime/planning/image.py",
+        TOGETHER,
+        (
             Mistake(
                 "the timeout is forgotten",
                 "image.timeout.time = FOREVER if options.timeout is None else options.timeout",
                 "image.timeout.time = FOREVER",
-                "tests/semantics/test_end.py",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "keepalive is forgotten",
                 "options.fast, options.keepalive\n",
                 "options.fast, False\n",
-                "tests/semantics/test_physical_time.py",
+                "tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
             Mistake(
                 "a replay ends at its timeout",
@@ -94,32 +130,14 @@ MISTAKES = (
                 "tests/execution/test_record.py",
             ),
             Mistake(
-                "physical connections share a tap in a log",
-                "e.mode, element if e.physical and self.options.plain else -1",
-                "e.mode, -1",
-                "tests/execution/test_record.py",
-            ),
-            Mistake(
                 "every second slot of a block is another's",
                 "row.data, row.stride = start + i * row.bytes, size",
                 "row.data, row.stride = start + i * row.bytes, size - row.bytes",
             ),
-            Mistake(
-                "an action that only outsiders schedule is not there",
-                "self._door(self.placement[e.reactor], element)",
-                "pass",
-                "tests/semantics/test_physical_time.py",
-            ),
-            Mistake(
-                "startup and reset of a mode share a cell",
-                "known = self._mode_cells.get((e.mode, e.kind))",
-                "known = self._mode_cells.get((e.mode, Kind.STARTUP))",
-                "tests/semantics/test_modes.py",
-            ),
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/order.py",
+        "runtime/reactors_runtime/planning/ranks.py",
         "tests/runtime/test_overlap.py tests/oracle/test_oracle.py",
         (
             Mistake(
@@ -131,8 +149,8 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/placement.py",
-        "tests/elaboration/test_graph.py tests/semantics/test_wiring.py",
+        "runtime/reactors_runtime/planning/placement.py",
+        "tests/elaboration/test_graph.py tests/elaboration/test_wiring.py",
         (
             Mistake(
                 "what a member of a bank contains is on worker 0",
@@ -162,7 +180,7 @@ MISTAKES = (
                 "what lies in a mode may be anywhere",
                 "placed[i] = placed[program.modes[reactor.mode].reactor]",
                 "pass",
-                "tests/semantics/test_modes.py",
+                "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "one worker more can be named than there is",
@@ -174,25 +192,25 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/engine.py",
-        "tests/semantics/test_end.py tests/faults/test_exceptions.py",
+        "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
             Mistake(
                 "what fails after an abort looks like a failure of its own",
                 "aftermath=self.failed, ",
                 "aftermath=False, ",
-                "tests/execution/test_bad_programs_running.py tests/faults/test_exceptions.py",
+                "tests/execution/bad_programs tests/faults/test_exceptions.py",
             ),
             Mistake(
                 "a later failure takes the place of the first",
                 "        if before is None:\n            return error\n",
                 "        if True:\n            return error\n",
-                "tests/semantics/test_end.py tests/faults/test_exceptions.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py tests/execution/bad_programs",
             ),
             Mistake(
                 "others do not hear of a failure",
                 "            lib.rx_abort(self.base, code)\n        lib.rx_fail",
                 "            pass\n        lib.rx_fail",
-                "tests/faults/test_exceptions.py tests/semantics/test_end.py",
+                "tests/faults/test_exceptions.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a batch runs up to its last but one",
@@ -200,10 +218,10 @@ MISTAKES = (
                 "for each in batch[: max(1, last - n - 1)].tolist():",
             ),
             Mistake(
-                "in a batch nobody knows who runs",
+                "in a batch it is not known which reaction runs",
                 "                    current[0] = each\n",
                 "",
-                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_end.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
             ),
             Mistake(
                 "the second Ctrl-C waits like the first",
@@ -215,13 +233,13 @@ MISTAKES = (
                 "a mode may be entered that was not declared",
                 "if running < 0 or mode not in self.image.program.reactions[running].transitions:",
                 "if running < 0:",
-                "tests/execution/test_bad_programs_running.py tests/semantics/test_modes.py",
+                "tests/execution/bad_programs tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py",
             ),
             Mistake(
                 "any reaction may stop the program",
                 "if reaction.reactor == reactor and self.doors[door] & lib.RX_WRITABLE:",
                 "if reaction.reactor == reactor:",
-                "tests/execution/test_bad_programs_running.py tests/semantics/test_end.py",
+                "tests/execution/bad_programs tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
             ),
             Mistake(
                 "a deadline of zero is met when it is asked for",
@@ -240,19 +258,19 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/values.py",
-        "tests/semantics/test_ports.py tests/semantics/test_wiring.py",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/elaboration/test_wiring.py",
         (
             Mistake(
                 "two readers of an object have two",
                 "        self._cached = key, value\n",
                 "",
-                "tests/semantics/test_ports.py tests/shipping/test_shipping.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/shipping/test_shipping.py",
             ),
             Mistake(
                 "a value of another tag is read again",
                 "key = where, self._engine.tag()",
                 "key = where, (0, 0)",
-                "tests/semantics/test_ports.py tests/semantics/test_tags.py tests/semantics/test_wiring.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_tags.py tests/elaboration/test_wiring.py",
             ),
             Mistake(
                 "an object that outgrows its slot is cut off",
@@ -264,55 +282,55 @@ MISTAKES = (
                 "buffers of a pickle begin anywhere",
                 "        at += -at % 64\n",
                 "",
-                "tests/semantics/test_ports.py tests/shipping/test_shipping.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/shipping/test_shipping.py",
             ),
             Mistake(
                 "arrays that are read can be written",
                 "    view.flags.writeable = False\n",
                 "",
-                "tests/semantics/test_ports.py tests/execution/test_bad_programs_running.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/execution/bad_programs",
             ),
             Mistake(
                 "scalars of other byte orders are copied as they are",
                 'if scalar != " " and self.dtype.isnative else 0',
                 'if scalar != " " else 0',
-                "tests/semantics/test_ports.py tests/model/test_declare.py",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/model/test_declare.py",
             ),
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/plain.py",
-        "runtime/reactors_runtime/plain.py tests/execution/test_record.py",
+        "runtime/reactors_runtime/encoding.py",
+        "runtime/reactors_runtime/encoding.py tests/execution/test_record.py",
         (
             Mistake(
                 "True comes back as False",
                 'return kind == b"T", at',
                 'return kind == b"F", at',
-                "tests/runtime/test_plain.py",
+                "tests/runtime/test_encoding.py",
             ),
             Mistake(
                 "a tuple comes back as a list",
                 'return (items if kind == b"l" else tuple(items)), at',
                 "return items, at",
-                "tests/runtime/test_plain.py",
+                "tests/runtime/test_encoding.py",
             ),
             Mistake(
                 "what follows the values is not noticed",
                 "if end != len(data):",
                 "if end > len(data):",
-                "tests/runtime/test_plain.py",
+                "tests/runtime/test_encoding.py",
             ),
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/workers.py",
+        "runtime/reactors_runtime/processes/workers.py",
         "tests/faults",
         (
             Mistake(
                 "the last error of a worker counts",
                 "        if report.error is None:\n            self.errors += 1",
                 "        if True:\n            self.errors += 1",
-                "tests/faults/test_exceptions.py tests/execution/test_bad_programs_running.py",
+                "tests/faults/test_exceptions.py tests/execution/bad_programs",
             ),
             Mistake(
                 "others go on when a worker has failed",
@@ -341,7 +359,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/worker.py",
+        "runtime/reactors_runtime/processes/worker.py",
         "tests/runtime/test_setting.py tests/faults/test_exceptions.py tests/shipping/test_shipping.py",
         (
             Mistake(
@@ -357,7 +375,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/stuck.py",
+        "runtime/reactors_runtime/processes/stuck.py",
         "tests/faults/test_stuck.py",
         (
             Mistake(
@@ -368,7 +386,7 @@ MISTAKES = (
             Mistake(
                 "who has ended is stuck", "if now - since >= AFTER_S and not finished", "if now - since >= AFTER_S"
             ),
-            Mistake("a stuck run is reported again and again", "        self._told.add(what)\n", ""),
+            Mistake("a stuck run is reported again and again", "        self._said.add(what)\n", ""),
             Mistake(
                 "whom a stopped program waits for is never said",
                 "self._due = time.monotonic() + _NOTICE_S",
@@ -377,7 +395,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/remote_logging.py",
+        "runtime/reactors_runtime/processes/remote_logging.py",
         "tests/runtime/test_logging.py",
         (
             Mistake(
@@ -390,11 +408,12 @@ MISTAKES = (
                 "the last records of a run are lost",
                 "            while True:\n                self._handle()\n",
                 "            pass\n",
+                "tests/runtime/test_logging.py::test_what_is_left_of_the_workers_records_when_a_run_ends_is_handled",
             ),
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/value_settings.py",
+        "runtime/reactors_runtime/settings/value_settings.py",
         "tests/runtime/test_value_settings.py",
         (
             Mistake(
@@ -411,7 +430,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/server.py",
+        "runtime/reactors_runtime/processes/server.py",
         "tests/faults/test_interrupts.py tests/faults/test_start.py tests/runtime/test_setting.py",
         (
             Mistake("workers outlive their server", "            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)\n", ""),
@@ -419,6 +438,7 @@ MISTAKES = (
                 "a server that is left alone lives on",
                 '                elif descriptor == self.caller:\n                    raise EOFError("the caller is gone")',
                 "                elif descriptor == self.caller:\n                    continue",
+                "tests/faults/test_interrupts.py::test_a_server_ends_with_its_caller_though_a_fork_of_that_lives_on",
             ),
             Mistake(
                 "a module that starts a thread is imported for all",
@@ -434,7 +454,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/servers.py",
+        "runtime/reactors_runtime/processes/servers.py",
         "tests/runtime/test_setting.py tests/faults/test_start.py",
         (
             Mistake("a server of another setting is lent", "if server.key == key and not readable", "if not readable"),
@@ -453,7 +473,7 @@ MISTAKES = (
     ),
     Mistakes(
         "runtime/reactors_runtime/memory.py",
-        "tests/faults/test_start.py tests/execution/test_bad_programs_running.py tests/elaboration/test_bad_programs_too_large.py runtime/reactors_runtime/memory.py",
+        "tests/faults/test_start.py tests/execution/bad_programs tests/elaboration/bad_programs/test_too_large.py runtime/reactors_runtime/memory.py",
         (
             Mistake("memory that there is not is asked for", "if size > free:", "if False:"),
             Mistake(
@@ -463,7 +483,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "runtime/reactors_runtime/interrupts.py",
+        "runtime/reactors_runtime/processes/interrupts.py",
         "tests/faults/test_interrupts.py",
         (
             Mistake(

@@ -4,8 +4,8 @@ from tests.mutants.planted import Mistake, Mistakes
 
 MISTAKES = (
     Mistakes(
-        "reactors/rl/dataflow/learner.py",
-        "tests/rl/dataflow/test_learners.py",
+        "reactors/rl/learning/learner.py",
+        "tests/rl/learning/test_learners.py",
         (
             Mistake("learners go by the sum of gradients", "        mean.div_(len(self.received))\n", ""),
             Mistake(
@@ -29,12 +29,12 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/dataflow/learner.py",
+        "reactors/rl/learning/learner.py",
         "tests/rl/algorithms/test_own_algorithm.py",
         (Mistake("draws are looked for in the first round alone", " or round_of(self.tag) + 1 in WATCHED", ""),),
     ),
     Mistakes(
-        "reactors/rl/algorithms/contract.py",
+        "reactors/rl/contract/conformance.py",
         "tests/rl/algorithms/test_own_algorithm.py",
         (
             Mistake(
@@ -58,23 +58,17 @@ MISTAKES = (
                 "the ratio of updates forgets what was drawn", "self.drawn += self.updates", "self.drawn = self.updates"
             ),
             Mistake(
-                "priorities come to the wrong rows",
-                "self.buffer.update_priorities(indices, errors)",
-                "self.buffer.update_priorities(indices, errors[::-1])",
-                "tests/rl/dataflow/test_experience.py",
-            ),
-            Mistake(
-                "priorities come to the wrong batches",
-                "zip(self.sent, every, strict=True)",
-                "zip(self.sent[::-1], every, strict=True)",
-                "tests/rl/dataflow/test_experience.py",
-            ),
-            Mistake(
                 "replay draws the same in every run",
                 "self.buffer.rng = np.random.default_rng(self.seed)",
                 "self.buffer.rng = np.random.default_rng(0)",
                 "tests/rl/dataflow/test_dataflow.py tests/rl/checkpoints/test_checkpoint.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/algorithms/off_policy.py",
+        "tests/rl/algorithms/test_algorithms.py",
+        (
             Mistake(
                 "experience is not prioritized",
                 "prioritized=algorithm.prioritized, **by_priority",
@@ -90,38 +84,38 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/dataflow/evaluator.py",
+        "reactors/rl/monitoring/evaluator.py",
         "tests/command/test_train_command.py tests/rl/algorithms/test_algorithms.py",
         (
             Mistake(
                 "the evaluator plays the same episodes each time",
                 "self.episodes, seed_of(self.seed, number))",
                 "self.episodes, seed_of(self.seed, 0))",
-                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the evaluator plays one episode again and again",
                 "seeds = [seed_of(seed, i) for i in range(episodes)]",
                 "seeds = [seed_of(seed, 0) for i in range(episodes)]",
-                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the last weights are the best",
                 "if mean > self.highest:",
                 "if mean >= self.highest or True:",
-                "tests/rl/dataflow/test_dataflow.py tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "the evaluator explores",
                 "chosen.checked(policy.greedy(sim.observations),",
                 "chosen.checked(policy.act(sim.observations, np.random.default_rng(0), 10**9)[0],",
-                "tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
                 "a later episode counts for the first",
                 "if returns[episode.env] is None:",
                 "if True:",
-                "tests/rl/dataflow/test_dataflow.py tests/rl/dataflow/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
+                "tests/rl/dataflow/test_dataflow.py tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
         ),
     ),
@@ -130,20 +124,9 @@ MISTAKES = (
         "tests/rl/dataflow/test_inference.py tests/rl/checkpoints/test_checkpoint.py",
         (
             Mistake(
-                "what was observed is what follows",
-                'fields["obs"][t] = simulation.observations',
-                'fields["obs"][t] = fields["next_obs"][t]',
-            ),
-            Mistake(
                 "all environments of an actor have one seed",
                 "seeds = [seed_of(seed, self.first_env + i) for i in range(len(self.makers))]",
                 "seeds = [seed_of(seed, self.first_env) for i in range(len(self.makers))]",
-            ),
-            Mistake(
-                "termination and truncation are swapped",
-                'fields["terminated"][t], fields["truncated"][t]',
-                'fields["truncated"][t], fields["terminated"][t]',
-                "tests/rl/dataflow/test_dataflow.py tests/rl/checkpoints/test_checkpoint.py",
             ),
         ),
     ),
@@ -217,7 +200,7 @@ MISTAKES = (
                 "",
             ),
             Mistake(
-                "nobody hears when a worker with a server dies",
+                "it is not noticed when a worker with a server dies",
                 "                let_go()  # from here on",
                 "                pass  # from here on",
             ),
@@ -238,8 +221,8 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/checkpoints/state.py",
-        "tests/rl/envs/test_env_state.py tests/rl/checkpoints/test_checkpoint.py reactors/rl/checkpoints/state.py",
+        "reactors/rl/encoding/state.py",
+        "tests/rl/envs/test_env_state.py tests/rl/checkpoints/test_checkpoint.py reactors/rl/encoding/state.py",
         (
             Mistake(
                 "a tuple in a state comes back as a list",
@@ -261,7 +244,7 @@ MISTAKES = (
                 "weights are a round early",
                 "after=lag * ROUND - later, broadcast=True)",
                 "after=max(1, lag - 1) * ROUND - later, broadcast=True)",
-                "tests/rl/checkpoints/test_checkpoint.py tests/rl/algorithms/test_algorithms.py tests/rl/dataflow/test_inference.py tests/rl/algorithms/test_learning.py",
+                "tests/rl/dataflow/test_dataflow.py::test_actors_play_with_what_was_learned_so_many_rounds_before",
             ),
             Mistake(
                 "an evaluator is forgotten by its run",
@@ -273,7 +256,12 @@ MISTAKES = (
                 "[maker] * per_actor, i * per_actor, *spaces",
                 "[maker] * per_actor, 0, *spaces",
             ),
-            Mistake("an actor alone has all environments", "if algorithm.num_envs % (parts * actors):", "if False:"),
+            Mistake(
+                "environments that actors cannot share equally are left out",
+                "if algorithm.num_envs % (parts * actors):",
+                "if False:",
+                "tests/rl/dataflow/test_dataflow.py::test_environments_that_cannot_be_shared_equally_are_refused",
+            ),
         ),
     ),
 )

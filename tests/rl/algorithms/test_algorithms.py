@@ -1,4 +1,4 @@
-"""Every algorithm gives the same weights for a seed, whoever does the work; and continues from its state."""
+"""Every algorithm gives the same weights for a seed, on any workers; and continues from its state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 
 from reactors import rl
 from reactors.errors import ArgumentError, ParameterError
-from reactors.rl.algorithms.continuous import Bounds, Critics
+from reactors.rl.algorithms.continuous import ActionBox, Critics
 from reactors.rl.networks.layers import alone
 
 if TYPE_CHECKING:
@@ -413,7 +413,7 @@ def test_the_ratio_of_updates_to_steps_is_kept_over_all_rounds(ratio: float, upd
 
 
 def test_in_free_mode_weights_reach_the_actors() -> None:
-    """Alone on one worker nobody can be late, so free is what sync is."""
+    """Alone on one worker no actor can be late, so free is what sync is."""
     few = rl.PPO(num_envs=4, horizon=16, epochs=2)
     free, sync = (rl.train(few, "CartPole-v1", total_steps=512, mode=mode, seed=3) for mode in ("free", "sync"))
     assert free.weights.tobytes() == sync.weights.tobytes()
@@ -529,7 +529,7 @@ def test_actions_of_any_dtype_are_learned(kind: Any, dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
 def test_the_cube_of_actions_is_the_box_and_back(dtype: Any) -> None:
     box = Boxes(dtype).action_space
-    bounds = Bounds(box)
+    bounds = ActionBox(box)
     cube = np.array([[-1, 0.7], [1, -0.2], [0.5, 0]], np.float32)
     taken = bounds.outwards(cube)
     assert taken.tolist() == [[0, 3], [4, 3], [3, 3]]

@@ -21,7 +21,8 @@ from click.testing import CliRunner
 from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError, ReactionError
-from reactors.rl.algorithms.hyperparameters import Bounds, _hints
+from reactors.rl.bounded import Range
+from reactors.rl.contract.hyperparameters import _hints
 from reactors.rl.errors import RunFolderError
 from reactors.rl.runs.settings import algorithms, with_settings
 
@@ -130,7 +131,7 @@ def ends(hint: Any) -> list[Any]:
     if typing.get_origin(hint) in {types.UnionType, typing.Union}:
         return next((found for part in typing.get_args(hint) if (found := ends(part))), [])
     kind, *marks = typing.get_args(hint) or (hint,)
-    bounds = next((mark for mark in marks if isinstance(mark, Bounds)), None)
+    bounds = next((mark for mark in marks if isinstance(mark, Range)), None)
     if bounds is None:
         return [False, True] if kind is bool else []
     if kind is int:
@@ -189,9 +190,9 @@ def test_a_policy_is_kept_and_loaded(tmp_path: Path) -> None:
     assert again.algorithm == done.algorithm
     assert again.evaluate(2) == done.evaluate(2)
     assert again([1.0, 0.0, 0.0]) == done([1.0, 0.0, 0.0])
-    told = CliRunner().invoke(main, ["eval", str(tmp_path / "kept"), "--episodes", "2"])
-    assert told.exit_code == 0, told.output
-    assert f"mean {done.evaluate(2):.2f}" in told.stdout
+    words = CliRunner().invoke(main, ["eval", str(tmp_path / "kept"), "--episodes", "2"])
+    assert words.exit_code == 0, words.output
+    assert f"mean {done.evaluate(2):.2f}" in words.stdout
     with pytest.raises(RunFolderError, match="is the folder of a run already"):
         done.save(tmp_path / "kept")
     with pytest.raises(RunFolderError, match="it does not exist"):
@@ -259,7 +260,7 @@ def brittle() -> gym.Env[Any, Any]:
     return Brittle(gym.make("CartPole-v1"))
 
 
-def test_an_environment_that_raises_is_made_anew_if_that_is_wanted() -> None:
+def test_an_environment_that_raises_is_made_again_if_that_is_wanted() -> None:
     algorithm = rl.PPO(num_envs=2, horizon=16, epochs=1)
     with pytest.raises(ReactionError, match=r'broken; fix it, or restart it with on_error="restart"'):
         rl.train(algorithm, brittle, total_steps=64)
@@ -268,14 +269,14 @@ def test_an_environment_that_raises_is_made_anew_if_that_is_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "default", "usual", "told"),
+    ("what", "default", "usual", "words"),
     [
         ("dtype", torch.float64, torch.float32, "torch's default dtype is torch.float64, and networks of "),
         ("device", "meta", None, "torch's default device is meta, and networks of "),
     ],
 )
 def test_other_defaults_of_torch_are_refused_where_there_are_networks(
-    what: str, default: Any, usual: Any, told: str, tmp_path: Path
+    what: str, default: Any, usual: Any, words: str, tmp_path: Path
 ) -> None:
     small = rl.A2C(num_envs=2, horizon=4, hidden=(8,))
     kept = rl.train(small, "CartPole-v1", total_steps=8).save(tmp_path / "kept")
@@ -287,7 +288,7 @@ def test_other_defaults_of_torch_are_refused_where_there_are_networks(
             lambda: rl.serve(small, env="CartPole-v1"),
             lambda: rl.load(kept),
         ):
-            with pytest.raises(ArgumentError, match=told):
+            with pytest.raises(ArgumentError, match=words):
                 use()
         table = rl.QLearning(num_envs=2, horizon=4)  # which has none
         assert rl.train(table, "FrozenLake-v1", total_steps=8).steps == 8

@@ -1,4 +1,4 @@
-"""An algorithm of a user's own that does not keep the contract is told which method of which class does not."""
+"""An algorithm of a user's own that does not keep the contract gets an error that names the method of the class."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def message(caught: pytest.ExceptionInfo[BaseException]) -> str:
     return str(error.__cause__ if isinstance(error, ReactionError) else error)
 
 
-def told(function: Any = trained) -> str:
+def words(function: Any = trained) -> str:
     """What an error says that is there before anything runs."""
     with pytest.raises(ArgumentError) as caught:
         function()
@@ -128,7 +128,7 @@ def act(monkeypatch: pytest.MonkeyPatch, given: Any) -> None:
     monkeypatch.setattr(Softmax, "act", lambda self, obs, rng, steps: given(len(obs)))
 
 
-def test_one_that_keeps_it_is_told_so() -> None:
+def test_one_that_keeps_it_is_reported_so() -> None:
     report = rl.check_algorithm(Reinforce(), ENV)
     assert repr(report) == (
         "REINFORCE in CartPole-v1 keeps the contract of algorithms:\n"
@@ -189,7 +189,7 @@ ACTING = {
 def test_what_act_returns(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given, wanted = ACTING[fault]
     act(monkeypatch, given)
-    assert told() == wanted
+    assert words() == wanted
 
 
 SIGNATURES = {
@@ -239,7 +239,7 @@ SIGNATURES = {
 def test_methods_that_take_other_arguments(kind: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given, wanted = SIGNATURES[kind, method]
     monkeypatch.setattr(globals()[kind], method, given)
-    assert told() == wanted
+    assert words() == wanted
     with pytest.raises((AssertionError, ArgumentError)) as caught:
         rl.check_algorithm(Reinforce(), ENV)
     assert str(caught.value) == wanted
@@ -254,7 +254,7 @@ MADE = {
 @pytest.mark.parametrize("method", ["policy", "learning"])
 def test_what_the_hyperparameters_make(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Reinforce, method, lambda self, *given: None)
-    assert told() == MADE[method, "None"]
+    assert words() == MADE[method, "None"]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_what_the_hyperparameters_make(method: str, monkeypatch: pytest.MonkeyPa
 )
 def test_what_weights_returns(given: Any, wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Gradient, "weights", given)
-    assert told() == wanted
+    assert words() == wanted
 
 
 def test_a_policy_without_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +293,7 @@ def test_a_policy_without_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
         self.infer = Inference(actor)
 
     monkeypatch.setattr(Softmax, "__init__", init)
-    assert told() == "Softmax of REINFORCE has no size; let self.size be how many weights load() takes"
+    assert words() == "Softmax of REINFORCE has no size; let self.size be how many weights load() takes"
 
 
 # ---- where the learner gets it ----
@@ -374,6 +374,18 @@ def test_what_learn_does(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError) as refused:
         rl.check_algorithm(Reinforce(), ENV)
     assert str(refused.value) == wanted
+
+
+def test_a_field_that_no_batch_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Gradient, "learn", lambda _, batch: batch["rewards"])
+    with pytest.raises(ReactionError) as caught:
+        trained(backend="inline")
+    wanted = (
+        "a batch with obs, action, reward, next_obs, terminated, truncated, logit has no 'rewards'; did you mean "
+        "'reward'?"
+    )
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.__cause__.args == (wanted,)
 
 
 def test_errors_for_prioritized_replay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -533,6 +545,6 @@ def closed() -> gym.Env[Any, Any]:
 
 
 def test_rounds_that_have_no_middle() -> None:
-    assert told(lambda: rl.check_algorithm(Reinforce(), ENV, rounds=1)) == (
+    assert words(lambda: rl.check_algorithm(Reinforce(), ENV, rounds=1)) == (
         "rounds of rl.check_algorithm is 1; write a whole number, 4 or more: a checkpoint lies between"
     )

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing
-from reactors.rl.algorithms.returns import Course, advantages
-from reactors.rl.algorithms.vtrace import vtrace
+from reactors.rl.estimates.returns import Course, advantages
+from reactors.rl.estimates.vtrace import vtrace
 
 STEPS, ENVS, GAMMA = 7, 5, 0.9
 

@@ -20,12 +20,12 @@ import safetensors.numpy
 import reactors as rx
 from reactors import rl
 from reactors.errors import ReactionError
-from reactors.rl.checkpoints import tensors
 from reactors.rl.checkpoints.files import going_on, latest, load
-from reactors.rl.checkpoints.state import encode
-from reactors.rl.dataflow.journal_file import JournalFile, read
+from reactors.rl.encoding import tensors
+from reactors.rl.encoding.sealed import sealed
+from reactors.rl.encoding.state import encode
 from reactors.rl.errors import CheckpointError, NotFiniteError, RunFolderError, SimulationError
-from reactors.rl.replay.sealed import sealed
+from reactors.rl.monitoring.journal_file import JournalFile, read
 from reactors.rl.runs.digest import CLOCK
 from reactors.rl.runs.run_folder import RunFolder
 
@@ -47,7 +47,7 @@ def train(algorithm: Any, **options: Any) -> rl.Trained:
     return rl.train(algorithm, **given)
 
 
-def told(journal: list[dict[str, float]]) -> list[dict[str, str]]:
+def timeless(journal: list[dict[str, float]]) -> list[dict[str, str]]:
     """A journal without what depends on the clock."""
     return [{name: repr(row[name]) for name in sorted(row) if not name.startswith(CLOCK)} for row in journal]
 
@@ -95,7 +95,7 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one(
         out=tmp_path / "again",
     )  # fmt: skip
     assert np.array_equal(full.weights, again.weights)
-    assert told(full.journal) == told(again.journal)
+    assert timeless(full.journal) == timeless(again.journal)
     assert again.result.final_tag == full.result.final_tag
     end = [load(run.out).states for run in (full, again) if run.out is not None]
     for part in ("learners[0]", "experience", "actors[0]", "actors[1]"):
@@ -138,7 +138,7 @@ def test_every_algorithm_goes_on_as_if_it_had_never_stopped(name: str, tmp_path:
     checkpoint = tmp_path / "full" / "checkpoints" / f"{6 * a_round:012d}"
     again = train(algorithm, resume=checkpoint, out=tmp_path / "again", workers=2, **options)
     assert np.array_equal(full.weights, again.weights)
-    assert told(full.journal) == told(again.journal)
+    assert timeless(full.journal) == timeless(again.journal)
     assert full.digest == again.digest
 
 
@@ -402,7 +402,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pyt
     assert train(PPO, resume=out, out=tmp_path / "more").journal[-1]["global_step"] == ROUNDS * STEPS
 
 
-def test_a_full_disk_is_told_first_whatever_else_cannot_be_written(
+def test_a_full_disk_is_reported_first_whatever_else_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the journal can, nor the result."""
@@ -498,7 +498,7 @@ def closed() -> gym.Env[Any, Any]:
     return Closed(gym.make("CartPole-v1"))
 
 
-def test_environments_that_do_not_tell_begin_anew_and_it_is_noted(tmp_path: Path) -> None:
+def test_environments_that_do_not_tell_begin_again_and_it_is_noted(tmp_path: Path) -> None:
     train(PPO, env=closed, out=tmp_path / "run", checkpoint_every=12)
     resume = tmp_path / "run" / "checkpoints" / f"{12 * STEPS:012d}"
     again = [train(PPO, env=closed, resume=resume, out=tmp_path / name) for name in "ab"]

@@ -11,13 +11,17 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.algorithms.rows import experience_dtype
-from reactors.rl.dataflow.evaluator import Evaluator, play
-from reactors.rl.dataflow.experience import memory_of
+from reactors.errors import ArgumentError
+from reactors.rl.algorithms.off_policy import memory_of
+from reactors.rl.contract.rows import experience_dtype
+from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.program import Training
 from reactors.rl.dataflow.rollout import Rollout
-from reactors.rl.dataflow.rounds import ROUND, STOP
 from reactors.rl.envs.sources import maker, spaces_of
+from reactors.rl.monitoring.evaluator import Evaluator, play
+from reactors.rl.options import Options
+from reactors.rl.rounds import ROUND, STOP
+from reactors.testing import trace
 
 SMALL = rl.PPO(num_envs=2, horizon=4, epochs=1, hidden=(4,))
 LITTLE = rl.DQN(num_envs=2, horizon=2, hidden=(4,), capacity=64, batch_size=4, learning_starts=4)
@@ -87,7 +91,7 @@ def test_the_best_weights_are_the_first_of_the_highest_mean(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     means = iter([3.0, 7.0, 7.0, 5.0])
-    monkeypatch.setattr("reactors.rl.dataflow.evaluator.play", lambda *_: [next(means)])
+    monkeypatch.setattr("reactors.rl.monitoring.evaluator.play", lambda *_: [next(means)])
 
     class Weights(rx.Reactor):
         tick = rx.Timer(0, ROUND)
@@ -127,7 +131,7 @@ def test_the_buffer_has_the_algorithms_options() -> None:
 
 def training(seed: int, **options: Any) -> Training:
     make = maker(Ending, {}, "here")
-    made = Training(LITTLE, make, *spaces_of(make, "here"), actors=1, mode="sync", lag=1, seed=seed, **options)
+    made = Training(LITTLE, make, *spaces_of(make, "here"), Options(actors=1, seed=seed), **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rx.ReactorWarning)  # what nothing reads
         rx.run(made, fast=True, seed=seed, timeout=5 * ROUND + STOP, keepalive=False)
@@ -140,6 +144,48 @@ def test_what_is_drawn_follows_from_the_seed_of_the_run() -> None:
         with training(seed).experience.buffer as buffer:
             states.append(buffer.rng.bit_generator.state)
     assert states[0] == states[1] != states[2]
+
+
+@pytest.mark.parametrize("lag", [1, 3])
+def test_actors_play_with_what_was_learned_so_many_rounds_before(lag: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[tuple[int, bytes]] = []
+
+    def load(self: Acting, weights: Any, number: int) -> None:
+        played.append((number, weights.tobytes()))
+
+    monkeypatch.setattr(Acting, "load", load)
+    make = maker(Ending, {}, "here")
+    made = Training(SMALL, make, *spaces_of(make, "here"), Options(actors=1, mode="pipelined", lag=lag, seed=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rx.ReactorWarning)  # what nothing reads
+        steps = trace(made, fast=True, seed=1, timeout=5 * ROUND + STOP, keepalive=False)
+    learned = [
+        (step.tag.time // ROUND, step.written["main.learners[0].weights"].tobytes())
+        for step in steps
+        if "main.learners[0].weights" in step.written
+    ]
+    assert played == [(number + lag, weights) for number, weights in learned if number + lag <= 5]
+    assert len({weights for _, weights in played}) == len(played) > 1
+
+
+HALVES: dict[str, Any] = {"actors": 3, "inference": "central", "double_buffer": True}
+
+
+@pytest.mark.parametrize(
+    ("options", "start", "multiple"),
+    [
+        ({"actors": 2}, "3 environments for 2 actors; let", "actors"),
+        (HALVES, "3 environments for 3 actors, in two halves each; let", "twice their number"),
+    ],
+)
+def test_environments_that_cannot_be_shared_equally_are_refused(
+    options: dict[str, Any], start: str, multiple: str
+) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        rl.train(rl.PPO(num_envs=3, horizon=4, hidden=(4,)), "CartPole-v1", total_steps=12, **options)
+    assert str(caught.value) == (
+        f"{start} num_envs of PPO be a multiple of {multiple}, or choose another number of them: actors="
+    )
 
 
 @pytest.mark.parametrize("lag", [1, 2, 3])

@@ -13,9 +13,10 @@ import torch
 from reactors import rl
 from reactors.errors import ArgumentError, ReactionError
 from reactors.rl.checkpoints.files import load
-from reactors.rl.checkpoints.state import encode
 from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.encoding.state import encode
 from reactors.rl.errors import NotFiniteError
+from reactors.rl.options import Options
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Broken(gym.Env[Any, Any]):
         return np.full(2, np.nan if self.t == 3 else 0, np.float32), 0.0, False, False, {}
 
 
-def test_what_is_no_number_is_told_with_its_environment() -> None:
+def test_what_is_no_number_is_reported_with_its_environment() -> None:
     with pytest.raises(ReactionError) as caught:
         rl.train(rl.A2C(**SMALL), Broken, total_steps=64, inference="central", double_buffer=True)
     assert isinstance(caught.value.__cause__, NotFiniteError)
@@ -182,8 +183,8 @@ def test_a_server_works_beside_simulators_or_by_itself(
 ) -> None:
     env = gym.make("CartPole-v1")
     training = Training(
-        rl.PPO(**SMALL), lambda: gym.make("CartPole-v1"), env.observation_space, env.action_space, actors=2, mode=mode,
-        lag=1, seed=0, inference="central", double_buffer=double_buffer,
+        rl.PPO(**SMALL), lambda: gym.make("CartPole-v1"), env.observation_space, env.action_space,
+        Options(actors=2, mode=mode, lag=1, inference="central", double_buffer=double_buffer),
     )  # fmt: skip
     where = placement(training, workers, mode)
     assert where == {"main.learners[0]": 0, "main.server": server} | {

@@ -286,7 +286,7 @@ NO = np.zeros(2, bool)
         ((np.zeros((2, 2), np.float32), np.zeros(2), NO, {}), "it gave 4 values instead of 5"),
     ],
 )
-def test_wrong_answers_are_told(answer: Any, message: str) -> None:
+def test_wrong_answers_are_reported(answer: Any, message: str) -> None:
     error = fault(rl.BatchedEnv(Pool, answer=answer, seed=9))
     assert str(error).startswith("main.env: its vector environment (seed 9, step 1) answered step wrongly:")
     assert message in str(error)
@@ -341,7 +341,7 @@ def test_an_error_names_index_and_seed_where_they_can_be_known(make: Any, seed: 
     assert "OSError: out of fuel" in str(error)
 
 
-def test_what_the_space_does_not_contain_is_told_with_its_index() -> None:
+def test_what_the_space_does_not_contain_is_reported_with_its_index() -> None:
     far = np.array([[0, 0], [0, 99]], np.float32), np.zeros(2), NO, NO, {}
     env = rl.BatchedEnv(Pool, answer=far, seed=9)
     with pytest.raises(rx.ReactionError) as caught:
@@ -351,7 +351,7 @@ def test_what_the_space_does_not_contain_is_told_with_its_index() -> None:
     assert "for environment 1, which Box" in str(error)
 
 
-def test_a_broken_vector_environment_is_made_anew() -> None:
+def test_a_broken_vector_environment_is_made_again() -> None:
     env = rl.BatchedEnv(Pool, step=3, seed=9, on_error="restart")
     lines = watched(env, np.ones((1, 2), int), 4)
     assert lines[3]["truncated"].all()

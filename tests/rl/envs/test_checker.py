@@ -96,7 +96,7 @@ def test_environments_of_the_package_pass() -> None:
         ("chatty", r"sets ports at 1\.5 us, when no action came"),
     ],
 )
-def test_every_broken_rule_is_told(fault: str, message: str) -> None:
+def test_every_broken_rule_is_reported(fault: str, message: str) -> None:
     with pytest.raises(AssertionError, match=f"Walk .*{message}"):
         check_env(lambda: Walk(fault), steps=100)
 
@@ -123,6 +123,6 @@ class Spaceless(Walk):
         (lambda: rl.MultiAgentEnv("classic/rps_v2"), "has no observation_space"),
     ],
 )
-def test_wrong_ports_are_told(make: Callable[[], Any], message: str) -> None:
+def test_wrong_ports_are_reported(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         check_env(make)

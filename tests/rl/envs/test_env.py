@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.envs.spaces import memory, rows, writer
+from reactors.rl.envs.spaces import array_type, rows, writer
 from reactors.testing import assert_deterministic
 
 NAMES = (
@@ -133,8 +133,8 @@ def test_ports_of_a_single_environment() -> None:
 
 def test_every_episode_has_a_return_of_its_own() -> None:
     lines = watched(rl.Env(Line, seed=7), 9, lambda n: 1 + n // 3)
-    told = [episode for line in lines for episode in line.get("episode", ())]
-    assert told == [rl.Episode(0, n, 3.0 * (n + 1), 3, 7) for n in range(3)]
+    text = [episode for line in lines for episode in line.get("episode", ())]
+    assert text == [rl.Episode(0, n, 3.0 * (n + 1), 3, 7) for n in range(3)]
 
 
 def test_ports_of_a_row_of_environments() -> None:
@@ -152,7 +152,7 @@ def test_ports_of_a_row_of_environments() -> None:
     assert lines[3]["episode"] == (rl.Episode(0, 0, 6.0, 3, 7),)
 
 
-def test_what_nobody_reads_is_not_told() -> None:
+def test_what_nothing_reads_is_not_reported() -> None:
     env = rl.Env(Line, seed=7)
     assert watched(env, 2, lambda n: 1, ("observation",)) == [{"observation": [float(n), 7.0]} for n in range(3)]
     row = rl.Env(Line, num_envs=2, seed=7)
@@ -225,7 +225,7 @@ def test_values_of_every_space_come_and_go_unchanged(name: str, num_envs: int | 
     space = SPACES[name]
     space.seed(5)
     given = space.sample()
-    where = memory(space)
+    where = array_type(space)
     env = rl.Env(lambda: Echo(space), num_envs=num_envs, observation_space=space, action_space=space)
 
     def act(_: int) -> Any:
@@ -285,7 +285,7 @@ def test_an_environment_that_cannot_be_made_on_its_worker_is_named() -> None:
     assert str(fault(env)) == "main.env: environment 0 (seed 5) cannot be made: OSError: no licence"
 
 
-def test_an_environment_that_cannot_be_made_here_is_told_at_once() -> None:
+def test_an_environment_that_cannot_be_made_here_is_reported_at_once() -> None:
     with pytest.raises(
         rx.ReactorError, match=r"cannot be made here to find its spaces \(OSError: no licence\); fix it, or give"
     ):
@@ -337,7 +337,7 @@ def test_an_observation_of_nan_is_a_wrong_answer_under_debug() -> None:
     ],
 )
 @pytest.mark.parametrize("num_envs", [None, 2])
-def test_wrong_answers_are_told(answer: Any, message: str, num_envs: int | None) -> None:
+def test_wrong_answers_are_reported(answer: Any, message: str, num_envs: int | None) -> None:
     error = fault(rl.Env(Line, wrong=2, answer=answer, seed=5, num_envs=num_envs))
     assert f"main.env: environment 0 (seed 5, episode 0, step 2) answered step wrongly: {message}" in str(error)
 
@@ -375,7 +375,7 @@ def test_actions_of_the_wrong_shape_are_refused_where_they_are_set() -> None:
 # ---- restarting ----
 
 
-def test_a_broken_environment_is_made_anew_and_its_episode_truncated() -> None:
+def test_a_broken_environment_is_made_again_and_its_episode_truncated() -> None:
     env = rl.Env([lambda: Line(step=2), Line], seed=40, on_error="restart")
     lines = watched(env, 2, lambda n: np.ones(2, int))
     last = lines[2]

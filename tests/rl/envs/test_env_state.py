@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from reactors.rl.checkpoints.state import StateError, decode, encode
+from reactors.rl.encoding.state import StateError, decode, encode
 from reactors.rl.envs.env_state import HiddenStateError, restore, state_of
 
 TELLING = ["CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "FrozenLake-v1",

@@ -201,13 +201,13 @@ def test_agents_of_different_spaces_come_and_go() -> None:
         (None, 2, [1, None], [True, None], [False, None], 2),  # the scout's terminal observation; the carrier comes
         (None, 3, [None, 10], [None, False], [None, False], None),
         (None, 4, [None, 10], [None, False], [None, False], None),
-        (0, None, [None, 10], [None, True], [None, False], None),  # nobody is left: the next episode
+        (0, None, [None, 10], [None, True], [None, False], None),  # no agent is left: the next episode
         (1, None, [1, None], [False, None], [False, None], 1),
     ]
     assert main.log.episodes == [rl.Episode(0, 0, 32.0, 5, 7, returns=(2.0, 30.0))]
 
 
-def test_a_broken_environment_is_made_anew_and_all_agents_truncated() -> None:
+def test_a_broken_environment_is_made_again_and_all_agents_truncated() -> None:
     main = Race(seed=7, on_error="restart", breaks=2)
     rx.run(main, fast=True, timeout="3 us")
     assert main.log.lines[2] == (0, None, [0, None], [False, None], [True, None], 1)
@@ -295,7 +295,7 @@ def test_what_is_no_parallel_environment_is_refused(arguments: Any, message: str
     assert len(str(caught.value)) < 300  # no lists of all that there is
 
 
-def test_an_agent_that_there_is_not_is_told_with_those_that_there_are() -> None:
+def test_an_agent_that_there_is_not_is_reported_with_those_that_there_are() -> None:
     env = rl.MultiAgentEnv("classic/rps_v2")
     with pytest.raises(rx.ReactorError, match=r"has no agent 'player_2'; there are 'player_0', 'player_1'"):
         _ = env.agent["player_2"]

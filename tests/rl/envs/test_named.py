@@ -58,7 +58,7 @@ def small():
 
 SIZE = 5
 gym.register("Corridor-v3", "mazes:Maze", kwargs={"size": 2})
-rx.run(rx.Reactor())  # whoever wants an environment does not want this
+rx.run(rx.Reactor())  # who wants an environment does not want this
 """
 
 
@@ -154,6 +154,13 @@ def test_workers_find_what_a_name_means(folder: Path) -> None:
                 "in ale_py:ALE/Pong-v5, and a class of your own FILE:CLASS"
             ),
         ),
+        (
+            "mazes.py",
+            (
+                "Env: there is no environment 'mazes.py'; it is a file, so say which class of it is meant: FILE:CLASS, "
+                "as in mazes.py:Maze"
+            ),
+        ),
         ("mazes:Mace", "Env: mazes has no environment 'Mace'; did you mean 'Maze'?"),
         (
             "mazes:Coridor-v3",
@@ -209,7 +216,7 @@ def test_workers_find_what_a_name_means(folder: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_name_is_told_with_the_nearest_or_with_what_went_wrong(name: str, message: str) -> None:
+def test_a_wrong_name_is_reported_with_the_nearest_or_with_what_went_wrong(name: str, message: str) -> None:
     with pytest.raises(rx.ParameterError) as caught:
         rl.Env(name)
     assert str(caught.value) == message
@@ -250,7 +257,7 @@ def test_a_folder_leads_to_no_code_but_the_environment_that_it_names(folder: Pat
         assert "this" not in sys.modules
 
 
-def test_what_has_to_be_given_again_is_told_as_one_gives_it(folder: Path) -> None:
+def test_what_has_to_be_given_again_is_reported_as_one_gives_it(folder: Path) -> None:
     for name, out in (("mazes:small", "made"), ("mazes:Maze", "other")):
         assert reactors("train", "ppo", "--env", name, *SET, "--out", out).exit_code == 0
     forget()
@@ -289,7 +296,7 @@ def own(space: Any) -> nn.Module:
     return made
 
 
-def test_a_torso_of_ones_own_is_told_with_the_algorithm_that_it_belongs_to() -> None:
+def test_a_torso_of_ones_own_is_reported_with_the_algorithm_that_it_belongs_to() -> None:
     algorithm = rl.PPO(num_envs=2, horizon=8, epochs=1, torso=own)
     done = rl.train(algorithm, "mazes:Maze", total_steps=16, out="out")
     with pytest.raises(RunFolderError) as caught:
@@ -472,7 +479,7 @@ def test_so_are_those_of_pettingzoo(name: str) -> None:
         ),
     ],
 )
-def test_a_wrong_name_of_many_agents_is_told_with_the_nearest(name: str, message: str) -> None:
+def test_a_wrong_name_of_many_agents_is_reported_with_the_nearest(name: str, message: str) -> None:
     with pytest.raises(rx.ParameterError) as caught:
         rl.MultiAgentEnv(name)
     assert str(caught.value).startswith(f"MultiAgentEnv: {message}")

@@ -11,7 +11,7 @@ import torch
 
 from reactors import rl
 from reactors.errors import ArgumentError
-from reactors.rl.dataflow.learners import checked
+from reactors.rl.learning.learners import checked
 from reactors.rl.networks.layers import Flat, mlp
 from reactors.rl.networks.transfer import Upload
 

@@ -49,7 +49,7 @@ def one_by_one(networks: list[nn.Module], x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", MAKES)
-def test_all_are_evaluated_as_one_by_one_whoever_is_there(name: str) -> None:
+def test_all_are_evaluated_as_one_by_one_which_are_there(name: str) -> None:
     make, shape = MAKES[name]
     torch.manual_seed(0)
     networks = [make() for _ in range(7)]

@@ -11,7 +11,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.replay.storage import Block
+from reactors.rl.replay.storage import SharedBlock
 from reactors.testing import assert_deterministic
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def test_batches_follow_the_rows_by_their_ratio() -> None:
     rows = program.actors[0].k * 5
     assert abs(len(program.learner.seen) - (rows - 15) / 2) <= 1
     assert len(program.replay.buffer) == min(rows, 200)
-    assert not program.replay._sent
+    assert not program.replay.draws.unanswered
 
 
 def test_a_run_that_is_continued_draws_what_one_run_draws() -> None:
@@ -256,16 +256,16 @@ def test_streams_follow_from_the_ports() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_training_gives_the_memory_of_its_replay_back_when_it_ends(workers: int) -> None:
     gc.collect()
-    before = set(Block._open)
+    before = set(SharedBlock._open)
     gc.disable()
     try:
         algorithm = rl.DQN(num_envs=4, horizon=4, batch_size=8, learning_starts=16, capacity=200)
         rl.train(algorithm, "CartPole-v1", total_steps=64, workers=workers)
-        assert set(Block._open) <= before
+        assert set(SharedBlock._open) <= before
     finally:
         gc.enable()
 
 
-def test_rows_of_several_environments_are_told_from_rows_of_one() -> None:
+def test_rows_of_several_environments_are_reported_from_rows_of_one() -> None:
     with pytest.raises(rx.ArgumentError, match="row_streams=True if they are steps of 3 environments"):
         rl.Replay(100, ROW, batch_size=4, rows=3, n_step=3)

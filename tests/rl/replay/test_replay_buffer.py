@@ -12,9 +12,9 @@ import torch
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.dataflow.experience import memory_of
+from reactors.rl.algorithms.off_policy import memory_of
 from reactors.rl.replay import storage
-from reactors.rl.replay.replay import batch_dtype
+from reactors.rl.replay.batch import batch_dtype
 
 FIELDS = {"obs": ((3,), "f4"), "action": ((), "i8"), "reward": ((), "f4"), "done": ((), "?")}
 

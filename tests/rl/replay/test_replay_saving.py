@@ -18,9 +18,9 @@ from safetensors import safe_open
 
 import reactors as rx
 from reactors import rl
-from reactors.rl.checkpoints.tensors import KINDS
-from reactors.rl.replay.generators import rng_state, rng_with_state
-from reactors.rl.replay.sealed import sealed
+from reactors.rl.encoding.generators import rng_state, rng_with_state
+from reactors.rl.encoding.sealed import sealed
+from reactors.rl.encoding.tensors import KINDS
 from tests.rl.replay.test_replay_episodes import FIELDS, STACKED, Frames, episodes
 
 if TYPE_CHECKING:

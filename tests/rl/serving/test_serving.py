@@ -67,14 +67,14 @@ class Scale(rl.Policy):
 
 
 class Learner(rx.Reactor):
-    """Says new weights at the start, and whenever it is told."""
+    """Sends new weights at the start, and whenever they are given from outside."""
 
-    told = rx.PhysicalAction(float)
+    given = rx.PhysicalAction(float)
     weights = rx.Output(shape=(1,), dtype=np.float32)
 
-    @rx.reaction(rx.startup, told, effects=weights)
+    @rx.reaction(rx.startup, given, effects=weights)
     def learn(self) -> None:
-        self.weights.set(np.array([self.told.value or 1], np.float32))
+        self.weights.set(np.array([self.given.value or 1], np.float32))
 
 
 class Main(rx.Reactor):
@@ -97,9 +97,7 @@ def during(main: Main, way: dict[str, Any], clients: Callable[[], object], **opt
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        deadline = time.monotonic() + 20
-        while not main.server.wait(20):  # at once, where it has served before
-            assert time.monotonic() < deadline
+        while thread.is_alive() and not main.server.wait(20):  # False at once, where it has served before
             time.sleep(0.001)
         clients()
     finally:
@@ -143,10 +141,9 @@ def test_weights_of_a_learner_count_from_their_tag_on(way: dict[str, Any]) -> No
 
     def clients() -> None:
         assert main.server.request([1, 2, 3]).result(5) == 6
-        assert main.learner.told.schedule(10.0)
-        deadline = time.monotonic() + 10
+        assert main.learner.given.schedule(10.0)
         while (found := main.server.request([1, 2, 3]).result(5)) == 6:
-            assert time.monotonic() < deadline
+            pass
         assert found == 60
 
     assert during(main, way, clients) is None
@@ -305,7 +302,7 @@ def test_a_worker_that_dies_leaves_no_request_waiting() -> None:
     assert isinstance(settled(futures)[0], rl.NotServingError)
 
 
-def test_what_was_asked_is_in_the_log_and_answered_again_to_nobody(tmp_path: Any) -> None:
+def test_what_was_asked_is_in_the_log_and_is_not_answered_again(tmp_path: Any) -> None:
     main, again = Main(max_wait=0), Main(max_wait=0)
     log = tmp_path / "log"
     assert (

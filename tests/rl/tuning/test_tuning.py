@@ -1,4 +1,4 @@
-"""`reactors tune` measures, reckons and measures again; what it finds is a training that runs."""
+"""`reactors tune` measures, computes and measures again; what it finds is a training that runs."""
 
 from __future__ import annotations
 
@@ -215,12 +215,12 @@ def test_the_command_that_is_printed_trains_in_that_way() -> None:
     few = ("--set", "batch_size=4", "--cores", 2, "--few", 1, "--mode", "pipelined", "--json")
     done = reactors("tune", "DQN", "--env", "CartPole-v1", *SMALL, *few, "--ratio", 0.25)
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert told["options"]["mode"] == "pipelined"
-    assert told["ratio"] == 0.25
-    assert len(told["together"]) == 1
-    assert set(told["learning"]) == {"1", "2"}
-    words = told["command"].split()
+    message = json.loads(done.stdout)
+    assert message["options"]["mode"] == "pipelined"
+    assert message["ratio"] == 0.25
+    assert len(message["together"]) == 1
+    assert set(message["learning"]) == {"1", "2"}
+    words = message["command"].split()
     assert words[:5] == ["reactors", "train", "dqn", "--env", "CartPole-v1"]
     assert "updates_per_step=0.25" in words
     trained = reactors(*words[1:], "--set", "learning_starts=8", "--total-steps", 32, "--workers", 1, "--out", "out")

@@ -16,7 +16,6 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 
 import reactors as rx
 from reactors import rl, stepwise
-from reactors_runtime import stuck, terminal
 from tests.terminal import typed
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Three(gym.Env[Any, Any]):
-    """Episodes of three steps; fails where it was told: in its n-th reset, or in a step."""
+    """Episodes of three steps; fails where a test wants it: in its n-th reset, or in a step."""
 
     observation_space, action_space = gym.spaces.Box(-9, 9, (2,), np.float32), gym.spaces.Discrete(2)
 
@@ -114,7 +113,7 @@ def test_a_reward_of_nan_comes_out_as_gymnasium_gives_it() -> None:
     envs.close()
 
 
-def test_a_process_that_dies_is_told_in_terms_of_environments() -> None:
+def test_a_process_that_dies_is_reported_in_terms_of_environments() -> None:
     for how, ended in (
         (
             "dies",
@@ -143,9 +142,9 @@ HANGING = """
 import sys, time
 import gymnasium as gym
 from reactors import rl, stepwise
-from reactors_runtime import stuck
+from reactors.rl.vector import vector_env
 
-stuck.AFTER_S = 0.3
+vector_env.STUCK_AFTER_S = 0.3
 stepwise.PATIENCE_S = 0.2
 
 class Hangs(gym.Wrapper):
@@ -182,9 +181,9 @@ def test_ctrl_c_between_two_looks_at_an_environment_that_hangs_ends_all(monkeypa
     def press(line: str) -> None:
         raise KeyboardInterrupt(line)
 
-    monkeypatch.setattr(stuck, "AFTER_S", 0.1)
+    monkeypatch.setattr("reactors.rl.vector.vector_env.STUCK_AFTER_S", 0.1)
     monkeypatch.setattr(stepwise, "PATIENCE_S", 0.1)
-    monkeypatch.setattr(terminal, "say", press)
+    monkeypatch.setattr("reactors.rl.vector.vector_env.say", press)
     envs = rl.VectorEnv([Three, Hanging], workers=2, oversubscribe=True)
     envs._terminal = True
     envs.reset(seed=3)

@@ -23,7 +23,7 @@ class Main(rx.Reactor):
         self.without = rx.bank(3, Inner)  # arguments that are functions of the index may have any names, or be none
         self.some = rx.bank(3, Inner, lambda i: i, "x", 5)  # of a call that has some, nothing is known
         self.inner[0]  # for a bank is a reactor to type checkers, a reactor is a bank
-        rx.connect(self.inner.out, self.inner.inp, after="1 mss")  # strings are read by nobody but `rx`
+        rx.connect(self.inner.out, self.inner.inp, after="1 mss")  # only `rx` reads strings
 
 
 buffer = rl.ReplayBuffer(100, {"obs": "f4"})

@@ -55,9 +55,9 @@ def learn(
         g = gradient(loss, x)
         theta = adams["critics"].step(theta, g, config.learning_rate)
         error = torch.stack([each.abs() for each in errors]).mean(0)
-        told = {"qf_loss": loss.item(), **{f"error {k}": error[k].item() for k in range(len(r))}}
+        stated = {"qf_loss": loss.item(), **{f"error {k}": error[k].item() for k in range(len(r))}}
         target = config.tau * theta + (1 - config.tau) * target
-        steps = {"critics": Step(told, g, theta), "target_critics": Step({}, g, target)}
+        steps = {"critics": Step(stated, g, theta), "target_critics": Step({}, g, target)}
 
         x = vector(phi)
         actions, log_pi = f(x, noise, s)

@@ -45,8 +45,8 @@ def learn(
         g = gradient(loss, x)
         theta = adam_critics.step(theta, g, config.learning_rate)
         error = torch.stack([each.abs() for each in errors]).mean(0)
-        told = {"qf_loss": loss.item(), **{f"error {k}": error[k].item() for k in range(len(r))}}
-        steps = {"critics": Step(told, g, theta)}
+        stated = {"qf_loss": loss.item(), **{f"error {k}": error[k].item() for k in range(len(r))}}
+        steps = {"critics": Step(stated, g, theta)}
         if t % d == 0:
             x = vector(phi)
             actor_loss = -critics(vector(theta), shapes["critics"], s, pi(x, s))[0].mean()

@@ -1,0 +1,6 @@
+#include "lock.h"
+
+#include <stddef.h>
+
+void *(*rx__let_go)(void) = NULL;
+void (*rx__take_back)(void *) = NULL;

@@ -1,0 +1,106 @@
+"""The commands `reactors eval`, `play` and `compare`: what is done with runs.
+
+What they need, torch before all, is imported inside of them, so that `reactors --help` is quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from reactors.command.options import as_json as _json
+from reactors.command.options import misuse, of_env, of_own_algorithm, of_run, options, run_in
+from reactors.command.values import COUNT
+from reactors.errors import ArgumentError
+from reactors.reports.json_text import json_line
+from reactors.rl.options import Options
+
+
+@click.command("eval", short_help="Play greedy episodes with a trained policy.")
+@of_run
+@of_own_algorithm
+@of_env
+@click.option("--episodes", type=COUNT, metavar="N", default=100, show_default=True)
+@options(Options, "seed")
+@_json
+def eval_command(
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, as_json: bool
+) -> None:
+    """Play greedy episodes with the policy of the run in DIR: their mean, least and greatest return."""
+    with misuse():
+        from statistics import fmean
+
+        from reactors.rl.monitoring.evaluator import play
+
+        run = run_in(folder, algorithm, env)
+        returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
+    found = {"episodes": episodes, "mean": fmean(returns), "min": min(returns), "max": max(returns)}
+    if as_json:
+        click.echo(json_line(found))
+    else:
+        click.echo("{episodes} greedy episodes: mean {mean:.2f}, least {min:.2f}, greatest {max:.2f}".format(**found))
+
+
+@click.command("play", short_help="Watch a trained policy, in a window or as a video.")
+@of_run
+@of_own_algorithm
+@of_env
+@click.option("--episodes", type=COUNT, metavar="N", default=1, show_default=True)
+@options(Options, "seed")
+@click.option(
+    "--video",
+    is_flag=False,
+    flag_value="",
+    metavar="[DIR|FILE.mp4]",
+    help="Write videos there, or one into that file, instead of opening a window.  [without a name: DIR/played]",
+)
+def play_command(
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, video: str | None
+) -> None:
+    """Watch the policy of the run in DIR play."""
+    with misuse():
+        from reactors.rl.monitoring.watching import check_video, checked_target, film, rendering, watch
+
+        target = None
+        if video is not None:
+            target = checked_target(Path(video) if video else folder / "played", episodes, "--video")
+        run = run_in(folder, algorithm, env)
+        if target is not None:
+            check_video(run.maker())
+            returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
+        else:
+            returns = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
+    for number, total in enumerate(returns, 1):
+        click.echo(f"episode {number}: return {total:.2f}")
+    if target is not None:
+        click.echo(f"videos are in {target}" if target.is_dir() else f"the video is {target}")
+
+
+@click.command("compare", short_help="Compare runs: curves and a table.")
+@click.argument(
+    "folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PNG",
+    default=Path("compare.png"),
+    show_default=True,
+    help="The picture.",
+)
+def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
+    """Compare runs: their curves over steps and over time in one picture, and a table."""
+    with misuse():
+        from reactors.rl.runs.curves import curve, table
+        from reactors.rl.runs.run_folder import RunFolder
+
+        if not output.absolute().parent.is_dir():
+            raise ArgumentError(f"there is no folder {str(output.parent)!r} for {output.name}")
+        runs = [RunFolder(folder) for folder in folders]
+        click.echo(table(runs))
+        names = [run.path.name for run in runs]
+        curve({run.path.name if names.count(run.path.name) == 1 else str(run.path): run.rows for run in runs}, output)
+    click.echo(f"curves are in {output}", file=sys.stdout)

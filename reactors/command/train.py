@@ -1,0 +1,142 @@
+"""The command `reactors train`.
+
+What it needs, torch before all, is imported inside of it, so that `reactors --help` is quick.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reactors.command.options import Asked, File, TrainingCommand, misuse, of_env, options, run_in, settings
+from reactors.command.options import as_json as _json
+from reactors.errors import ArgumentError
+from reactors.reports.json_text import json_line
+from reactors.rl.options import Options, names
+
+if TYPE_CHECKING:
+    from reactors.rl.runs.run_folder import RunFolder
+
+
+@click.command("train", cls=TrainingCommand, short_help="Train an algorithm in an environment.")
+@click.argument("algorithm", required=False)
+@of_env
+@options(Options)
+@settings
+@_json
+def train_command(
+    *,
+    algorithm: str | None,
+    env: str | None,
+    file: File,
+    given: dict[str, str],
+    resume: Path | None,
+    out: Path | None,
+    as_json: bool,
+    **values: Any,
+) -> None:
+    """Train ALGORITHM, ppo or dqn for instance, or FILE:CLASS with one of your own, in an environment.
+
+    Options on the command line come before those of --config. Ctrl-C saves and stops; --resume goes on.
+    """
+    with misuse():
+        try:
+            from reactors.rl.checkpoints.files import found
+            from reactors.rl.runs.live import display
+            from reactors.rl.runs.run_folder import RunFolder, folder_of, numbered
+            from reactors.rl.runs.train import train
+
+            asked = Asked.of(file, algorithm, env, given, values)
+            options, env_kwargs = asked.options, asked.env_kwargs
+            if resume is not None:
+                before = run_in(folder_of(found(resume)), asked.settings.get("algorithm"), asked.settings.get("env"))
+                options = _going_on(before, asked)
+                before.maker()  # says why, if it cannot be made
+                made, source, env_kwargs = before.algorithm, before.env, dict(before.env_kwargs)
+                named = before.config["env"]
+                out = before.path if out is None else out
+            else:
+                made, source = asked.made("train ppo --env CartPole-v1")
+                named = source
+                if out is None:
+                    words = (
+                        type(made).__name__.lower(),
+                        named.rpartition(":")[2].replace("/", "-"),
+                        _said(options, "seed"),
+                    )
+                    out = numbered(Path("runs"), "-".join(map(str, words)))
+            folder: Path = out
+            shown = display(f"{type(made).__name__} in {named}", _said(options, "total_steps"))
+            with shown:
+                done = train(made, source, out=out, resume=resume, env_kwargs=env_kwargs, watch=[shown], **options)
+        except KeyboardInterrupt:
+            click.echo(_left(out, algorithm, env), err=True)
+            raise
+        finally:
+            if out is not None and out.is_dir() and not any(out.iterdir()):
+                out.rmdir()  # nothing came of it
+    for note in done.notes:
+        click.echo(f"note: {note}", err=True)
+    result = RunFolder(folder).result
+    if as_json:
+        click.echo(json_line({"out": str(folder), **result}))
+    else:
+        returned = "-" if result["return"] is None else f"{result['return']:.1f}"
+        click.echo(
+            f"{result['steps']:,} steps in {result['seconds']:.1f} s, mean return of the last episodes {returned}"
+        )
+        click.echo(f"digest {result['digest']}, weights {result['weights']}")
+        click.echo(f"all of it is in {folder}")
+
+
+def _left(out: Path | None, algorithm: str | None, env: str | None) -> str:
+    """What is left of a run that was interrupted."""
+    nothing = "nothing is saved: it was stopped before its first round was"
+    if out is None:
+        return nothing
+    from reactors.rl.checkpoints.files import latest
+    from reactors.rl.runs.run_folder import RunFolder
+
+    run = RunFolder(out)
+    last = latest(run.checkpoints)
+    if last is None:
+        return nothing
+    command = ["reactors", "train"]
+    if algorithm is not None and ":" in algorithm:
+        command.append(algorithm)
+    if env is not None and run.config.get("env_file") is not None:
+        command += ["--env", env]
+    saved = "saved" if run.result.get("state") == "interrupted" else f"stopped at once, after the checkpoint {last}"
+    return f"{saved}; go on with: {shlex.join([*command, '--resume', str(out)])}"
+
+
+def _said(options: dict[str, Any], name: str) -> Any:
+    return options.get(name, getattr(Options, name))
+
+
+def _going_on(before: RunFolder, asked: Asked) -> dict[str, Any]:
+    """Options of a run that goes on: those that it had, but for what may change. `ArgumentError` for what may not."""
+    from reactors.rl.runs.run_folder import described
+    from reactors.rl.runs.settings import algorithm_named
+
+    if asked.hyperparameters or asked.given or asked.env_kwargs:
+        changed = [*asked.hyperparameters, *asked.given, *asked.env_kwargs]
+        raise ArgumentError(
+            f"--resume: {', '.join(dict.fromkeys(changed))} cannot be changed in a run that goes on; start another one"
+        )
+    fixed = {name: value for name, value in asked.options.items() if name in names("program")}
+    if "algorithm" in asked.settings:
+        fixed["algorithm"] = algorithm_named(asked.settings["algorithm"]).__name__
+    if "env" in asked.settings:
+        fixed["env"] = described(asked.settings["env"], {}, "--env")["env"]
+    for name, value in fixed.items():
+        was = before.config.get(name, getattr(Options, name, None))
+        if value != was:
+            raise ArgumentError(
+                f"--resume: {name} was {was!r} and cannot be {value!r}; leave it out, or start another run"
+            )
+    had = {name: before.config[name] for name in names("program", "run") if name in before.config}
+    return {**had, **asked.options}

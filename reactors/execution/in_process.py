@@ -1,0 +1,113 @@
+"""Workers of this process, with the caller's own objects: this thread alone, or a thread for each."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from reactors.errors import WorkerStartError
+from reactors.execution.binding import Binding
+from reactors.execution.session import Session
+from reactors.reports.failures import first, is_aftermath
+from reactors_runtime import engine as engines
+from reactors_runtime.engine import Engine
+from reactors_runtime.processes import terminal
+from reactors_runtime.processes.interrupts import Interrupts
+from reactors_runtime.processes.stuck import Stopping
+from reactors_runtime.settings import numeric_threads
+from reactors_runtime.settings.value_settings import ValueSettings
+
+if TYPE_CHECKING:
+    from reactors.graph import Graph
+    from reactors.reports.progress import Progress
+    from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
+
+
+def inline(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:  # noqa: ARG001
+    """In this thread, where a debugger can follow."""
+    binding = Binding(graph.elements, debug=debug)
+    try:
+        with numeric_threads.limited():
+            _work(graph, image, memory, 0, binding, {})
+    finally:
+        binding.detach()
+
+
+def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
+    """A thread per worker, all with the user's own objects."""
+    binding = Binding(graph.elements, debug=debug)
+    shared: dict[int, Any] = {}
+    failures: dict[int, BaseException] = {}
+    values = ValueSettings.now()
+
+    def work(worker: int) -> None:
+        try:
+            values.accept_in_thread()
+            with numeric_threads.limited():
+                _work(graph, image, memory, worker, binding, shared)
+        except BaseException as error:  # noqa: BLE001 - raised again where they are joined
+            failures[worker] = error
+            engines.abort(memory, image)
+            stopping.begin()
+
+    # What never returns cannot be ended in a thread; as a daemon it ends with the process.
+    threads = [
+        threading.Thread(target=work, args=(w,), name=f"reactors worker {w}", daemon=True) for w in range(image.workers)
+    ]
+    stopping = Stopping(image, memory, "Ctrl-C leaves it behind")
+
+    def go_on() -> bool:
+        """After a little while: whether there is a worker to wait for. Not after a second Ctrl-C."""
+        running = {worker: thread for worker, thread in enumerate(threads) if thread.is_alive()}
+        for thread in running.values():
+            thread.join(0.02)
+        stopping.look(dict.fromkeys(running))
+        return bool(running) and interrupts.count < 2
+
+    try:
+        # Around all threads: so the last that ends is not the one that puts it back.
+        with numeric_threads.limited(), Interrupts() as interrupts, terminal.debug_threads(threads):
+            try:
+                for worker, thread in enumerate(threads):
+                    start(thread, f"worker {worker}")
+                while go_on():
+                    line.look()
+                    if interrupts.count:
+                        engines.abort(memory, image, engines.INTERRUPTED)
+                        stopping.begin()
+            except BaseException:  # from `progress`, a signal handler of the user, or there are no more threads
+                engines.abort(memory, image)
+                stopping.begin()
+                while go_on():
+                    pass
+                raise
+    finally:
+        binding.detach()
+    found = [*([KeyboardInterrupt()] if interrupts.count else []), *failures.values()]
+    if found:
+        raise first(graph, ((error, is_aftermath(error)) for error in found))
+
+
+def start(thread: threading.Thread, what: str) -> None:
+    """Start a thread; `WorkerStartError` if the system refuses."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        from reactors_runtime.processes import faults
+
+        raise WorkerStartError(str(faults.not_started(what, str(error)))) from error
+
+
+def _work(graph: Graph, image: Image, memory: Memory, worker: int, binding: Binding, shared: dict[int, Any]) -> None:
+    """One worker, from its beginning to its end."""
+    engine = Engine(image, worker, memory, shared)
+    session = Session(engine, (r for r in graph.reactors if image.placement[r._index] == worker), binding)
+    try:
+        session.begin()
+        bodies, late = [graph.bodies[n] for n in engine.reactions], [graph.late[n] for n in engine.reactions]
+        with session.executing():
+            engine.run(bodies, late)  # type: ignore[arg-type]  # a native body is never called
+    finally:
+        session.end()
+        engine.close()

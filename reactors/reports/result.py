@@ -1,0 +1,138 @@
+"""What came out of a run?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from reactors.reports import summary
+from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
+from reactors_runtime import engine as engines
+from reactors_runtime import tables
+from reactors_runtime.engine import start_time
+
+if TYPE_CHECKING:
+    from reactors.graph import Graph
+    from reactors.tag import Tag
+    from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
+
+
+_MOST = 12  # reactions that are shown
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """A reactor with a line of its own for `Result.summary()`, which it says after the end, in the caller's process."""
+
+    def __note__(self) -> str:
+        """The line, without the path of the reactor."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of `rx.run`.
+
+    `digest` is equal for equal behaviour: a hash chain per reactor over every (tag, reaction, ports present) executed,
+    combined in path order. It depends on neither workers nor backend. `tags` counts the tags that were executed; with
+    several workers, by the one that went through most of them.
+
+    >>> import reactors as rx
+    >>> class Clock(rx.Reactor):
+    ...     tick = rx.Timer(period="1 ms")
+    ...     @rx.reaction(tick)
+    ...     def on_tick(self): ...
+    >>> result = rx.run(Clock(), fast=True, timeout="9 ms")
+    >>> result.tags, result.reactions
+    (10, 10)
+    """
+
+    digest: str
+    tags: int
+    reactions: int
+    wall_time: float  # seconds from tag (0, 0) to the end
+    final_tag: Tag
+    started_at: datetime  # when tag (0, 0) began, in UTC; with a virtual clock, the beginning of 1970
+    seed: int
+    backend: str
+    workers: list[WorkerStatistics] = field(repr=False)
+    statistics: list[ReactionStatistics] = field(repr=False)
+    notes: list[str] = field(default_factory=list, repr=False)  # of reactors that count for themselves, as servers do
+    program: str = ""  # the class of the main reactor
+
+    def summary(self, most: int = _MOST, *, width: int | None = None) -> str:
+        """A table for people: how busy each worker was, the `most` expensive reactions, and `notes`.
+
+        Reactions of members of a bank, or of a list, share one row, which names the slowest member. `share` is of the
+        time of the workers that it ran on. A table is as wide as the terminal, or `width` characters, at the most.
+        """
+        return summary.text(self, most, width)
+
+    def _repr_html_(self) -> str:
+        return summary.html(self, _MOST)
+
+
+def final_tag(image: Image, memory: Memory) -> Tag:
+    """The last tag that any worker executed."""
+    from reactors.tag import Tag
+
+    last = [tables.view(memory, part.offsets["now"], 1, tables.TAG)[0] for part in image.parts]
+    return max(Tag(int(now["time"]), int(now["microstep"])) for now in last)
+
+
+def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str) -> Result:
+    """Read the outcome from the arena of a run that is over."""
+    program = image.program
+    chains = tables.view(memory, image.at["digests"], len(program.reactors), np.dtype(np.uint64))
+    digest = blake2b(digest_size=16)
+    own = [(reactor.path, number) for number, reactor in enumerate(program.reactors) if not reactor.relay]
+    for path, number in sorted(own):
+        digest.update(path.encode() + b"\0" + int(chains[number]).to_bytes(8, "little") + b"\n")
+    bells = engines.bells(memory, image)
+    wall_time = float(bells["finished"].max()) / 1e9
+    reactions, workers = [], []
+    classes = [type(reactor).__name__ for reactor in graph.reactors]
+    relayed = 0  # what connections of modes did is no reaction of the program
+    for worker, part in enumerate(image.parts):
+        stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)
+        for number, row in zip(part.reactions, stats.tolist(), strict=True):
+            count, late, sampled, ns = row
+            reaction = program.reactions[number]
+            if program.reactors[reaction.reactor].relay:
+                relayed += count
+                continue
+            seconds = ns / sampled * count / 1e9 if sampled else 0.0
+            reactions.append(
+                ReactionStatistics(program.name(number), worker, count, late, seconds, classes[reaction.reactor])
+            )
+        bell = bells[worker]
+        workers.append(
+            WorkerStatistics(
+                worker,
+                int(bell["tags"]),
+                int(bell["reactions"]),
+                bell["waited_ns"] / 1e9,
+                int(bell["sleeps"]),
+                bell["lag_ns"] / 1e9 / max(1, int(bell["tags"])),
+                bell["max_lag_ns"] / 1e9,
+            )
+        )
+    return Result(
+        digest=digest.hexdigest(),
+        tags=max(w.tags for w in workers),
+        reactions=sum(w.reactions for w in workers) - relayed,
+        wall_time=wall_time,
+        final_tag=final_tag(image, memory),
+        started_at=datetime.fromtimestamp(start_time(image, memory) / 1e9, UTC),
+        seed=seed,
+        backend=backend,
+        workers=workers,
+        statistics=reactions,
+        notes=[f"{reactor.path}: {reactor.__note__()}" for reactor in graph.reactors if isinstance(reactor, Noted)],
+        program=classes[0],
+    )

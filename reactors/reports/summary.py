@@ -1,0 +1,218 @@
+"""How do people read the result of a run?
+
+As text that fits a terminal, or as a table in a notebook. Reactions of reactors that are alike, members of banks and
+lists, nested ones too, share one row, which names the slowest of them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Protocol
+
+from reactors.drawing.diagram import spans, times
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
+    from reactors.tag import Tag
+
+_COLUMNS = ("reaction", "worker", "count", "total", "mean", "share", "slowest", "member", "")
+_NAMES = ("reaction", "member")  # aligned left, and cut where there is no room; all other columns have numbers
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+_INDEX = re.compile(r"\[\d+\]")
+_WIDTH = 100  # where there is no terminal
+_SHORTEST = 12  # characters that stay of a name on the narrowest terminal
+
+
+class Ran(Protocol):
+    """The outcome of a run, as far as it is shown."""
+
+    @property
+    def program(self) -> str: ...  # noqa: D102
+
+    @property
+    def digest(self) -> str: ...  # noqa: D102
+
+    @property
+    def tags(self) -> int: ...  # noqa: D102
+
+    @property
+    def reactions(self) -> int: ...  # noqa: D102
+
+    @property
+    def wall_time(self) -> float: ...  # noqa: D102
+
+    @property
+    def final_tag(self) -> Tag: ...  # noqa: D102
+
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+
+    @property
+    def backend(self) -> str: ...  # noqa: D102
+
+    @property
+    def workers(self) -> Sequence[WorkerStatistics]: ...  # noqa: D102
+
+    @property
+    def statistics(self) -> Sequence[ReactionStatistics]: ...  # noqa: D102
+
+    @property
+    def notes(self) -> Sequence[str]: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A reaction, or those of one name of all reactors that are alike."""
+
+    members: list[ReactionStatistics]
+    share: float  # of the time of its workers
+
+    def cells(self) -> tuple[str, ...]:
+        """What stands below the names in `_COLUMNS`; what lies under the last two is there for several members."""
+        one, several = self.members[0].path, len(self.members) > 1
+        count, late = (sum(getattr(each, name) for each in self.members) for name in ("count", "late"))
+        slowest = max(self.members, key=mean)
+        return (
+            _INDEX.sub("", one) + times(len(self.members)) if several else one,
+            spans(sorted({each.worker for each in self.members})),
+            f"{count:,}",
+            spell(self.seconds),
+            spell(self.seconds / count if count else 0.0),
+            f"{self.share:.1%}",
+            spell(mean(slowest)) if several and count else "",
+            slowest.path.rpartition(".")[0] if several and count else "",
+            f"{late:,} late" if late else "",
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Spent in all of them altogether."""
+        return sum(each.seconds for each in self.members)
+
+
+def rows(result: Ran) -> list[Row]:
+    """One for each reaction of reactors that are alike, the most expensive first."""
+    alike: dict[tuple[str, str], list[ReactionStatistics]] = {}
+    for each in sorted(result.statistics, key=lambda each: (len(each.path), each.path)):
+        alike.setdefault((_INDEX.sub("", each.path), each.class_name), []).append(each)
+    found = []
+    for members in alike.values():
+        available = result.wall_time * len({each.worker for each in members})
+        found.append(Row(members, sum(each.seconds for each in members) / available if available else 0.0))
+    return sorted(found, key=lambda row: -row.seconds)
+
+
+def text(result: Ran, most: int, width: int | None = None) -> str:
+    """What `Result.summary` returns, as wide as `width`, or as the terminal, at the most."""
+    width = width or shutil.get_terminal_size((_WIDTH, 24)).columns
+    found = rows(result)
+    lines = [
+        _ran(result),
+        f"last tag {result.final_tag}",
+        f"digest {result.digest} of what ran when, not of values",
+        *("", *_aligned(_workers(result), width)),
+        *("", *_aligned(_reactions(found[:most]), width)),
+        *_rest(found[most:]),
+        *(("", *result.notes) if result.notes else ()),
+    ]
+    return "\n".join(lines)
+
+
+def html(result: Ran, most: int) -> str:
+    """What a notebook shows of a result."""
+    found = rows(result)
+    header, *body = _reactions(found[:most])
+    sides = ["left" if name in _NAMES else "right" for name in header]
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        styled = zip(cells, sides, strict=True)
+        return "".join(f'<{tag} style="text-align: {side}">{escape(cell)}</{tag}>' for cell, side in styled)
+
+    last, digest = escape(f"last tag {result.final_tag}"), f"digest <code>{escape(result.digest)}</code>"
+    parts = [
+        f"<p><b>{escape(result.program)}</b>: {escape(_ran(result))}<br>{last}<br>{digest}</p>",
+        f"<table><thead><tr>{line(header, 'th')}</tr></thead><tbody>",
+        *(f"<tr>{line(cells, 'td')}</tr>" for cells in body),
+        "</tbody></table>",
+        *(f"<p>{escape(note)}</p>" for note in (*_rest(found[most:]), *result.notes)),
+    ]
+    return "\n".join(parts)
+
+
+def spell(seconds: float) -> str:
+    """A measured time in three digits, or four, and its unit.
+
+    >>> spell(0.00247), spell(5.2e-8), spell(1234.5), spell(0)
+    ('2.47 ms', '52.0 ns', '1,234 s', '0 s')
+    """
+    for unit, size in _UNITS:
+        if seconds >= size:
+            n = seconds / size
+            return f"{n:,.{2 if n < 10 else 1 if n < 100 else 0}f} {unit}"
+    return "0 s"
+
+
+def mean(each: ReactionStatistics) -> float:
+    """Seconds that one run of a reaction takes."""
+    return each.seconds / each.count if each.count else 0.0
+
+
+def _ran(result: Ran) -> str:
+    rate = result.reactions / result.wall_time if result.wall_time else 0.0
+    reactions = f"{result.reactions:,} reaction{'s' * (result.reactions != 1)}"
+    tags = f"{result.tags:,} tag{'s' * (result.tags != 1)}"
+    workers = f"{len(result.workers)} worker{'s' * (len(result.workers) != 1)} ({result.backend})"
+    return f"{reactions} at {tags} in {result.wall_time:.3f} s ({rate:,.0f}/s), {workers}, seed {result.seed}"
+
+
+def _workers(result: Ran) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = [("worker", "busy", "reactions", "tags", "sleeps", "mean lag", "max lag")]
+    for w in result.workers:
+        busy = max(0.0, 1 - w.waited / result.wall_time) if result.wall_time else 0.0
+        counts = (f"{w.reactions:,}", f"{w.tags:,}", f"{w.sleeps:,}")
+        lines.append((str(w.worker), f"{busy:.0%}", *counts, spell(w.mean_lag), spell(w.max_lag)))
+    return lines
+
+
+def _reactions(found: list[Row]) -> list[tuple[str, ...]]:
+    """Header and rows, without columns that would be empty."""
+    lines = [row.cells() for row in found]
+    shown = [n for n, _ in enumerate(_COLUMNS) if any(cells[n] for cells in lines)]
+    return [tuple(cells[n] for n in shown) for cells in (_COLUMNS, *lines)]
+
+
+def _rest(left_out: list[Row]) -> list[str]:
+    return [f"and {len(left_out)} more, {spell(sum(row.seconds for row in left_out))}"] if left_out else []
+
+
+def _aligned(lines: list[tuple[str, ...]], width: int) -> list[str]:
+    """A table, its header first, in which names give way where it would be wider."""
+    needed = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    names = [n for n, title in enumerate(lines[0]) if title in _NAMES]
+    over = sum(needed) + 2 * (len(needed) - 1) - width
+    for n in reversed(names):  # the name of a slowest member goes before that of the reaction
+        cut = max(0, min(over, needed[n] - _SHORTEST))
+        needed[n] -= cut
+        over -= cut
+    aligned = []
+    for cells in lines:
+        padded = [
+            _cut(cell, room).ljust(room) if n in names else cell.rjust(room)
+            for n, (cell, room) in enumerate(zip(cells, needed, strict=True))
+        ]
+        aligned.append("  ".join(padded).rstrip())
+    return aligned
+
+
+def _cut(name: str, room: int) -> str:
+    """A name without its beginning, which it shares with most others.
+
+    >>> _cut("main.rollouts[12].environment.play", 20)
+    '…2].environment.play'
+    """
+    return name if len(name) <= room else f"\N{HORIZONTAL ELLIPSIS}{name[len(name) - room + 1 :]}"

@@ -1,0 +1,21 @@
+"""What is kept of each step for an algorithm to learn from?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.rl.replay.transition import transition_dtype
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+    from reactors.rl.contract.algorithm import Algorithm
+
+
+def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:
+    """A transition, and what the algorithm's policy remembers of each."""
+    plain = transition_dtype(observation_space, action_space)
+    fields: list[Any] = [(name, plain[name]) for name in plain.names or ()]
+    return np.dtype([*fields, *algorithm.remembered(action_space).items()], align=True)

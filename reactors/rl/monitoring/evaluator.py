@@ -1,0 +1,94 @@
+"""How good is the policy, without exploration?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.rl.contract.chosen import Chosen
+from reactors.rl.envs.simulation import Simulation, seed_of
+from reactors.rl.envs.sources import for_evaluation
+from reactors.rl.rounds import round_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import gymnasium as gym
+    from numpy.typing import NDArray
+
+    from reactors.rl.contract.algorithm import Algorithm, Policy
+
+
+def play(
+    policy: Policy, maker: Callable[[], Any], observation_space: Any, action_space: Any, episodes: int, seed: int
+) -> list[float]:
+    """The returns of so many greedy episodes, each in an environment with a seed of its own."""
+    seeds = [seed_of(seed, i) for i in range(episodes)]
+    made = [for_evaluation(maker)] * episodes
+    sim = Simulation(made, observation_space, action_space, seeds, path="the evaluation", remedy="fix it")
+    try:
+        sim.reset_all()
+        shape = sim.observations.shape
+        following, rewards = np.zeros(shape, sim.observations.dtype), np.zeros(episodes)
+        terminated, truncated = np.zeros(episodes, bool), np.zeros(episodes, bool)
+        returns: list[float | None] = [None] * episodes
+        chosen = Chosen(policy, action_space)
+        while None in returns:
+            actions = chosen.checked(policy.greedy(sim.observations), episodes, "greedy")
+            sim.advance(actions, following, rewards, terminated, truncated)
+            for episode in sim.episodes:
+                if returns[episode.env] is None:
+                    returns[episode.env] = episode.total
+        return [each for each in returns if each is not None]
+    finally:
+        sim.close()
+
+
+class Evaluator(rx.Reactor):
+    """Plays greedy episodes with the weights of every `every`-th round: mean, least and greatest return.
+
+    It keeps the `best` weights of those that it has seen, the first ones if others are as good.
+    """
+
+    weights = rx.Input(shape="size", dtype=np.float32)
+    evaluation = rx.Output(dict)
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        maker: Callable[[], Any],
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        size: int,
+        *,
+        every: int,
+        episodes: int,
+    ) -> None:
+        self.algorithm, self.maker, self.size, self.every, self.episodes = algorithm, maker, size, every, episodes
+        self.spaces = observation_space, action_space
+        self.policy = algorithm.policy(*self.spaces)
+        self.first = 0  # rounds before it were evaluated already
+        self.best: NDArray[np.float32] | None = None
+        self.highest = -math.inf
+
+    @rx.reaction(weights, effects=evaluation)
+    def evaluate(self) -> None:
+        """Play the episodes, in every `every`-th round."""
+        number = round_of(self.tag)
+        if number % self.every or self.tag.time < self.first:
+            return
+        self.policy.load(self.weights.value)
+        returns = play(self.policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, number))
+        mean = float(np.mean(returns))
+        if mean > self.highest:
+            self.highest, self.best = mean, self.weights.value.copy()
+        self.evaluation.set(
+            {
+                "eval/mean_return": mean,
+                "eval/min_return": min(returns),
+                "eval/max_return": max(returns),
+            }
+        )

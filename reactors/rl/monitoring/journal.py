@@ -1,0 +1,157 @@
+"""What happened, round by round?"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import reactors as rx
+from reactors.lowlevel import offered
+from reactors.rl.checkpoints.stateful import Stateful
+from reactors.rl.encoding.state import count
+from reactors.rl.monitoring.journal_file import JournalFile, checksum, verified
+from reactors.rl.monitoring.rates import Rates
+from reactors.rl.rounds import round_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from reactors.rl.episode import Episode
+    from reactors.rl.monitoring.journal_file import Row
+
+
+class Journal(Stateful):
+    """Collects episodes of all actors, the mean of all learners' figures, and evaluations, under CleanRL's names.
+
+    `capacity` is of the replay memory, 0 for none.
+    `actors` report episodes, and `players` their time: they are the same, or one inference server.
+    A row is one dict for each round in which something was reported: `global_step`, `seconds` since the start, and what
+    there is. Each is given to `tell`, and appended to the CSV file; only without a file they are kept here, in `rows`,
+    for they are nowhere else. `latest` has the last of each figure. `enough` is set when the mean return of the last
+    twenty episodes is `stop_at`.
+    """
+
+    episodes = rx.Input(tuple, width="actors")
+    times = rx.Input(tuple, width="players")
+    figures = rx.Input(dict, width="learners")
+    evaluation = rx.Input(dict)
+    enough = rx.Output(bool)
+    offered(evaluation)
+
+    def __init__(
+        self,
+        actors: int,
+        players: int,
+        steps: int,
+        *,
+        learners: int,
+        capacity: int,
+        stop_at: float | None,
+        stop_after: int,
+        file: Path | None,
+        tell: Callable[[dict[str, float]], None] | None,
+    ) -> None:
+        self.actors, self.players, self.learners, self.steps = actors, players, learners, steps
+        self.stop_at, self.file, self.tell, self.capacity = stop_at, file, tell, capacity
+        self.rows: list[Row] = []
+        self.noted, self.checked = 0, 0  # how many rows there are, and their checksum
+        self.latest: Row = {}
+        self.returns: deque[float] = deque(maxlen=20)
+        self.lengths: deque[float] = deque(maxlen=20)
+        self.count = 0
+        self.began = 0.0
+        self.table: JournalFile | None = None
+        self.rates = Rates()
+        told = (self.episodes, self.figures, self.evaluation)
+        self.add_reaction(told, self.note, uses=self.times)
+        if stop_at is not None:  # that much later, or all reactors would wait for this word
+            self.add_reaction(self.episodes, self.stop, effects=(self.enough, rx.stop.after(stop_after)))
+        self.add_reaction(rx.shutdown, self.close)  # the last of all: the last round is at the same tag
+
+    @rx.reaction(rx.startup)
+    def begin(self) -> None:
+        """Measure seconds from now on, or from those of a checkpoint."""
+        self.began = time.perf_counter()
+        self.go_on()
+        self.table = None if self.file is None else JournalFile(self.file)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The windows, the clock, and which rows of the file belong to it."""
+        if self.table is not None:
+            self.table.sync()
+        return {
+            "rows": self.noted, "checked": self.checked, "latest": self.latest, "returns": self.returns,
+            "lengths": self.lengths, "count": self.count, "seconds": time.perf_counter() - self.began,
+        }  # fmt: skip
+
+    def form(self) -> dict[str, Any]:
+        """Rows may be of any figures."""
+        return {
+            "rows": 0, "checked": 0, "latest": {}, "returns": deque(), "lengths": deque(), "count": 0, "seconds": 0.0
+        }  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+        self.noted, self.checked = count(state["rows"]), count(state["checked"])
+        self.latest = {str(name): float(value) for name, value in state["latest"].items()}
+        if self.latest:
+            self.latest["global_step"] = count(state["latest"]["global_step"])
+        self.rates.begin(state["seconds"], self.latest.get("global_step", 0))
+        self.returns, self.lengths = (deque(map(float, state[name]), 20) for name in ("returns", "lengths"))
+        self.count = count(state["count"])
+        self.began -= state["seconds"]
+
+    def note(self) -> None:
+        """Write down all that was reported of one round."""
+        row: dict[str, float] = {"global_step": (round_of(self.tag) + 1) * self.steps}
+        row["seconds"] = round(time.perf_counter() - self.began, 3)
+        for i in self.episodes.present:
+            told: tuple[Episode, ...] = self.episodes[i].value
+            self.count += len(told)
+            self.returns += [episode.total for episode in told]
+            self.lengths += [episode.length for episode in told]
+        if self.returns:
+            row["charts/episodic_return"] = statistics.fmean(self.returns)
+            row["charts/episodic_length"] = statistics.fmean(self.lengths)
+        told_by = [self.figures[i].value for i in self.figures.present]
+        for name in dict.fromkeys(name for figures in told_by for name in figures):
+            numbers = [figures[name] for figures in told_by if name in figures]
+            row[name] = max(numbers) if name == "time/learn" else statistics.fmean(numbers)
+        row["global_step"] = int(row["global_step"])
+        row["charts/SPS"] = row["global_step"] / max(row["seconds"], 1e-9)
+        updates, frames = int(row.pop("updates", 0)), int(row.pop("frames", 0))
+        row |= self.rates.after(row["seconds"], row["global_step"], updates, frames)
+        if self.capacity:
+            row["charts/buffer_fill"] = min(1.0, row["global_step"] / self.capacity)
+        if self.evaluation.value is not None:
+            row.update(self.evaluation.value)
+        seconds, ages = zip(*(self.times[i].value for i in self.times.present), strict=True)
+        row["time/play"], row["charts/weight_age"] = max(seconds), statistics.fmean(ages)
+        row = {name: float(value) for name, value in row.items()} | {"global_step": int(row["global_step"])}
+        self.noted, self.checked = self.noted + 1, checksum(self.checked, row)
+        self.latest = {**self.latest, **row}
+        if self.table is None:
+            self.rows.append(row)
+        else:
+            self.table.add(row)
+        if self.tell is not None:
+            self.tell(row)
+
+    def stop(self) -> None:
+        """Ask for the end: the mean return is there."""
+        if self.stop_at is not None and len(self.returns) == 20 and statistics.fmean(self.returns) >= self.stop_at:
+            self.enough.set(True)
+            self.request_stop()
+
+    def told(self) -> Iterable[Row]:
+        """All rows, wherever they are."""
+        return self.rows if self.file is None else verified(self.file, self.noted, self.checked)
+
+    def close(self) -> None:
+        """Close the file at the end of the run."""
+        table, self.table = self.table, None
+        if table is not None:
+            table.close()

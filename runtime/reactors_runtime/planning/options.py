@@ -1,0 +1,49 @@
+"""What `rx.run` was asked for, as far as the core needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(slots=True)
+class Replay:
+    """What came from outside in the run that is replayed: numbers are those of the program, tags (ns, microstep)."""
+
+    events: list[tuple[tuple[int, int], int, bytes]]  # tag, physical action, value or nothing; by tag
+    arrivals: dict[int, list[tuple[int, int]]]  # port -> the tags at which values arrived over physical connections
+    late: list[tuple[tuple[int, int], int]]  # tag, reaction that missed its deadline; by tag
+    checks: set[tuple[tuple[int, int], int, int]]  # tag, reaction, which of its looks at its deadline found it missed
+    stop: tuple[int, int]  # the last tag, for whatever reason it was that
+
+
+@dataclass(slots=True)
+class Options:
+    """How a program is to be run."""
+
+    fast: bool = False
+    keepalive: bool = False
+    timeout: int | None = None  # ns
+    spin: int = 100_000  # ns a worker looks on before it sleeps; 0 when there are more workers than cores
+    processes: bool = False  # workers share no Python objects
+    max_microsteps: int = 0
+    trace: int = 0  # spans to keep for each worker, a power of two
+    epoch: int = 0  # what the monotonic clock lacks of the time since 1970, in ns
+    virtual_time: bool = False  # the clock stands still while any worker works
+    virtual_sleep: bool = False  # then: time.sleep in a reaction makes it later for its worker
+    record: str | None = None  # the file to which what comes from outside is appended
+    replay: Replay | None = None
+    injections: Sequence[tuple[int, int, bytes]] = ()  # then: (ns, physical action, pickled value or nothing), by time
+
+    @property
+    def waits(self) -> bool:
+        """Whether no tag begins before its physical time."""
+        return not self.fast and not self.virtual_time and self.replay is None
+
+    @property
+    def plain(self) -> bool:
+        """Whether values of physical actions are such that can be recorded."""
+        return self.record is not None or self.replay is not None

@@ -1,0 +1,61 @@
+"""With how many threads do NumPy's BLAS, MKL, OpenMP and torch compute inside of reactions?
+
+With one, or as many as OMP_NUM_THREADS and the like in the environment say: the workers share the cores already, and a
+product of matrices that is split over another number of threads has other last bits. The server imports all libraries
+with one thread, for a process with several cannot be forked.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+_BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_VARIABLES = (*_BLAS, "OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+def one_thread(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which numeric libraries start with one thread."""
+    return dict(environment) | dict.fromkeys(_VARIABLES, "1")
+
+
+def wanted() -> tuple[int, int]:
+    """How many threads the environment wants for OpenMP and for BLAS."""
+    openmp = _number(os.environ.get("OMP_NUM_THREADS")) or 1
+    return openmp, next((number for name in _BLAS if (number := _number(os.environ.get(name)))), openmp)
+
+
+def limited() -> AbstractContextManager[object]:
+    """From now to its exit, libraries that are loaded use as many threads as the environment wants.
+
+    OpenMP counts by calling thread, so each thread that runs a worker needs it for itself.
+    """
+    from threadpoolctl import threadpool_limits
+
+    openmp, blas = wanted()
+    limit: AbstractContextManager[object] = threadpool_limits({"openmp": openmp, "blas": blas})
+    return limit
+
+
+def settle_worker() -> None:
+    """In a fork of the server, where one thread is what libraries have: give them, and later ones, what is wanted."""
+    openmp, blas = wanted()
+    if (openmp, blas) != (1, 1):
+        limited()
+    for name in _VARIABLES:
+        if not _number(os.environ.get(name)):
+            os.environ[name] = str(blas if name in _BLAS else openmp)
+
+
+def _number(text: str | None) -> int | None:
+    """The first of what may be a list by level of nesting; none where the libraries would not understand it either.
+
+    >>> _number("4"), _number("2,1"), _number(""), _number(None)
+    (4, 2, None, None)
+    """
+    head = (text or "").partition(",")[0].strip()
+    return int(head) or None if head.isdecimal() else None
