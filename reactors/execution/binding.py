@@ -22,7 +22,7 @@ from reactors.model.ports import Port
 from reactors.model.triggers import Startup
 from reactors_runtime._doors import KEEPS, SENDS
 from reactors_runtime.program import Kind
-from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, canonical, read_only
+from reactors_runtime.values import ArrayStore, ObjectStore, PickleStore, SequenceStore, canonical, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,8 +76,8 @@ class Binding:
             for multiport, mutable in multiports.values():
                 plain = DebugMultiport if self.debug else live_ports.LiveMultiport
                 life = live_ports.LiveMutableMultiport if mutable else plain
-                live, way = self._rows(multiport, engine)
-                self._revive(multiport, engine.worker, life, {**live, **watched}, all_of=way)
+                live, all_of = self._rows(multiport, engine)
+                self._revive(multiport, engine.worker, life, {**live, **watched}, all_of=all_of)
 
     def attach_caller(self, image: Image, memory: Memory) -> None:
         """The physical actions, for threads of a process that runs no worker."""
@@ -140,10 +140,13 @@ class Binding:
             return live_ports.NoSource, live, {}
         if isinstance(store, ArrayStore):
             return live_ports.ArrayPort, live, store.way() if writes else {"values": store.views}
+        if isinstance(store, PickleStore):
+            return live_ports.PicklePort, live, store.way()
+        assert isinstance(store, ObjectStore)
         pickled = engine.stores.pickled(element) if writes else None
-        if pickled is not None or not isinstance(store, ObjectStore):
-            values = {"values": store.values, "sets": SENDS} if isinstance(store, ObjectStore) else {}
-            return live_ports.PicklePort, {**live, "_pickled": pickled}, {**(pickled or store).way(), **values}
+        if pickled is not None:
+            way = {**pickled.way(), "values": store.values, "sets": SENDS}
+            return live_ports.PicklePort, {**live, "_pickled": pickled}, way
         way = {"values": store.values, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
         return live_ports.ObjectPort, live, way
 
@@ -226,7 +229,7 @@ def blocks(engine: Engine, elements: list[int]) -> list[Any]:
             return []
     like = engine.image.program.elements[first.element]
     assert like.shape is not None
-    shape = (len(sources), *like.shape)
-    dtype = canonical(like.dtype)
+    assert like.dtype is not None
+    shape, dtype = (len(sources), *like.shape), canonical(like.dtype)
     places = [first.data + slot * first.stride for slot in range(first.slots)]
     return [np.ndarray(shape, dtype, engine.memory.map, at) for at in places]
