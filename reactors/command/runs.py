@@ -5,6 +5,7 @@ What they need, torch before all, is imported inside of them, so that `reactors 
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -71,6 +72,8 @@ def play_command(
             check_video(run.maker())
             returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
         else:
+            if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}:
+                click.echo("there is no display here, so no window opens; film the policy with --video", err=True)
             returns = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
     for number, total in enumerate(returns, 1):
         click.echo(f"episode {number}: return {total:.2f}")

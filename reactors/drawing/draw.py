@@ -1,6 +1,6 @@
 """How does a program become a picture?
 
-What is to be seen comes from `folding.py`, its text from `draw_dot.py` or `draw_mermaid.py`; here are the options, the
+What is to be seen comes from `folding.py`, its text from `dot.py` or `mermaid.py`; here are the options, the
 files and what notebooks ask for. Only .svg, .png and .pdf need the program `dot`.
 """
 

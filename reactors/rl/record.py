@@ -70,7 +70,7 @@ class EpisodeStatistics(rx.Reactor):
 
     @rx.reaction(rx.startup)
     def open(self) -> None:
-        """Begin the file."""
+        """Begin the dataset's file, on the worker that writes it."""
         if self.path_of_file is not None:
             self._file = Path(self.path_of_file).open("w", newline="", encoding="utf-8")  # noqa: SIM115 - until shutdown
             self._rows = csv.writer(self._file)

@@ -76,7 +76,7 @@ class Trajectories(rx.Reactor):
                 self._under_way[i] = []
 
     def write(self) -> None:
-        """Write the dataset."""
+        """Write all that was collected as a Minari dataset."""
         import minari
 
         for steps in self._under_way:

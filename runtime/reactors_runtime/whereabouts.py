@@ -24,7 +24,7 @@ class Running(Protocol):
         ...
 
     def tag(self) -> tuple[int, int]:
-        """At which tag."""
+        """The tag at which it runs: time in ns since the start, microstep."""
         ...
 
 

@@ -154,9 +154,9 @@ def test_state_is_renewed_by_reset_and_kept_by_history(own: bool) -> None:
             def resume(self) -> None:
                 self.on.set()
 
-            again = rx.Timer(9)
+            renewal = rx.Timer(9)
 
-            @rx.reaction(again, effects=on.reset)
+            @rx.reaction(renewal, effects=on.reset)
             def restart(self) -> None:
                 self.on.set()
 

@@ -85,7 +85,7 @@ class A2CLearning(PolicyGradientLearning):
         self.config = config
 
     def optimizer_of(self, config: A2C) -> RMSProp:
-        """RMSProp."""
+        """RMSProp over all weights, with the settings of PAAC."""
         return RMSProp(
             self.flat, config.learning_rate, config.smoothing, config.eps, eps_in_sqrt=config.eps_in_sqrt,
             initial_scale=config.initial_scale,

@@ -51,7 +51,7 @@ class ActorAndCritics(Learning):
 
     @property
     def flats(self) -> Sequence[Flat]:
-        """Of all optimizers."""
+        """The flat weights of each optimizer, the actor's first."""
         return [self.flat[name] for name in self.optimizers]
 
     @property
@@ -103,7 +103,7 @@ class ActorAndCritics(Learning):
         self.flat[target].weights.data.lerp_(self.flat[name].weights.data, self.tau)
 
     def weights(self) -> NDArray[np.float32]:
-        """The actor's."""
+        """The actor's weights, which are all that acting needs."""
         return self.flat["actor"].fetch()
 
     def reseed(self, seed: int) -> None:
@@ -111,7 +111,7 @@ class ActorAndCritics(Learning):
         self.noise.manual_seed(seed)
 
     def state_dict(self) -> dict[str, Any]:
-        """Networks, optimizers, generator."""
+        """All weights, the states of the optimizers and of the generator."""
         return {
             "networks": {name: net.state_dict() for name, net in self.networks.items()},
             "optimizers": {name: each.state_dict() for name, each in self.optimizers.items()},
@@ -119,7 +119,7 @@ class ActorAndCritics(Learning):
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         for name, net in self.networks.items():
             net.load_state_dict(state["networks"][name])
         for name, optimizer in self.optimizers.items():

@@ -71,7 +71,7 @@ class APPOLearning(IMPALALearning):
         return figures
 
     def target_log_prob(self, obs: torch.Tensor, actions: torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
-        """The target network's."""
+        """The log-probability of the actions by the target network."""
         del log_prob
         with torch.no_grad():
             return self.target.judge(self.target.features(obs), actions)[0]
@@ -91,7 +91,7 @@ class APPOLearning(IMPALALearning):
         return super().state_dict() | {"target": self.target.state_dict(), "updates": self.updates}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         super().load_state_dict(state)
         self.target.load_state_dict(state["target"])
         self.updates = count(state["updates"])

@@ -57,7 +57,7 @@ class Continuous(OffPolicy):
 
     @abstractmethod
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
-        """The actor."""
+        """The network that maps observations to actions."""
 
     def actor(self, observation_space: Space, outputs: int) -> nn.Sequential:
         """Observations to so many outputs: layers with ReLU between them, after a torso if there is one."""
@@ -118,7 +118,7 @@ class DeterministicPolicy(Policy):
         return self.bounds.outwards(self.infer(observations) + noise), {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """Without noise."""
+        """Actions without exploration noise."""
         return self.bounds.outwards(self.infer(observations))
 
 

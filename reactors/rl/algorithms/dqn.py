@@ -135,7 +135,7 @@ class EpsilonGreedy(Policy):
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Epsilon-greedy actions."""
+        """The best actions, or with probability epsilon any."""
         chosen = self.greedy(observations)
         random = rng.random(len(chosen)) < self.epsilon(steps)
         return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen), {}
@@ -160,7 +160,7 @@ class DQNLearning(Learning):
         self.updates = 0
 
     def weights(self) -> NDArray[np.float32]:
-        """The network's."""
+        """The weights of the network that acts."""
         return self.flat.fetch()
 
     @property
@@ -200,14 +200,14 @@ class DQNLearning(Learning):
         return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures
 
     def state_dict(self) -> dict[str, Any]:
-        """Networks, optimizer, updates."""
+        """Both networks, the state of the optimizer and the count of updates."""
         return {
             "net": self.net.state_dict(), "target": self.target.state_dict(),
             "optimizer": self.optimizer.state_dict(), "updates": self.updates,
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         self.net.load_state_dict(state["net"])
         self.target.load_state_dict(state["target"])
         self.optimizer.load_state_dict(state["optimizer"])

@@ -75,7 +75,7 @@ class FragmentReplay:
         return {"kept": dict(self.kept), "count": self.count, "credit": self.credit}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         self.kept = {name: each.clone() for name, each in state["kept"].items()}
         self.count, self.credit = count(state["count"]), state["credit"]
         if not 0 <= self.credit < 1 or any(each.shape[1] != self.slots for each in self.kept.values()):
@@ -112,7 +112,7 @@ class MinibatchRing:
         return {"batches": held, "left": list(self.left), "at": self.at}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         slots = len(self.left)
         self.left, self.at = [count(each) for each in state["left"]], count(state["at"])
         if len(self.left) != slots or self.at >= slots or max(self.left) > self.uses:

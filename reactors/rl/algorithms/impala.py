@@ -175,7 +175,7 @@ class IMPALALearning(PolicyGradientLearning):
         return super().state_dict() | more
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         super().load_state_dict(state)
         kept = state["replay"]["kept"]
         for batch in [*([kept] if kept or state["replay"]["count"] else []), *state["ring"]["batches"].values()]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class OffPolicy(Algorithm):
-    """Hyperparameters of replay."""
+    """Hyperparameters of algorithms that learn from a replay buffer."""
 
     on_policy: ClassVar[bool] = False
     shared: ClassVar[tuple[str, ...]] = ("batch_size",)

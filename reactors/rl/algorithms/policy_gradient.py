@@ -68,7 +68,7 @@ class PolicyGradient(Algorithm):
         return found
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:
-        """Actor and critic."""
+        """A network with both heads, the actor's and the critic's."""
         return ActorCritic(observation_space, action_space, self.hidden, self.torso, scale=self.value_scale)
 
     def policy(self, observation_space: Space, action_space: Space) -> ActorPolicy:
@@ -94,7 +94,7 @@ class PolicyGradientLearning(Learning):
         return Adam(self.flat, config.learning_rate, eps=1e-5)
 
     def weights(self) -> NDArray[np.float32]:
-        """The actor's."""
+        """The weights that acting needs: torso and actor."""
         return self.flat.fetch(self.net.acting_size)
 
     @property
@@ -131,7 +131,7 @@ class PolicyGradientLearning(Learning):
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         self.net.load_state_dict(state["net"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.rng.bit_generator.state = state["rng"]

@@ -83,7 +83,7 @@ class TablePolicy(Policy):
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Epsilon-greedy actions."""
+        """The best actions, or with probability epsilon any."""
         rows = self.table[observations - self.first]
         lots = rng.random(rows.shape)
         best = rows == rows.max(1, keepdims=True)
@@ -91,7 +91,7 @@ class TablePolicy(Policy):
         return np.where(best, lots, -1).argmax(1) + self.start, {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The best actions."""
+        """For each state the action of the highest value."""
         best: NDArray[Any] = self.table[observations - self.first].argmax(1) + self.start
         return best
 
@@ -105,7 +105,7 @@ class TableLearning(Learning):
         self.table = np.zeros((states, n), np.float32)
 
     def weights(self) -> NDArray[np.float32]:
-        """The table."""
+        """The table of values, one row a state."""
         return self.table.reshape(-1).copy()
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
@@ -125,9 +125,9 @@ class TableLearning(Learning):
         return {"losses/td_error": total / len(states), "losses/q_values": float(table.max(1).mean())}
 
     def state_dict(self) -> dict[str, Any]:
-        """The table."""
+        """The table is all that is learned."""
         return {"table": self.table.copy()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         self.table[:] = state["table"]

@@ -83,7 +83,7 @@ class SquashedPolicy(Policy):
         return self.bounds.outwards(np.tanh(outputs[:, :size] + noise)), {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The mean, squashed."""
+        """The mean of the normal distribution, squashed to the bounds of the actions."""
         return self.bounds.outwards(np.tanh(self.infer(observations)[:, : self.bounds.size]))
 
 
@@ -148,11 +148,11 @@ class SACLearning(ActorAndCritics):
         }  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
-        """Also the temperature."""
+        """What actor and critics have, and the temperature."""
         return super().state_dict() | {"log_temperature": self.log_temperature.detach().clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         super().load_state_dict(state)
         with torch.no_grad():
             self.log_temperature.copy_(state["log_temperature"])

@@ -114,7 +114,7 @@ class TD3Learning(ActorAndCritics):
         return super().state_dict() | {"updates": self.updates, "actor_loss": float(self.actor_loss)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from there."""
+        """Go on from what `state_dict` gave."""
         super().load_state_dict(state)
         self.updates = {name: count(state["updates"][name]) for name in self.updates}
         self.actor_loss = torch.tensor(state["actor_loss"])

@@ -46,7 +46,7 @@ class AgentPorts(NamedTuple):
 
 
 class Agents(dict[Any, AgentPorts]):
-    """Ports by agent; what is missing is told with what there is."""
+    """Ports by agent; a missing one is named with those that there are."""
 
     def __init__(self, path: str, ports: dict[Any, AgentPorts]) -> None:
         super().__init__(ports)

@@ -69,7 +69,7 @@ class ParallelSimulation:
         self._returns = dict.fromkeys(self.possible, 0.0)
 
     def reset(self) -> None:
-        """Begin an episode."""
+        """Begin an episode of all agents."""
         self._began, self._returns = self.steps, dict.fromkeys(self.possible, 0.0)
         seed, self._fresh = self._fresh, None
         try:

@@ -376,7 +376,7 @@ class Simulation:
         self.broken[i] = str(failed)
 
     def rebuild(self, i: int) -> None:
-        """Make a broken environment again, with a seed of its own, lest it break in the same place again."""
+        """Make a broken environment again, with a seed of its own: with its old one it would break again."""
         with contextlib.suppress(Exception):  # it is broken
             self.envs[i].close()
         self.restarts += 1

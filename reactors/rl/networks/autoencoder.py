@@ -1,4 +1,4 @@
-"""What if the policy sees a small code of the observation, from which the observation can be told?
+"""What if the policy sees a small code of the observation, from which the observation can be made again?
 
 The improved IMPALA (RLDM 2019) puts an auto-encoder into the policy's graph. Its layers are not published; here the
 encoder is the torso of actor and critic, and the error of its decoder a loss of its own.
@@ -43,7 +43,7 @@ class Encoder(nn.Module):
         self.torso, self.code = seeing, nn.Sequential(*mlp([*sizes, features]), nn.Tanh())
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """The code."""
+        """The code of a batch of observations."""
         found: torch.Tensor = self.code(numbers(obs).flatten(1) if self.torso is None else self.torso(obs))
         return found
 

@@ -1,8 +1,8 @@
 """How many actors and learners, on how many workers, and in which mode?
 
 What both do alone says what they would do together: on workers of their own the slower of the two sets the pace, and
-where they take turns on the same ones their times add up. That much is reckoned here, for all that the cores allow; the
-best of it is then measured, and of that the best is taken.
+where they take turns on the same ones their times add up. That much is calculated here, for all that the cores allow;
+the best of it is then measured, and of that the best is taken.
 """
 
 from __future__ import annotations

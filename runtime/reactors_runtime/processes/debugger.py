@@ -13,7 +13,7 @@ class Turn(Protocol):
     """The right to use the terminal, which one worker has at a time."""
 
     def take(self) -> None:
-        """Wait for it."""
+        """Wait until no other worker uses it."""
 
     def end(self) -> None:
         """Give it to others."""

@@ -35,7 +35,7 @@ class Inheritance:
 
     @classmethod
     def now(cls) -> Self:
-        """What it is."""
+        """What a fork of this process would inherit now."""
         return cls(
             _umask(),
             {limit: resource.getrlimit(limit) for limit in _LIMITS},

@@ -87,12 +87,12 @@ class Wire:
         self._socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close this end; the other one sees the end of what was sent."""
         self._socket.close()
 
 
 def pair() -> tuple[Wire, Wire]:
-    """Two connected ends."""
+    """Two ends, of which each receives what the other sends."""
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     return Wire(left), Wire(right)
 

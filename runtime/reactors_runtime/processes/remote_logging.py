@@ -39,7 +39,7 @@ class Configuration:
 
     @classmethod
     def now(cls) -> Self:
-        """As it is."""
+        """The levels that loggers have now in this process."""
         loggers = list(logging.root.manager.loggerDict.items())
         return cls(
             {name: (each.level, each.disabled) for name, each in loggers if isinstance(each, logging.Logger)},

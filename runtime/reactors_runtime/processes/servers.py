@@ -37,7 +37,7 @@ class Key(NamedTuple):
 
     @classmethod
     def now(cls, changes: Mapping[str, str] | None) -> Key:
-        """The caller's setting."""
+        """The environment, search path and interpreter that the caller has now."""
         lasting = ((name, value) for name, value in one_thread(environment(changes)).items() if name not in _PASSING)
         return cls(frozenset(lasting), tuple(search_path()), sys.executable or "")
 
@@ -108,7 +108,7 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """Its process number."""
+        """The process number of the server."""
         return self._process.pid
 
     def descriptors(self) -> set[int]:

@@ -47,7 +47,7 @@ class ValueSettings:
 
     @classmethod
     def now(cls) -> Self:
-        """As they are."""
+        """The settings of this thread, as they are now."""
         import numpy as np
 
         torch = sys.modules.get("torch")
