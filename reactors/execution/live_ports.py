@@ -38,6 +38,7 @@ from reactors.model.declaration import spelled
 from reactors.model.ports import Input, Output
 from reactors.time import duration
 from reactors_runtime import engine as engines
+from reactors_runtime._core import lib
 from reactors_runtime._doors import Door
 from reactors_runtime.encoding import decode, encode
 from reactors_runtime.values import OUTSIDE, ArrayStore, dumps, loads, outside, read_only
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
-_PRESENT, _WRITABLE = 2, 4
-READABLE, WRITTEN = 3, 7
+_READABLE: int = lib.RX_OPEN | lib.RX_PRESENT
+_WRITTEN: int = _READABLE | lib.RX_WRITABLE
 
 
 def known_as(name: str) -> Callable[[type[K]], type[K]]:
@@ -91,7 +92,7 @@ class Live(Door):
         )
 
     def _assigned(self, use: str) -> NoReturn:
-        raise assigned(self, use, settable=bool(self._engine.doors[self._door] & _WRITABLE))
+        raise assigned(self, use, settable=bool(self._engine.doors[self._door] & lib.RX_WRITABLE))
 
     def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
         what = f"an argument {name!r}" if name else f"{given} argument{'s' * (given != 1)}"
@@ -345,10 +346,10 @@ class LiveMultiport(Door):
     def present(self) -> Sequence[int]:
         if self._first >= 0:
             doors = self._engine.doors[self._first : self._first + len(self._channels)].tobytes()
-            if doors.count(READABLE) == len(doors) or doors.count(WRITTEN) == len(doors):
+            if doors.count(_READABLE) == len(doors) or doors.count(_WRITTEN) == len(doors):
                 return range(len(doors))
             if 0 not in doors:
-                return [i for i, door in enumerate(doors) if door & _PRESENT]
+                return [i for i, door in enumerate(doors) if door & lib.RX_PRESENT]
         return [i for i, channel in enumerate(self._channels) if channel.is_present]
 
     @property
@@ -357,7 +358,7 @@ class LiveMultiport(Door):
 
     @value.setter
     def value(self, _: Any) -> NoReturn:
-        settable = all(self._engine.doors[channel._door] & _WRITABLE for channel in self._channels)
+        settable = all(self._engine.doors[channel._door] & lib.RX_WRITABLE for channel in self._channels)
         raise assigned(self, "value", settable=settable)
 
     def _gathered(self) -> Any:

@@ -176,7 +176,7 @@ class Engine:
         if kept:
             at = self.part.marks
             count = tables.view(self.memory, at, 1, np.dtype(np.uint64))
-            rows = tables.view(self.memory, at + 64, kept, tables.MARK)
+            rows = tables.view(self.memory, at + lib.RX_LINE, kept, tables.MARK)
             since = time.monotonic_ns() - _started(self.memory)
             valued = value is not None
             rows[int(count[0]) % kept] = (self.tag(), since, self.running(), valued, value if valued else 0.0, name)
