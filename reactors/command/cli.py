@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reactors import __version__
 from reactors.command import doctor as diagnosis
 from reactors.command.parameters import arguments, options_of
 from reactors.command.runs import compare_command, eval_command, play_command
@@ -117,7 +116,7 @@ _path = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.version_option(__version__, prog_name="reactors")
+@click.version_option(package_name="reactors", prog_name="reactors")
 def main() -> None:
     """Deterministic dataflow: run and draw programs of reactors."""
     here = os.getcwd()  # noqa: PTH109 - as `python -m` has it

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +31,13 @@ FORMAT = "reactors log 2"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"  # a patch changes nothing that a program may go by
 
 
+def _version() -> str:
+    """The version of this package, which takes long to find: not when it is imported."""
+    from importlib.metadata import version
+
+    return version("reactors")
+
+
 def begin(file: str | os.PathLike[str], graph: Graph, seed: int, *, fast: bool) -> str:
     """Begin a log: what it is, and of what. The absolute path of the file."""
     if fast and any(element.physical for element in graph.program.elements):
@@ -41,7 +47,7 @@ def begin(file: str | os.PathLike[str], graph: Graph, seed: int, *, fast: bool) 
         )
     head = {
         "format": FORMAT,
-        "reactors": version("reactors"),
+        "reactors": _version(),
         "python": PYTHON,
         "seed": seed,
         "program": description(graph),
@@ -142,7 +148,7 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
             "damaged or changed; take the file as it was recorded, or record the run again"
         )
     for name, then, now in (
-        ("reactors", head["reactors"], version("reactors")),
+        ("reactors", head["reactors"], _version()),
         ("Python", ".".join(head["python"].split(".")[:2]), PYTHON),
     ):
         if then != now:
