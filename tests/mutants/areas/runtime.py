@@ -446,7 +446,7 @@ MISTAKES = (
                 "if False or",
             ),
             Mistake(
-                "how a worker was killed is told as its exit status",
+                "how a worker was killed is reported as its exit status",
                 "else -end.si_status)",
                 "else end.si_status)",
                 "tests/faults/test_death.py",
