@@ -333,9 +333,15 @@ MISTAKES = (
         "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_timers_and_actions.py",
         (
             Mistake(
+                "scalars of other byte orders are copied as they are",
+                "    if (!PyArray_ISNBO(PyArray_DESCR(to)->byteorder)) return 0;\n",
+                "",
+                "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/model/test_declare.py",
+            ),
+            Mistake(
                 "an array is not frozen when it is set",
-                "if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) {",
-                "if (d->sets == KEEPS) {",
+                "if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) is_set",
+                "if (d->sets == KEEPS) is_set",
                 "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/execution/bad_programs",
             ),
             Mistake(
@@ -353,6 +359,19 @@ MISTAKES = (
                 "a delay that is no int is none",
                 "if (!delay) return 0;",
                 "if (!delay || !PyLong_CheckExact(delay)) return 0;",
+            ),
+        ),
+    ),
+    Mistakes(
+        "csrc/python/loop.c",
+        "tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
+        (
+            Mistake("a batch runs up to its last but one", "i < RX_BATCH - n; i++", "!i || i < RX_BATCH - n - 1; i++"),
+            Mistake(
+                "in a batch it is not known which reaction runs",
+                "                *view.current = view.batch[i];\n",
+                "",
+                "tests/semantics/test_deadlines.py tests/semantics/test_ports.py tests/semantics/test_values_on_ports.py tests/semantics/test_delayed_connections.py tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/execution/bad_programs",
             ),
         ),
     ),
