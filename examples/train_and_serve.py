@@ -54,7 +54,7 @@ def main() -> None:
     server = rl.serve(algorithm, env=ENV, max_batch=8, max_wait="0.5 ms")
     returns: list[float] = []
     clients = [
-        threading.Thread(target=client, args=(server, i, returns), daemon=True)  # lest they wait if training fails
+        threading.Thread(target=client, args=(server, i, returns), daemon=True)  # or they wait if training fails
         for i in range(args.clients)
     ]
     for thread in clients:

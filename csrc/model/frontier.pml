@@ -10,7 +10,7 @@
  *   calm                          rx_line.version, see below
  *   look_at_lines, snapshot       collect and rx__snapshot in frontier.c; bound and may are kept as there
  *   COVERED                       rx__covered
- *   ring, drain, deliver          channel.c: the ring of an ordered pair of workers, rx__drain; events.c: rx__deliver
+ *   ring, drain, deliver          channel.c: the ring of an ordered pair of workers, rx__drain; tags.c: rx__deliver
  *   idle                          may_begin in team.c;   begin_tag: begin_shared;   checkpoint: inputs_complete
  *   starved                       rx_image.starved and starved_at
  *   quiet                         rx__wait and rx__wake: who waits looks again whenever another has published

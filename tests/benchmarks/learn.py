@@ -90,7 +90,7 @@ def everything(jobs: list[tuple[str, str, int]], at_once: int) -> Iterator[dict[
 
 
 def keep(found: dict[str, Any]) -> None:
-    """Write it down at once, lest it be lost; other calls may be about the same."""
+    """Write it down at once, so that it is not lost; other calls may be about the same."""
     DOCS.mkdir(parents=True, exist_ok=True)
     with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

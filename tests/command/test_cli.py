@@ -439,7 +439,7 @@ def test_an_exception_of_the_file_is_shown_without_our_lines(script: Callable[..
 
 
 def test_ctrl_c_ends_with_130(script: Callable[..., Path]) -> None:
-    """Row 32, on one worker."""
+    """On one worker."""
     script()
     words = [sys.executable, "-u", "-m", "reactors", "run", "count.py", "--first", "1"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:

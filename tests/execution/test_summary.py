@@ -169,8 +169,6 @@ def test_one_reaction_at_one_tag_is_so_in_the_summary() -> None:
 
 
 def test_missed_deadlines_are_counted_in_the_summary() -> None:
-    """Row 29."""
-
     class Hasty(rx.Reactor):
         tick = rx.Timer(0, "1 ns")
 

@@ -32,7 +32,6 @@ def leave(actor: Actor) -> None:
 def test_a_worker_that_dies_is_reported_with_its_reactors_and_where_it_was(
     deed: Callable[[Actor], None], how: str, remedy: str
 ) -> None:
-    """Row 31."""
     with pytest.raises(rx.WorkerDied) as caught:
         run(Pair(deed))
     assert caught.match(rf"worker 1 \(pid \d+; runs main\.actor\) {how} in main\.actor\.act at tag 2 ms; ")
@@ -40,7 +39,6 @@ def test_a_worker_that_dies_is_reported_with_its_reactors_and_where_it_was(
 
 
 def test_a_crash_is_shown_with_its_line() -> None:
-    """Row 31."""
     with pytest.raises(rx.WorkerDied) as caught:
         run(Pair(crash))
     assert "in crash" in "\n".join(getattr(caught.value, "__notes__", []))

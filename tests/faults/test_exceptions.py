@@ -84,7 +84,6 @@ def test_time_that_stands_still_comes_after_what_failed_at_an_earlier_time(
 
 
 def test_an_exception_comes_out_with_reaction_tag_and_the_original_as_its_cause() -> None:
-    """Row 17."""
     with pytest.raises(rx.ReactionError, match=r"main\.actor\.act.*\(2000000, 0\)|main\.actor\.act.*2 ms") as caught:
         run(Pair(fail))
     cause = caught.value.__cause__
@@ -97,14 +96,12 @@ def test_an_exception_comes_out_with_reaction_tag_and_the_original_as_its_cause(
 
 
 def test_an_exception_that_cannot_travel_is_shown_all_the_same() -> None:
-    """Row 17."""
     with pytest.raises(rx.ReactionError) as caught:
         run(Pair(fail_stubbornly))
     assert "StubbornError: 1 and 2" in "".join(traceback.format_exception(caught.value))
 
 
 def test_sys_exit_in_a_reaction_is_an_exception_like_others() -> None:
-    """Row 17."""
     with pytest.raises(rx.ReactionError) as caught:
         run(Pair(leave))
     assert isinstance(caught.value.__cause__, SystemExit)
@@ -114,7 +111,6 @@ def test_sys_exit_in_a_reaction_is_an_exception_like_others() -> None:
 
 
 def test_the_shutdown_reactions_of_all_workers_run_and_their_attributes_come_back() -> None:
-    """Row 17."""
     main = Pair(fail)
     with pytest.raises(rx.ReactionError):
         run(main)

@@ -85,7 +85,6 @@ def gone(processes: set[int]) -> bool:
 
 @pytest.mark.parametrize("kind", ["orderly", "endless"])
 def test_nothing_is_left_when_the_caller_is_killed(kind: str) -> None:
-    """Row 31."""
     with program(kind) as process:
         everybody = family(process.pid)
         assert len(everybody) == 4  # caller, server, two workers
@@ -94,7 +93,6 @@ def test_nothing_is_left_when_the_caller_is_killed(kind: str) -> None:
 
 
 def test_nothing_is_left_when_the_server_is_killed() -> None:
-    """Row 31."""
     with program("endless") as process:
         (server,) = children(process.pid)
         everybody = family(process.pid)
@@ -105,7 +103,6 @@ def test_nothing_is_left_when_the_server_is_killed() -> None:
 
 
 def test_ctrl_c_lets_the_shutdown_reactions_run_and_comes_out() -> None:
-    """Row 32."""
     with program("orderly") as process:
         process.send_signal(signal.SIGINT)
         printed, _ = process.communicate(timeout=60)
@@ -115,7 +112,6 @@ def test_ctrl_c_lets_the_shutdown_reactions_run_and_comes_out() -> None:
 
 
 def test_ctrl_c_twice_kills_a_worker_in_an_endless_loop() -> None:
-    """Row 32."""
     with program("endless") as process:
         everybody = family(process.pid)
         process.send_signal(signal.SIGINT)
@@ -129,7 +125,6 @@ def test_ctrl_c_twice_kills_a_worker_in_an_endless_loop() -> None:
 
 
 def test_ctrl_c_from_the_terminal_reaches_the_caller_alone() -> None:
-    """Row 32."""
     with program("orderly") as process:
         for pid in sorted(family(process.pid), reverse=True):  # as a terminal does, to the whole foreground group
             os.kill(pid, signal.SIGINT)
@@ -139,7 +134,6 @@ def test_ctrl_c_from_the_terminal_reaches_the_caller_alone() -> None:
 
 
 def test_a_terminated_caller_takes_its_workers_along() -> None:
-    """Row 31."""
     with program("endless") as process:
         everybody = family(process.pid)
         process.terminate()
@@ -170,7 +164,7 @@ time.sleep(60)
 
 @pytest.mark.parametrize("fork", ["os.fork()", "ctypes.PyDLL(None).fork()"])
 def test_a_server_ends_with_its_caller_though_a_fork_of_that_lives_on(fork: str) -> None:
-    """Row 31: a fork by a library closes nothing of Python's, and keeps the socket to the server open."""
+    """A fork by a library closes nothing of Python's, and keeps the socket to the server open."""
     program = LEFT.replace("os.fork()", fork)
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -184,7 +178,7 @@ def test_a_server_ends_with_its_caller_though_a_fork_of_that_lives_on(fork: str)
 
 
 def test_the_second_ctrl_c_ends_a_run_in_this_thread_at_once() -> None:
-    """Row 32: also in the middle of its shutdown reactions."""
+    """Also in the middle of its shutdown reactions."""
 
     class Main(rx.Reactor):
         def __init__(self) -> None:

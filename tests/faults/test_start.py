@@ -41,7 +41,6 @@ class Main(rx.Reactor):
 def test_a_module_that_ends_the_process_when_it_is_imported_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Row 35."""
     module = tmp_path / "here_only.py"
     module.write_text(f"import os, sys\nif os.getpid() != {os.getpid()}: sys.exit(4)\nclass Kept: ...\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -56,7 +55,6 @@ def test_a_module_that_ends_the_process_when_it_is_imported_is_named(
 
 
 def test_an_interpreter_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row 35."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
     words = (
         r"\(/bin/false, pid \d+\) ended with exit status 1 and printed nothing; it is sys.executable, which has to be "
@@ -67,7 +65,6 @@ def test_an_interpreter_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_import_error_in_what_is_sent_is_the_workers_own_and_comes_out() -> None:
-    """Row 35."""
     main = Main()
     with pytest.raises(rx.WorkerStartError) as caught:
         run(main)
@@ -90,7 +87,6 @@ def test_a_module_that_only_the_caller_could_import_goes_by_value(monkeypatch: p
 
 @pytest.mark.parametrize("program", ["/bin/false", "/nowhere/python"])
 def test_a_python_that_does_not_start_is_named(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row 35."""
     workers.close_server()
     monkeypatch.setattr(sys, "executable", program)
     with pytest.raises(rx.WorkerStartError, match=program):
@@ -98,7 +94,6 @@ def test_a_python_that_does_not_start_is_named(program: str, monkeypatch: pytest
 
 
 def test_a_python_that_cannot_find_its_library_is_shown_with_what_it_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row 35."""
     workers.close_server()
     monkeypatch.setenv("PYTHONHOME", "/nowhere")
     with pytest.raises(rx.WorkerStartError, match=r"(?s)ended with exit status 1; it printed:.*/nowhere"):
@@ -106,7 +101,6 @@ def test_a_python_that_cannot_find_its_library_is_shown_with_what_it_printed(mon
 
 
 def test_a_refused_fork_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Row 35."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os\ndef fork():\n    raise BlockingIOError(11, 'Resource temporarily unavailable')\nos.fork = fork\n"
     )
@@ -179,8 +173,6 @@ def test_a_step_by_step_program_whose_workers_do_not_start_says_so_and_ends(monk
 
 
 def test_memory_that_there_is_not_is_refused_before_the_start_with_the_largest_ports() -> None:
-    """Row 36."""
-
     class Huge(rx.Reactor):
         picture = rx.Output(shape=(1 << 20, 1 << 20), dtype="f8")
         label = rx.Output(shape=(1 << 20, 4), dtype="f8")

@@ -96,16 +96,19 @@ MUTATIONS: dict[str, tuple[str, str]] = {
     ),
     "exactly the spacing is too early": ("earliest > tag.time or", "earliest >= tag.time or"),
     "drop defers": ('if action.policy == "drop":', 'if action.policy == "never":'),
-    "replace drops": ("self.events[k] = self.events[k]._replace(value=value)", "pass"),
+    "replace drops": ("event._replace(value=value) if event is pending else event", "event"),
     "replace moves the event": (
-        "self.events[k] = self.events[k]._replace(value=value)",
-        "self.events[k] = self.events[k]._replace(value=value, tag=tag)",
+        "event._replace(value=value) if event is pending",
+        "event._replace(value=value, tag=tag) if event is pending",
     ),
     "update keeps the old event, too": (
-        "for k in pending:\n                        del self.events[k]",
+        "self.events = [event for event in self.events if event is not pending]",
         "pass",
     ),
-    "update keeps the old tag": ("del self.events[k]", "tag = self.events.pop(k).tag"),
+    "update keeps the old tag": (
+        "if event is not pending]",
+        "if event is not pending]\n                    tag = pending.tag if pending else tag",
+    ),
     "what is over is replaced": (
         'if action.policy == "replace" and action.last > self.tag:',
         'if action.policy == "replace":',

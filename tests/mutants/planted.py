@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AREAS = ("core", "runtime", "declaring", "running", "command", "replay", "environments", "algorithms", "training")
+AREAS = (
+    "engine",
+    "peers",
+    "runtime",
+    "declaring",
+    "running",
+    "command",
+    "replay",
+    "environments",
+    "algorithms",
+    "training",
+)
 
 
 class Mistake(NamedTuple):

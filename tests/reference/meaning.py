@@ -4,6 +4,7 @@ The semantics are those of Lingua Franca (https://www.lf-lang.org/docs, and Lohs
 Deterministic Concurrent Systems", 2021). Time is logical: a tag is (time, microstep), and `later` is the rule of
 delays. A run goes from tag to tag, and `Run.step` is all that happens at one of them. Values are attributes of
 elements, which are ports, timers and actions.
+
 Modes are left out here as far as that goes: without them every `is_active` is true, and `Modes` does nothing.
 """
 
@@ -93,6 +94,7 @@ class Run:
         expected = [injection for injection in clock.injections if injection[0] < FOREVER.time]
         self.outside = sorted(expected, key=lambda injection: injection[0])
         self.events: list[Event] = []
+        self.ends: list[Element] = []  # those that are shut down, should this be the stop tag
         self.modes, self.digest, self.tags = Modes(self), Digest(self.reactors), 0
         self.begin()
 
@@ -178,7 +180,7 @@ class Run:
                 if link.delayed and link.source.is_present and is_active(link.mode):
                     sent = max(self.tag, Tag(link.source.clock, 0)) if link.physical else self.tag
                     arrival = later(sent, link.after or 0)
-                    if link.physical:  # nothing overtakes what was sent before
+                    if link.physical:  # nothing overtakes what was sent before, and nothing arrives at the start
                         arrival = link.last = max(arrival, later(link.last, 0))
                     self.add(arrival, x, link.source.sent, link.mode)
 
@@ -204,16 +206,15 @@ class Run:
         if action.min_spacing is not None and action.last is not None:
             earliest = action.last.time + action.min_spacing
             if earliest > tag.time or (action.min_spacing == 0 and earliest == tag.time):
-                pending = [k for k, event in enumerate(self.events) if event[:2] == (action.last, action)][-1:]
+                same = [event for event in self.events if event.element is action and event.tag == action.last]
+                pending: Event | None = same[-1] if same else None
                 if action.policy == "drop":
                     return
                 if action.policy == "replace" and action.last > self.tag:
-                    for k in pending:
-                        self.events[k] = self.events[k]._replace(value=value)
+                    self.events = [event._replace(value=value) if event is pending else event for event in self.events]
                     return
                 if action.policy == "update" and action.last > self.tag:
-                    for k in pending:
-                        del self.events[k]
+                    self.events = [event for event in self.events if event is not pending]
                 else:  # defer
                     tag = max(Tag(earliest, 0), later(max(self.tag, action.last), 0))
         if tag < FOREVER:
@@ -242,8 +243,6 @@ class Run:
 
     def missed(self, reaction: Reaction) -> bool:
         """Whether it is too late for a reaction; a deadline of zero is always missed."""
-        if isinstance(reaction.deadline, tuple):
-            reaction.deadline = getattr(reaction.reactor, reaction.deadline[0])
         ns = reaction.deadline
         return ns is not None and (ns == 0 or self.now > self.tag.time + ns)
 
@@ -260,13 +259,16 @@ def elaborate(main: Reactor) -> tuple[list[Reactor], list[Reaction]]:
     """All reactors, and the reactions in an order that every tag may follow; raises CycleError where there is none.
 
     A reaction comes after the earlier ones of its reactor, and after what its triggers and uses depend on: a port comes
-    after the reactions that may set it, and after the port that drives it without a delay.
+    after the reactions that may set it, and after the port that drives it without a delay. Deadlines that are declared
+    by the name of an attribute get their values.
     """
     found = list(reactors(main))
     place(main, found)
     before: dict[Any, list[Any]] = {}
     for reactor in found:
         for r in reactor._reactions:
+            if isinstance(r.deadline, tuple):
+                r.deadline = getattr(reactor, r.deadline[0])
             earlier = [
                 x for x in reactor._reactions[: r.number] if reactor.mode in (x.mode, r.mode) or x.mode is r.mode
             ]

@@ -103,7 +103,7 @@ def test_a_timeout_ends_a_program_also_where_nothing_else_happens() -> None:
 
 
 def test_a_timeout_of_zero_is_zero() -> None:
-    """The end 4: startup and shutdown share the only tag (row 24 of the bad programs)."""
+    """The end 4: startup and shutdown share the only tag."""
     assert trace(clocks((4,)), timeout=0) == {"main.every_4": [(0, 0, "tick"), (0, 0, "end")]}
 
 

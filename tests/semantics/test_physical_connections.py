@@ -50,7 +50,7 @@ def test_a_physical_connection_arrives_later_than_it_was_sent() -> None:
 
 
 def bursts(rx: Any, rest: int = 0) -> Any:
-    """A source that is late and then sends at many microsteps of one time, and whoever hears it."""
+    """A source that is late and then sends at many microsteps of one time, and what listens to it."""
 
     class Source(rx.Reactor):
         tick, again, out = rx.Timer(10, 5), rx.LogicalAction(), rx.Output()
@@ -101,7 +101,7 @@ def test_nothing_overtakes_on_a_physical_connection() -> None:
 
 
 def test_what_is_behind_a_physical_connection_has_come_over_it() -> None:
-    """Ports 14: whoever reads at the end of a way that begins with a physical connection."""
+    """Ports 14: also what reads at the end of a way that begins with a physical connection."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):

@@ -120,7 +120,7 @@ def test_startup_and_shutdown_share_the_only_tag_of_a_timeout_of_zero() -> None:
 @pytest.mark.parametrize("fails", ["before", "first", "third", "last"])
 @pytest.mark.parametrize("way", TOGETHER, ids=str)
 def test_shutdown_reactions_run_once_though_a_reaction_fails_at_the_stop_tag(way: Way, fails: str) -> None:
-    """The end 9: those that have run do not run again, be it they that failed; those that have not run still do."""
+    """The end 9: those that have run do not run again, even if they failed; those that have not run still do."""
 
     class Ending(real.Reactor):
         tick = real.Timer(0, 1)

@@ -181,8 +181,8 @@ def test_a_reset_forgets_the_spacing_of_actions_and_history_does_not() -> None:
 def test_what_comes_from_outside_waits_with_its_mode() -> None:
     """Modes 6, 7, 8: so do pending events of physical actions and messages over physical connections.
 
-    By history they come with what was left of their delay, by reset never. What comes while it is not current, nobody
-    hears.
+    By history they come with what was left of their delay, by reset never. What comes while it is not current
+    is lost.
     """
 
     def switching(how: str) -> Any:

@@ -86,7 +86,7 @@ def test_a_loan_counts_only_once_it_is_set() -> None:
 
 
 def test_a_reader_of_a_mutable_input_has_a_copy_of_its_own() -> None:
-    """Ports 8: what it does to the value, nobody else sees.
+    """Ports 8: no other reaction sees what it does to the value.
 
     The writer, another reader, a later reaction, who gets it later.
     """

@@ -63,7 +63,6 @@ def one(deed: Any = None, **attributes: Any) -> Any:
 
 
 def test_an_open_file_is_refused_by_its_path() -> None:
-    """Row 34."""
     with Path("/dev/null").open() as file, pytest.raises(rx.ShippingError) as caught:
         one(log=file)
     assert caught.match(
@@ -72,13 +71,11 @@ def test_an_open_file_is_refused_by_its_path() -> None:
 
 
 def test_the_part_of_an_attribute_that_cannot_be_sent_is_named() -> None:
-    """Row 34."""
     with pytest.raises(rx.ShippingError, match=r"main\.actor\.settings\['locks'\]\[1\] cannot be sent .* it is a lock"):
         one(settings={"locks": [1, threading.Lock()]})
 
 
 def test_a_lambda_over_a_socket_is_refused_with_the_name_of_the_socket() -> None:
-    """Row 34."""
     with (
         socket.socket() as line,
         pytest.raises(rx.ShippingError, match=r"main\.actor\.send, which uses line, cannot be"),
@@ -87,8 +84,6 @@ def test_a_lambda_over_a_socket_is_refused_with_the_name_of_the_socket() -> None
 
 
 def test_a_body_that_uses_what_cannot_be_sent_is_refused() -> None:
-    """Row 34."""
-
     class Inner(rx.Reactor):
         def __init__(self) -> None:
             lock = threading.Lock()
@@ -104,7 +99,7 @@ def test_a_body_that_uses_what_cannot_be_sent_is_refused() -> None:
 
 
 def test_what_a_class_and_its_code_bring_along_is_named() -> None:
-    """Row 34: of a script, the globals that its code uses go along."""
+    """Of a script, the globals that its code uses go along."""
     script = """
 import threading
 import reactors as rx
@@ -160,8 +155,6 @@ for kind in (UsesGlobal, HasProperty, Derived, Defaulted):
 
 
 def test_a_tensor_on_a_gpu_is_refused() -> None:
-    """Row 34."""
-
     class OnGpu(torch.Tensor):  # type: ignore[misc, name-defined]
         is_cuda = True
 
@@ -171,7 +164,6 @@ def test_a_tensor_on_a_gpu_is_refused() -> None:
 
 
 def test_nothing_runs_when_something_cannot_be_sent(tmp_path: Path) -> None:
-    """Row 34."""
     witness = tmp_path / "ran"
     with pytest.raises(rx.ShippingError):
         one(lambda _: witness.touch(), lock=threading.Lock())
@@ -460,7 +452,6 @@ def test_a_c_function_of_a_library_runs_in_a_worker_and_its_state_comes_back() -
 
 
 def test_a_c_function_that_only_this_process_has_is_refused() -> None:
-    """Row 34."""
     import cffi
 
     ffi = cffi.FFI()

@@ -77,7 +77,7 @@ class ParallelSimulation:
             self.observations = {agent: observations[agent] for agent in self.env.agents}
             self._tell(infos)
             if not self.observations:
-                raise ValueError("no agent is there after reset")  # noqa: TRY301 - to be told as what goes wrong within
+                raise ValueError("no agent is there after reset")  # noqa: TRY301 - reported as what goes wrong within
         except Exception as error:
             raise self._error("reset", error) from error
 

@@ -24,7 +24,7 @@ class Newest(NamedTuple):
 
 
 class Latest:
-    """`size` weights in memory that all workers share: one row, which is read whole, whoever writes meanwhile.
+    """`size` weights in memory that all workers share: one row, which is read whole even while another worker writes.
 
     >>> latest = Latest(2)
     >>> latest.get() is None

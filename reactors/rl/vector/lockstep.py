@@ -1,7 +1,7 @@
 """The reactors behind `rl.VectorEnv`: rows of environments, and the one that gives the beat.
 
 A `Rows` has some of the environments, a few consecutive ones, on its worker. The `Beat` is on the caller's: what it is
-told there it sends out, for the next microstep, and what comes back it keeps until the caller looks. A call of which
+given there it sends out, for the next microstep, and what comes back it keeps until the caller looks. A call of which
 the caller wants the halves is therefore two tags, with the caller in between, whose own work then runs at the same time
 as the environments'.
 

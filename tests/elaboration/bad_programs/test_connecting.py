@@ -12,8 +12,6 @@ from tests.messages import Main, Relay, Source, graph_of, refused, warned
 
 
 def test_causality_cycle_is_shown_port_by_port() -> None:
-    """Row 1."""
-
     def build(self: Any) -> None:
         self.a, self.b = Relay(), Relay()
         rx.connect(self.a.outp, self.b.inp)  # @there
@@ -31,7 +29,7 @@ def test_causality_cycle_is_shown_port_by_port() -> None:
 
 
 def test_causality_cycle_through_the_order_of_a_reactor() -> None:
-    """Row 1: a reader that stands above the writer."""
+    """A reader that stands above the writer."""
 
     class Loop(rx.Reactor):
         tick = rx.Timer()
@@ -58,7 +56,7 @@ def test_causality_cycle_through_the_order_of_a_reactor() -> None:
 
 
 def test_causality_cycle_through_a_container_names_every_port() -> None:
-    """Row 1: through the hierarchy, a use, and a reaction declared by call."""
+    """Through the hierarchy, a use, and a reaction declared by call."""
 
     class Box(rx.Reactor):
         inp = rx.Input(int)
@@ -89,7 +87,7 @@ def test_causality_cycle_through_a_container_names_every_port() -> None:
 
 @pytest.mark.parametrize("delay", [0, "1 ms"])
 def test_delay_cuts_a_cycle(delay: Any) -> None:
-    """Row 1, the remedy."""
+    """The remedy."""
 
     def build(self: Any) -> None:
         self.source, self.a, self.b = Source(), Relay(), Relay()
@@ -105,7 +103,7 @@ def test_delay_cuts_a_cycle(delay: Any) -> None:
 
 
 def test_ports_in_a_circle_without_a_writer() -> None:
-    """Row 1: connections alone, delayed or not, lead nowhere."""
+    """Connections alone, delayed or not, lead nowhere."""
 
     class Through(rx.Reactor):
         inp = rx.Input(int)
@@ -127,8 +125,6 @@ def test_ports_in_a_circle_without_a_writer() -> None:
 
 
 def test_two_sources_of_one_input() -> None:
-    """Row 2."""
-
     def build(self: Any) -> None:
         self.a, self.b, self.relay = Source(), Source(), Relay()
         rx.connect(self.a.out, self.relay.inp)  # @first
@@ -141,8 +137,6 @@ def test_two_sources_of_one_input() -> None:
 
 
 def test_connection_and_reaction_as_sources_of_one_input() -> None:
-    """Row 2."""
-
     def build(self: Any) -> None:
         self.a, self.relay = Source(), Relay()
         rx.connect(self.a.out, self.relay.inp)  # @wire2
@@ -155,8 +149,6 @@ def test_connection_and_reaction_as_sources_of_one_input() -> None:
 
 
 def test_same_connection_twice() -> None:
-    """Row 3."""
-
     def build(self: Any) -> None:
         self.a, self.relay = Source(), Relay()
         for _ in range(2):
@@ -178,8 +170,6 @@ FORMS = (
 
 
 def test_connection_that_skips_a_level() -> None:
-    """Row 4."""
-
     class Box(rx.Reactor):
         def __init__(self) -> None:
             self.inner = Relay()
@@ -195,8 +185,6 @@ def test_connection_that_skips_a_level() -> None:
 
 
 def test_output_to_the_output_of_a_neighbour() -> None:
-    """Row 5."""
-
     def build(self: Any) -> None:
         self.a, self.b = Source(), Relay()
         self.a.out >> self.b.outp  # @sideways
@@ -208,8 +196,6 @@ def test_output_to_the_output_of_a_neighbour() -> None:
 
 
 def test_input_to_the_output_of_a_neighbour() -> None:
-    """Row 6."""
-
     def build(self: Any) -> None:
         self.a, self.b = Relay(), Relay()
         self.a.inp >> self.b.outp  # @inout
@@ -221,8 +207,6 @@ def test_input_to_the_output_of_a_neighbour() -> None:
 
 
 def test_input_to_the_input_of_a_neighbour() -> None:
-    """Row 6."""
-
     def build(self: Any) -> None:
         self.a, self.b = Relay(), Relay()
         self.a.inp >> self.b.inp  # @inin
@@ -231,8 +215,6 @@ def test_input_to_the_input_of_a_neighbour() -> None:
 
 
 def test_container_output_to_the_input_of_what_it_contains() -> None:
-    """Row 6."""
-
     class Box(rx.Reactor):
         out = rx.Output(int)  # @boxed
 

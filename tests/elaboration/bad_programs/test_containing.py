@@ -13,7 +13,6 @@ from tests.messages import Main, Relay, Source, graph_of, refused, refused_class
 
 
 def test_class_instead_of_a_reactor() -> None:
-    """Row 13."""
     assert refused(rx.ContainmentError, lambda: rx.Graph(Source)) == (  # type: ignore[arg-type]
         "Source is a class of reactors; make one: Source(...)"
     )
@@ -23,8 +22,6 @@ def test_class_instead_of_a_reactor() -> None:
 
 
 def test_port_of_a_class_in_a_connection() -> None:
-    """Row 13."""
-
     def build(self: Any) -> None:
         self.a, self.relay = Source, Relay()
         self.a.out >> self.relay.inp  # @ofclass
@@ -36,8 +33,6 @@ def test_port_of_a_class_in_a_connection() -> None:
 
 
 def test_port_of_a_class_in_a_reaction() -> None:
-    """Row 13."""
-
     def build(self: Any) -> None:
         self.add_reaction(Source.out, lambda: None)  # @classtrigger
 
@@ -48,8 +43,6 @@ def test_port_of_a_class_in_a_reaction() -> None:
 
 
 def test_class_in_an_attribute_is_warned_of_if_none_is_ever_made() -> None:
-    """Row 13."""
-
     def build(self: Any) -> None:
         self.a = Source
 
@@ -65,8 +58,6 @@ def test_class_in_an_attribute_is_warned_of_if_none_is_ever_made() -> None:
 
 
 def test_bank_of_a_reactor_instead_of_a_class() -> None:
-    """Row 13."""
-
     def program() -> None:
         rx.bank(3, Source())  # type: ignore[type-var]  # @instance
 
@@ -77,8 +68,6 @@ def test_bank_of_a_reactor_instead_of_a_class() -> None:
 
 
 def test_reactor_contained_twice() -> None:
-    """Row 13."""
-
     def build(self: Any) -> None:
         self.a = Source()  # @shared
         self.b = self.a
@@ -90,8 +79,6 @@ def test_reactor_contained_twice() -> None:
 
 
 def test_reactor_that_contains_its_container() -> None:
-    """Row 13."""
-
     class Child(rx.Reactor):
         def __init__(self, parent: rx.Reactor) -> None:
             self.parent = parent
@@ -103,7 +90,6 @@ def test_reactor_that_contains_its_container() -> None:
 
 
 def test_reactor_contained_in_two_programs() -> None:
-    """Row 13."""
     shared = Source()  # @common
     first, second = Main(lambda self: setattr(self, "a", shared)), Main(lambda self: setattr(self, "b", shared))
     rx.Graph(first)
@@ -114,7 +100,6 @@ def test_reactor_contained_in_two_programs() -> None:
 
 
 def test_running_a_reactor_that_is_contained_elsewhere() -> None:
-    """Row 13."""
     main = Main(lambda self: setattr(self, "a", Source()))  # @inside
     rx.Graph(main)
     assert refused(rx.ContainmentError, lambda: rx.Graph(main.a)) == (  # type: ignore[attr-defined]
@@ -123,7 +108,7 @@ def test_running_a_reactor_that_is_contained_elsewhere() -> None:
 
 
 def test_running_a_reactor_whose_container_has_a_reaction_to_it() -> None:
-    """Row 13: the container has not been elaborated, but its reaction would be missing."""
+    """The container has not been elaborated, but its reaction would be missing."""
 
     def build(self: Any) -> None:
         self.a = Source()  # @watched
@@ -156,7 +141,7 @@ def test_running_a_reactor_whose_container_has_a_reaction_to_it() -> None:
     ],
 )
 def test_reactors_where_no_one_looks_for_them(hold: Callable[[Any], Any], words: str) -> None:
-    """Row 13: and where they are contained besides, these are mere references."""
+    """And where they are contained besides, these are mere references."""
 
     def build(self: Any) -> None:
         self.kids = hold(Source())  # @kid
@@ -179,14 +164,13 @@ def test_reactors_where_no_one_looks_for_them(hold: Callable[[Any], Any], words:
     ],
 )
 def test_run_of_what_is_no_reactor(thing: Any, words: str) -> None:
-    """Row 13."""
     with pytest.raises(rx.ReactorError) as caught:
         rx.run(thing)
     assert str(caught.value).endswith(words)
 
 
 def test_running_a_reactor_that_is_connected_elsewhere() -> None:
-    """Row 13: its container has not been elaborated, but its ports are connected."""
+    """Its container has not been elaborated, but its ports are connected."""
 
     def build(self: Any) -> None:
         self.a, self.relay = Source(), Relay()  # @neighbour
@@ -209,7 +193,7 @@ class Holding(rx.Reactor):
 
 @pytest.mark.parametrize("part", [lambda held: held.one, lambda held: held.bank[1], lambda held: held.row[1]])
 def test_running_a_reactor_that_was_made_in_its_container(part: Callable[[Holding], Any]) -> None:
-    """Row 13: which has not been elaborated, and does nothing with it."""
+    """Which has not been elaborated, and does nothing with it."""
     holding = Holding()  # @holding
     assert refused(rx.ContainmentError, lambda: rx.run(part(holding))) == (
         "Source (made at @held) is contained in a Holding (made at @holding); run that, or make another Source"
@@ -217,7 +201,7 @@ def test_running_a_reactor_that_was_made_in_its_container(part: Callable[[Holdin
 
 
 def test_running_a_reactor_that_was_assigned_to_one() -> None:
-    """Row 13: and one that was made in a method of a reactor, which does not contain it, runs."""
+    """And one that was made in a method of a reactor, which does not contain it, runs."""
     main: Any = rx.Reactor()  # @plain
     main.a = Source()  # @assigned
     assert refused(rx.ContainmentError, lambda: rx.run(main.a)) == (
@@ -232,8 +216,6 @@ def test_running_a_reactor_that_was_assigned_to_one() -> None:
 
 
 def test_reactor_contained_nowhere() -> None:
-    """Row 13."""
-
     def build(self: Any) -> None:
         a = Source()  # @dangling
         self.relay = Relay()
@@ -247,8 +229,6 @@ def test_reactor_contained_nowhere() -> None:
 
 
 def test_port_that_belongs_to_no_reactor() -> None:
-    """Row 13."""
-
     def build(self: Any) -> None:
         self.relay = Relay()
         rx.Output(int) >> self.relay.inp  # @stray
@@ -274,6 +254,6 @@ def test_port_that_belongs_to_no_reactor() -> None:
     ],
 )
 def test_ports_in_a_class_that_is_no_reactor(body: str, words: str) -> None:
-    """Row 14: plainly, not as the cause of a RuntimeError."""
+    """Plainly, not as the cause of a RuntimeError."""
     words = f"{words}; write class Wrong(rx.Reactor)"
     assert refused_class(rx.DeclarationError, f"class Wrong:\n    {body}") == words

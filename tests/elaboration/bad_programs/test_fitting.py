@@ -22,8 +22,6 @@ class Words(rx.Reactor):
 
 
 def test_types_that_do_not_fit() -> None:
-    """Row 21."""
-
     def build(self: Any) -> None:
         self.a, self.words = Source(), Words()
         rx.connect(self.a.out, self.words.words)  # type: ignore[misc]  # @intostr
@@ -35,7 +33,7 @@ def test_types_that_do_not_fit() -> None:
 
 
 def test_type_that_only_some_of_what_is_sent_has() -> None:
-    """Row 21: who takes a subclass cannot be given any of its base."""
+    """Who takes a subclass cannot be given any of its base."""
 
     class Flags(rx.Reactor):
         flag = rx.Input(bool)  # @flag
@@ -54,7 +52,7 @@ def test_type_that_only_some_of_what_is_sent_has() -> None:
 
 
 def test_types_that_do_not_fit_at_the_end_of_a_way() -> None:
-    """Row 21: ports in between that take anything hide nothing."""
+    """Ports in between that take anything hide nothing."""
 
     class Box(rx.Reactor):
         inp = rx.Input()
@@ -111,8 +109,6 @@ def test_types_that_do_not_fit_at_the_end_of_a_way() -> None:
     ],
 )
 def test_shapes_that_do_not_fit(given: dict[str, Any], taken: dict[str, Any], message: str) -> None:
-    """Row 21."""
-
     class Given(rx.Reactor):
         def __init__(self) -> None:
             self.out = rx.Output(**given)  # @any
@@ -182,8 +178,6 @@ def test_shapes_that_do_not_fit(given: dict[str, Any], taken: dict[str, Any], me
     ],
 )
 def test_widths_that_do_not_match(left: int, right: int, broadcast: bool, message: str) -> None:
-    """Row 37."""
-
     def build(self: Any) -> None:
         self.a, self.b = rx.bank(left, Source), rx.bank(right, Relay)
         rx.connect(self.a.out, self.b.inp, broadcast=broadcast)  # @widths
@@ -192,8 +186,6 @@ def test_widths_that_do_not_match(left: int, right: int, broadcast: bool, messag
 
 
 def test_widths_of_multiports_are_spelt_out() -> None:
-    """Row 37."""
-
     class Wide(rx.Reactor):
         inp = rx.Input(int, width=4)
 
@@ -269,8 +261,6 @@ def test_widths_of_multiports_are_spelt_out() -> None:
     ],
 )
 def test_string_that_stands_for_nothing_fit(declared: dict[str, Any], value: object, message: str) -> None:
-    """Row 38."""
-
     class Sized(rx.Reactor):
         inp = rx.Input(**declared)  # @sized
 
@@ -283,8 +273,6 @@ def test_string_that_stands_for_nothing_fit(declared: dict[str, Any], value: obj
 
 
 def test_string_for_a_deadline_or_a_stop() -> None:
-    """Row 38."""
-
     class Late(rx.Reactor):
         @rx.reaction(rx.startup)  # @latestart
         def start(self) -> None: ...

@@ -13,7 +13,6 @@ from tests.messages import Main, Relay, Source, graph_of, warned
 
 
 def test_input_without_a_source() -> None:
-    """Row 20."""
     assert warned(graph_of(lambda self: setattr(self, "a", Relay()))) == [
         (
             "main.a.inp (@inp): the reaction relay (@relay) is triggered by it, but no connection leads there and no "
@@ -23,7 +22,6 @@ def test_input_without_a_source() -> None:
 
 
 def test_inputs_without_a_source_are_reported_once_for_all() -> None:
-    """Row 20."""
     assert warned(graph_of(lambda self: setattr(self, "a", rx.bank(10, Relay)))) == [
         (
             "main.a[0].inp, main.a[1].inp, main.a[2].inp and 7 more (@inp): the reaction relay (@relay) is triggered "
@@ -33,8 +31,6 @@ def test_inputs_without_a_source_are_reported_once_for_all() -> None:
 
 
 def test_input_connected_to_what_nothing_sets() -> None:
-    """Row 20."""
-
     class Idle(rx.Reactor):
         out = rx.Output(int)
 
@@ -59,8 +55,6 @@ def test_input_connected_to_what_nothing_sets() -> None:
     ],
 )
 def test_multiport_of_which_some_channels_have_no_source(connected: list[int], words: list[str]) -> None:
-    """Row 20."""
-
     class Sum(rx.Reactor):
         terms = rx.Input(int, width=3)  # @terms
 
@@ -82,8 +76,6 @@ def test_multiport_of_which_some_channels_have_no_source(connected: list[int], w
 
 
 def test_reaction_that_nothing_can_trigger() -> None:
-    """Row 20."""
-
     class Idle(rx.Reactor):
         act = rx.LogicalAction()
 
@@ -100,8 +92,6 @@ def test_reaction_that_nothing_can_trigger() -> None:
 
 
 def test_reactions_that_trigger_only_each_other() -> None:
-    """Row 20."""
-
     class Idle(rx.Reactor):
         act = rx.LogicalAction()
 
@@ -117,8 +107,6 @@ def test_reactions_that_trigger_only_each_other() -> None:
 
 
 def test_what_follows_from_a_silent_input_is_not_told_again() -> None:
-    """Row 20."""
-
     def build(self: Any) -> None:
         self.a, self.b = Relay(), Relay()
         self.a.outp >> self.b.inp
@@ -127,7 +115,6 @@ def test_what_follows_from_a_silent_input_is_not_told_again() -> None:
 
 
 def test_output_that_nothing_reads_is_reported_in_debug_mode() -> None:
-    """Row 20."""
     main = Main(lambda self: setattr(self, "a", Source()))
     assert warned(lambda: rx.Graph(main)) == []
     assert warned(lambda: rx.Graph(main, debug=True)) == [

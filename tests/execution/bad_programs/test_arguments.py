@@ -14,7 +14,6 @@ from tests.messages import refused
 
 
 def test_deadline_without_a_method_for_those_who_miss_it() -> None:
-    """Row 29."""
     for given in ({"deadline": "1 ms"}, {"late": print}):
         words = refused(rx.DeclarationError, lambda given=given: Writer().add_reaction(rx.startup, print, **given))  # type: ignore[misc]
         assert words.endswith("deadline and late go together: how long, and what to run instead")
@@ -30,7 +29,7 @@ def test_deadline_without_a_method_for_those_who_miss_it() -> None:
 
 @every_way
 def test_more_memory_than_there_is(way: Any) -> None:
-    """Row 36: nothing starts, and the largest ports are named with what each takes."""
+    """Nothing starts, and the largest ports are named with what each takes."""
 
     class Huge(rx.Reactor):
         picture = rx.Output(shape=(1 << 20, 1 << 20), dtype="f8")
@@ -88,5 +87,4 @@ def test_more_memory_than_there_is(way: Any) -> None:
     ],
 )
 def test_wrong_argument_of_run(options: Any, error: type[rx.ReactorError], words: str) -> None:
-    """Row 8."""
     assert refused(error, lambda: rx.run(Main(), **options)) == words

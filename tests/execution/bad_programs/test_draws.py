@@ -73,7 +73,7 @@ def test_tensors_with_a_graph_are_reported_in_debug_mode(way: Any) -> None:
 
 @every_way
 def test_debug_mode_changes_no_value(way: Any) -> None:
-    """Row 26: also where a port has readers on this worker and on another."""
+    """Also where a port has readers on this worker and on another."""
     seen: dict[str, Any] = {}
     for debug in (False, True):
         main: Any = Main(lambda self: self.thing.set([7]), lambda self: setattr(self, "seen", self.thing.value))

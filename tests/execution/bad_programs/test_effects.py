@@ -83,7 +83,7 @@ def on_a_thread(deed: Deed, self: Any) -> None:
     ids=["set", "schedule", "nobody's", "stop", "deadline"],
 )
 def test_effect_used_by_who_did_not_declare_it(way: Any, by: Any, deed: Deed, words: str) -> None:
-    """Row 25: the port and the reaction that runs."""
+    """The port and the reaction that runs."""
     error = failed(Thief(by(deed)), **{**way, "placement": "auto"})
     assert error.reaction == "main.steal"
     assert isinstance(error.__cause__, rx.UndeclaredAccessError)
@@ -99,7 +99,6 @@ def test_effect_used_by_who_did_not_declare_it(way: Any, by: Any, deed: Deed, wo
     ids=["through its reactor", "itself"],
 )
 def test_effect_used_by_a_thread_that_outlives_its_reaction(port_of: Any) -> None:
-    """Row 25."""
     words: list[str] = []
 
     def leave(self: Any) -> None:
@@ -123,7 +122,7 @@ def test_effect_used_by_a_thread_that_outlives_its_reaction(port_of: Any) -> Non
 
 
 def test_method_of_a_port_that_was_kept_before_the_run() -> None:
-    """Row 25: does what it does in the reaction that declares it."""
+    """Does what it does in the reaction that declares it."""
 
     def keep(self: Any) -> None:
         self.kept(5)

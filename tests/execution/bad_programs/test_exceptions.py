@@ -14,7 +14,7 @@ from tests.execution.bad_programs.writer_and_reader import APART, Deed, Main, ev
 
 @every_way
 def test_exception_in_a_reaction(way: Any) -> None:
-    """Row 17: its path, tag and cause; the shutdown reactions run."""
+    """Its path, tag and cause; the shutdown reactions run."""
 
     def fail(self: Any) -> None:
         if self.tag.time == 2_000_000:
@@ -30,7 +30,7 @@ def test_exception_in_a_reaction(way: Any) -> None:
 
 @every_way
 def test_exception_while_shutting_down_after_another(way: Any) -> None:
-    """Row 17: the first comes out, with a note of the second."""
+    """The first comes out, with a note of the second."""
 
     class Failing(rx.Reactor):
         @rx.reaction(rx.startup, rx.shutdown)
@@ -88,7 +88,7 @@ def close_what_was_never_opened(self: Any) -> None:
 
 @every_way
 def test_what_follows_a_failure_elsewhere_is_a_note_on_it(way: Any) -> None:
-    """Row 17: the cause comes out, however far behind the worker is on which it makes a shutdown reaction fail."""
+    """The cause comes out, however far behind the worker is on which it makes a shutdown reaction fail."""
     error = failed(Chain(close_what_was_never_opened), **way)
     assert str(error) == "main.ahead.fail at 2 ms raised LookupError: the cause"
     assert error.__notes__ == [
@@ -101,7 +101,7 @@ def test_what_follows_a_failure_elsewhere_is_a_note_on_it(way: Any) -> None:
 
 @pytest.mark.parametrize("deeds", [{"behind": leave}, {"behind": nothing, "ahead": leave}], ids=["another", "its own"])
 def test_a_worker_that_dies_of_a_failure_does_not_hide_it(deeds: dict[str, Deed]) -> None:
-    """Rows 17 and 31: be it another worker, or the one on which the reaction failed."""
+    """Whether another worker or the one on which the reaction failed."""
     error = failed(Chain(**deeds), backend="process", **APART)
     assert str(error) == "main.ahead.fail at 2 ms raised LookupError: the cause"
     (note,) = error.__notes__

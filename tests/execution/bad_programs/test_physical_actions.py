@@ -28,7 +28,7 @@ class Button(rx.Reactor):
 
 @every_way
 def test_physical_action_in_fast_mode(way: Any) -> None:
-    """Row 30: gets the physical time since the start, or the next microstep if logical time is ahead of that."""
+    """Gets the physical time since the start, or the next microstep if logical time is ahead of that."""
     button = Button()
     rx.run(button, fast=True, timeout="200 ms", keepalive=True, **{**way, "placement": "auto"})
     assert button.answers[:2] == [True, True]
@@ -37,7 +37,7 @@ def test_physical_action_in_fast_mode(way: Any) -> None:
 
 @every_way
 def test_physical_action_before_and_after_the_run(way: Any) -> None:
-    """Row 33: is refused, and says so."""
+    """Is refused, and says so."""
     button = Button()
     assert button.pressed.schedule(1) is False
     rx.run(button, fast=True, timeout=0, **{**way, "placement": "auto"})
@@ -47,7 +47,7 @@ def test_physical_action_before_and_after_the_run(way: Any) -> None:
 
 @every_way
 def test_physical_action_as_a_callback_that_was_registered_before_the_run(way: Any) -> None:
-    """Row 33: is taken while the program runs."""
+    """Is taken while the program runs."""
 
     class Waiting(rx.Reactor):
         pressed = rx.PhysicalAction(int)

@@ -17,7 +17,7 @@ from tests.messages import marked, warned
 @every_way
 @pytest.mark.parametrize("port", ["vector", "thing"])
 def test_reader_that_changes_an_array(way: Any, port: str) -> None:
-    """Row 26: cannot."""
+    """Cannot."""
 
     def write(self: Any) -> None:
         getattr(self, port).set(np.zeros(2, "f4"))
@@ -165,7 +165,7 @@ SHARED = [
 
 @every_way
 def test_shared_values_that_are_changed_are_reported_in_debug_mode(way: Any) -> None:
-    """Row 26: by the end of the reaction that does it, in the same words wherever the others are."""
+    """By the end of the reaction that does it, in the same words wherever the others are."""
     for write, read, words in SHARED:
         main = Main(write, read)
         main.near = Reader()  # type: ignore[attr-defined]
@@ -178,7 +178,7 @@ def test_shared_values_that_are_changed_are_reported_in_debug_mode(way: Any) -> 
 
 @every_way
 def test_what_reactions_may_do_with_shared_values_is_not_reported(way: Any) -> None:
-    """Row 26: fill a loan in two reactions or take another value instead, set twice, keep what no reaction changes."""
+    """Fill a loan in two reactions or take another value instead, set twice, keep what no reaction changes."""
 
     def write(self: Any) -> None:
         self.kept = (self.kept or []) + [[1]]

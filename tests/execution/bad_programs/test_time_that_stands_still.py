@@ -33,7 +33,7 @@ class Circle(rx.Reactor):
 
 @every_way
 def test_time_that_stands_still_is_an_error_where_there_is_a_limit(way: Any) -> None:
-    """Row 23: the loop is named, all the way round and nothing else."""
+    """The loop is named, all the way round and nothing else."""
     with pytest.raises(rx.MicrostepLimitError) as caught:
         rx.run(Circle(), max_microsteps=1000, timeout="1 s", **way)
     words = str(caught.value)
@@ -49,7 +49,7 @@ def test_time_that_stands_still_is_an_error_where_there_is_a_limit(way: Any) -> 
 
 
 def test_time_that_stands_still_through_an_action() -> None:
-    """Row 23: found though another reaction ran far more often."""
+    """Found though another reaction ran far more often."""
 
     class Still(rx.Reactor):
         late = rx.Timer("1 ms")
@@ -69,7 +69,7 @@ def test_time_that_stands_still_through_an_action() -> None:
 
 @pytest.mark.slow
 def test_time_that_stands_still_is_reported_once_where_there_is_no_limit() -> None:
-    """Row 23: a training loop may well pass ten million microsteps."""
+    """A training loop may well pass ten million microsteps."""
     numba = pytest.importorskip("numba")
     pointer, void = numba.types.CPointer, numba.types.voidptr
 
@@ -98,7 +98,7 @@ def test_time_that_stands_still_is_reported_once_where_there_is_no_limit() -> No
 
 @every_way
 def test_timeout_of_zero(way: Any) -> None:
-    """Row 24: one tag, not none and not for ever."""
+    """One tag, not none and not for ever."""
     main = Main()
     assert rx.run(main, timeout=0, **way).final_tag == rx.Tag(0, 0)
     assert main.writer.closed
@@ -106,5 +106,4 @@ def test_timeout_of_zero(way: Any) -> None:
 
 @pytest.mark.parametrize("timeout", [-1, 1.5, "5", "soon", True])
 def test_timeout_that_is_none(timeout: Any) -> None:
-    """Row 24."""
     assert refused(rx.DurationError, lambda: rx.run(Main(), timeout=timeout)).startswith("the timeout of rx.run is ")

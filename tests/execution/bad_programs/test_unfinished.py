@@ -67,7 +67,6 @@ def test_what_reactions_return_that_would_have_to_go_on(backend: Any) -> None:
 
 @every_backend
 def test_exception_in_what_is_for_a_missed_deadline(backend: Any) -> None:
-    """Row 17."""
     error = failed(TooLate(raise_lookup_error), backend=backend)
     assert str(error) == "the deadline of main.begin at 0 s raised LookupError: nothing there"
     assert error.reaction == "main.begin"
@@ -75,8 +74,6 @@ def test_exception_in_what_is_for_a_missed_deadline(backend: Any) -> None:
 
 @every_backend
 def test_reactor_made_in_a_thread_that_a_reaction_started(backend: Any) -> None:
-    """Row 28."""
-
     class Making(rx.Reactor):
         def __init__(self) -> None:
             self.words: list[str] = []

@@ -30,7 +30,7 @@ class Peeping(rx.Reactor):
 
 
 def test_reading_without_asking_is_reported_in_debug_mode() -> None:
-    """Row 18: an absent port is None; which may surprise where it is no trigger."""
+    """An absent port is None; which may surprise where it is no trigger."""
 
     def main(*, ask: bool) -> rx.Reactor:
         found = rx.Reactor()
@@ -95,7 +95,7 @@ LOSSY: list[tuple[tuple[int, ...], str, list[tuple[Any, Any]]]] = [
 
 @every_backend
 def test_values_that_do_not_survive_the_dtype_of_a_port(backend: Any) -> None:
-    """Row 21: an error, and what was set before stays; fractions are rounded to the nearest, as by NumPy."""
+    """An error, and what was set before stays; fractions are rounded to the nearest, as by NumPy."""
     for shape, dtype, pairs in LOSSY:
         main: Any = Carrying(shape, dtype, [value for value, _ in pairs])
         rx.run(main, backend=backend)
@@ -128,7 +128,7 @@ def test_what_was_set_before_a_value_that_does_not_survive_stays() -> None:
     ids=["shape", "dtype", "string", "none"],
 )
 def test_array_that_does_not_fit(way: Any, value: Any, given: str) -> None:
-    """Row 21: always checked."""
+    """Always checked."""
     error = failed(Main(lambda self: self.vector.set(value)), **way)
     assert isinstance(error.__cause__, rx.ValueMismatchError)
     assert marked(error.__cause__) == (
@@ -139,7 +139,6 @@ def test_array_that_does_not_fit(way: Any, value: Any, given: str) -> None:
 
 @every_way
 def test_rows_of_unequal_lengths_are_no_array(way: Any) -> None:
-    """Row 21."""
     error = failed(Main(lambda self: self.vector.set([[1, 2], [3]])), **way)
     assert isinstance(error.__cause__, rx.ValueMismatchError)
     assert marked(error.__cause__).startswith(
@@ -166,7 +165,6 @@ def test_what_has_not_one_value_for_each_channel(value: Any, given: str) -> None
 
 
 def test_object_that_does_not_fit_is_reported_in_debug_mode() -> None:
-    """Row 21."""
     main = Main(lambda self: self.number.set("one"))
     rx.run(main, fast=True, timeout=0)
     error = failed(main, debug=True)
@@ -194,7 +192,7 @@ class Telling(rx.Reactor):
 @every_backend
 @pytest.mark.parametrize("name", ["said", "heard"])
 def test_object_that_an_action_does_not_take_is_reported_in_debug_mode(backend: Any, name: str) -> None:
-    """Row 21, for actions."""
+    """Of actions."""
     main = Telling(lambda self: getattr(self, name).schedule("one"))
     rx.run(main, backend=backend)
     error = failed(main, debug=True, backend=backend)
@@ -206,7 +204,7 @@ def test_object_that_an_action_does_not_take_is_reported_in_debug_mode(backend: 
 
 @every_backend
 def test_object_from_outside_that_an_action_does_not_take_is_reported_in_debug_mode(backend: Any) -> None:
-    """Row 21, for actions: the caller of schedule() gets the error."""
+    """Of actions: the caller of schedule() gets the error."""
     words: list[str] = []
 
     def press() -> None:
@@ -243,7 +241,6 @@ def test_object_from_outside_that_an_action_does_not_take_is_reported_in_debug_m
     ],
 )
 def test_delay_of_schedule_that_is_none(way: Any, delay: Any, words: str) -> None:
-    """Row 22."""
     error = failed(Main(lambda self: self.again.schedule(delay=delay)), **way)
     assert isinstance(error.__cause__, ValueError)
     assert marked(error.__cause__).startswith(f"the delay of schedule of main.writer.again (@again) {words}")

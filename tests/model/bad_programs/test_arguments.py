@@ -203,14 +203,12 @@ from tests.messages import Relay, Source, refused, refused_class
     ],
 )
 def test_wrong_argument(call: Callable[[], object], error: type[rx.ReactorError], words: str) -> None:
-    """Row 8: argument, function, what was expected and what came."""
+    """Argument, function, what was expected and what came."""
     assert refused(error, call) == words
 
 
 @pytest.mark.parametrize("wrap", [lambda method: method, partial], ids=["itself", "partial"])
 def test_method_of_a_port_as_the_body_of_a_reaction(wrap: Callable[[Any], Any]) -> None:
-    """Row 12."""
-
     class Wrong(rx.Reactor):
         again = rx.LogicalAction()  # @again
 
@@ -225,8 +223,6 @@ def test_method_of_a_port_as_the_body_of_a_reaction(wrap: Callable[[Any], Any]) 
 
 
 def test_method_of_a_port_decorated() -> None:
-    """Row 12."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             again = rx.LogicalAction()  # @againtoo
@@ -239,7 +235,6 @@ def test_method_of_a_port_decorated() -> None:
 
 
 def test_body_that_was_called_already() -> None:
-    """Row 8."""
     words = refused(rx.ArgumentError, lambda: Source().add_reaction(rx.startup, print()))  # type: ignore[func-returns-value, arg-type]  # @called
     assert words == (
         "Source.add_reaction (@called): body is None, of type NoneType, and has to be callable; name the method "
@@ -248,8 +243,6 @@ def test_body_that_was_called_already() -> None:
 
 
 def test_body_that_takes_arguments() -> None:
-    """Row 8."""
-
     def body(value: int) -> None: ...  # @body
 
     words = refused(rx.DeclarationError, lambda: Source().add_reaction(rx.startup, body))  # type: ignore[arg-type]  # @taking
@@ -261,7 +254,7 @@ def test_body_that_takes_arguments() -> None:
 
 
 def test_arguments_of_wrong_kind_are_type_errors_and_durations_value_errors() -> None:
-    """Row 8: Python's own words for it hold too."""
+    """Python's own words for it hold too."""
     with pytest.raises(TypeError):
         rx.Input(5)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="negative"):

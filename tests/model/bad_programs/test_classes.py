@@ -13,8 +13,6 @@ from tests.messages import Source, graph_of, refused, refused_class
 
 
 def test_port_without_parentheses() -> None:
-    """Row 9."""
-
     def program() -> None:
         class Wrong(rx.Reactor):  # @wrongclass
             count = rx.Output
@@ -25,8 +23,6 @@ def test_port_without_parentheses() -> None:
 
 
 def test_port_without_parentheses_in_init() -> None:
-    """Row 9."""
-
     def build(self: Any) -> None:
         self.count = rx.Output
 
@@ -87,12 +83,11 @@ def in_init(lines: str, body: str = "pass") -> Callable[[], object]:
     ],
 )
 def test_declaration_in_init_that_is_none(lines: str, words: str) -> None:
-    """Rows 9 and 11: with the line of `__init__`."""
+    """With the line of `__init__`."""
     assert refused(rx.DeclarationError, in_init(lines, "b = rx.Output(); c = lambda self: None")) == words
 
 
 def test_attribute_that_would_replace_a_reaction() -> None:
-    """Row 11."""
     body = "b = rx.reaction(rx.startup)(lambda self: None)"
     assert refused(rx.DeclarationError, in_init("self.b = rx.Output()", body)) == (
         "Wrong.__init__ (wrong.py:5): self.b is assigned to, which would replace the reaction declared at wrong.py:3; "
@@ -101,7 +96,6 @@ def test_attribute_that_would_replace_a_reaction() -> None:
 
 
 def test_port_that_no_attribute_holds_in_a_reaction() -> None:
-    """Row 7."""
     lines = "self.add_reaction(rx.startup, lambda: None, effects=rx.Output())"
     assert refused(rx.UndeclaredAccessError, in_init(lines)) == (
         "main.reaction1 (wrong.py:5): effects has the output <output> (wrong.py:5), but it belongs to no reactor; "
@@ -110,7 +104,7 @@ def test_port_that_no_attribute_holds_in_a_reaction() -> None:
 
 
 def test_misspelt_option_of_a_port() -> None:
-    """Row 8: as Python's own error it is a TypeError."""
+    """As Python's own error it is a TypeError."""
     assert issubclass(rx.ArgumentError, TypeError)
     assert refused(rx.ArgumentError, lambda: rx.Output(wdth=3)) == (  # type: ignore[call-overload]  # @misspelt
         "rx.Output (@misspelt) has no parameter 'wdth'; did you mean 'width'?"
@@ -208,12 +202,11 @@ def test_misspelt_option_of_a_port() -> None:
     ],
 )
 def test_duplicate_or_reserved_name(body: str, words: str) -> None:
-    """Row 11."""
     assert refused_class(rx.DeclarationError, f"class Wrong(rx.Reactor):\n    {body}") == words
 
 
 def test_port_replaced_from_outside() -> None:
-    """Row 11: where no code of the class does it."""
+    """Where no code of the class does it."""
 
     def build(self: Any) -> None:
         self.a = Source()  # @made
@@ -249,14 +242,11 @@ def test_port_replaced_from_outside() -> None:
     ],
 )
 def test_reaction_of_the_wrong_form(head: str, words: str) -> None:
-    """Row 12."""
     text = f"class Wrong(rx.Reactor):\n    @rx.reaction(rx.startup)\n    {head}"
     assert refused_class(rx.DeclarationError, text) == f"Wrong.f (wrong.py:3) {words}"
 
 
 def test_reaction_without_parentheses() -> None:
-    """Row 12."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             @rx.reaction  # type: ignore[arg-type]  # @naked
@@ -268,8 +258,6 @@ def test_reaction_without_parentheses() -> None:
 
 
 def test_reaction_decorated_twice() -> None:
-    """Row 12."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             @rx.reaction(rx.startup)  # type: ignore[arg-type]
@@ -281,8 +269,6 @@ def test_reaction_decorated_twice() -> None:
 
 
 def test_deadline_declared_twice() -> None:
-    """Row 12."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             @rx.reaction(rx.startup)  # @twolates
@@ -296,8 +282,6 @@ def test_deadline_declared_twice() -> None:
 
 
 def test_deadline_for_a_reaction_of_another_class() -> None:
-    """Row 12."""
-
     def program() -> None:
         class Wrong(Source):
             @Source.start.deadline("1 ms")  # type: ignore[arg-type]

@@ -13,8 +13,6 @@ from tests.messages import Source, refused
 
 
 def test_several_bases_are_linearised() -> None:
-    """Row 15."""
-
     class Base(rx.Reactor):
         tick = rx.Timer()
 
@@ -38,8 +36,6 @@ def test_several_bases_are_linearised() -> None:
 
 
 def test_clash_of_names_between_bases() -> None:
-    """Row 15."""
-
     class Other(rx.Reactor):
         out = rx.Timer()  # @otherout
 
@@ -55,8 +51,6 @@ def test_clash_of_names_between_bases() -> None:
 
 
 def test_reaction_of_a_base_overridden() -> None:
-    """Row 15."""
-
     def program() -> None:
         class Wrong(Source):  # @overriding
             def start(self) -> None: ...  # type: ignore[override]  # @override

@@ -37,7 +37,7 @@ ONCE = "a timer that fires once has no period at all, and one that fires as fast
     ],
 )
 def test_zero_or_negative_duration(call: Callable[[], object], words: str) -> None:
-    """Row 16: the right word for each."""
+    """The right word for each."""
     assert refused(rx.DurationError, call) == words
 
 
@@ -66,8 +66,6 @@ def test_duration_that_is_no_name_either(call: Callable[[], object], words: str)
 
 
 def test_zero_or_negative_duration_in_a_parameter() -> None:
-    """Rows 16 and 38."""
-
     class Clock(rx.Reactor):
         tick = rx.Timer("first", "period")  # @clock
         act = rx.LogicalAction(min_delay="wait")  # @act

@@ -11,8 +11,6 @@ from tests.messages import Relay, Source, graph_of, refused, refused_class
 
 
 def test_reaction_sets_its_own_input() -> None:
-    """Row 7."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             inp = rx.Input(int)
@@ -28,8 +26,6 @@ def test_reaction_sets_its_own_input() -> None:
 
 
 def test_reaction_declares_its_own_input_as_effect() -> None:
-    """Row 7."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             inp = rx.Input(int)  # @owninp
@@ -44,8 +40,6 @@ def test_reaction_declares_its_own_input_as_effect() -> None:
 
 
 def test_reaction_is_triggered_by_its_own_output() -> None:
-    """Row 7."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             out = rx.Output(int)  # @ownout
@@ -60,8 +54,6 @@ def test_reaction_is_triggered_by_its_own_output() -> None:
 
 
 def test_reaction_is_triggered_by_an_unrelated_port() -> None:
-    """Row 7."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             @rx.reaction(Relay.inp)  # @unrelated
@@ -74,8 +66,6 @@ def test_reaction_is_triggered_by_an_unrelated_port() -> None:
 
 
 def test_reaction_by_call_sets_the_output_of_another_reactor() -> None:
-    """Row 7."""
-
     def build(self: Any) -> None:
         self.a = Source()
         self.add_reaction(rx.startup, lambda: None, effects=self.a.out)  # @foreign
@@ -87,8 +77,6 @@ def test_reaction_by_call_sets_the_output_of_another_reactor() -> None:
 
 
 def test_reaction_by_call_reads_the_input_of_another_reactor() -> None:
-    """Row 7."""
-
     def build(self: Any) -> None:
         self.a = Relay()
         self.add_reaction(self.a.inp, lambda: None)  # @foreignread
@@ -100,8 +88,6 @@ def test_reaction_by_call_reads_the_input_of_another_reactor() -> None:
 
 
 def test_reaction_by_call_uses_the_timer_of_another_reactor() -> None:
-    """Row 7."""
-
     class Clock(rx.Reactor):
         tick = rx.Timer()  # @tick
 
@@ -148,7 +134,7 @@ def test_reaction_by_call_uses_the_timer_of_another_reactor() -> None:
     ],
 )
 def test_reaction_uses_what_it_did_not_declare(use: str, words: str) -> None:
-    """Row 7: found in the code of the reaction when the class is made."""
+    """Found in the code of the reaction when the class is made."""
     text = f"""
 class Wrong(rx.Reactor):
     inp = rx.Input(int)
@@ -166,8 +152,6 @@ class Wrong(rx.Reactor):
 
 
 def test_late_method_uses_what_its_reaction_did_not_declare() -> None:
-    """Row 7."""
-
     def program() -> None:
         class Wrong(rx.Reactor):
             out = rx.Output(int)
@@ -185,7 +169,7 @@ def test_late_method_uses_what_its_reaction_did_not_declare() -> None:
 
 
 def test_method_added_as_reaction_uses_what_it_did_not_declare() -> None:
-    """Row 7: found when the program is elaborated, for only then it is known what the method is used for."""
+    """Found when the program is elaborated, for only then it is known what the method is used for."""
 
     class Wrong(rx.Reactor):
         out = rx.Output(int)

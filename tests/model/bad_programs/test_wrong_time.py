@@ -13,7 +13,6 @@ from tests.messages import Relay, Source, marked, refused, refused_class
 
 @pytest.mark.parametrize("use", ["value", "is_present", "array", "tensor", "present"])
 def test_reading_a_port_outside_of_a_reaction(use: str) -> None:
-    """Row 19."""
     assert refused(rx.OutsideReactionError, lambda: getattr(Relay().inp, use)) == (
         f"Relay.inp (@inp): .{use} outside of a reaction; ports hold values only while a reaction that declares them "
         "runs"
@@ -21,7 +20,6 @@ def test_reading_a_port_outside_of_a_reaction(use: str) -> None:
 
 
 def test_writing_a_port_outside_of_a_reaction() -> None:
-    """Row 19."""
     words = (
         "Source.out (@out): .{} outside of a reaction; ports hold values only while a reaction that declares them runs"
     )
@@ -30,7 +28,7 @@ def test_writing_a_port_outside_of_a_reaction() -> None:
 
 
 def test_action_outside_of_a_reaction() -> None:
-    """Row 19, and row 33 for physical actions, whose refusal is a value."""
+    """But physical actions, whose refusal is a value."""
 
     class Acting(rx.Reactor):
         act = rx.LogicalAction(int)  # @acting
@@ -45,7 +43,6 @@ def test_action_outside_of_a_reaction() -> None:
 
 @pytest.mark.parametrize("use", ["tag", "physical_time", "lag", "seed", "rng"])
 def test_reactor_outside_of_a_run(use: str) -> None:
-    """Row 19."""
     reactor = Source()  # @lonelyreactor
     assert refused(rx.OutsideReactionError, lambda: getattr(reactor, use)) == (
         f"Source (made at @lonelyreactor): .{use} outside of a reaction; it is known only while the program runs: use "
@@ -54,7 +51,6 @@ def test_reactor_outside_of_a_run(use: str) -> None:
 
 
 def test_stop_outside_of_a_run() -> None:
-    """Row 19."""
     reactor = Source()  # @lonelyreactor
     assert refused(rx.OutsideReactionError, reactor.request_stop) == (
         "Source (made at @lonelyreactor): .request_stop() outside of a reaction; call it in a reaction that declares "
@@ -80,7 +76,6 @@ def told_in_a_run(meddle: Callable[[Any], object]) -> str:
 
 
 def test_connection_drawn_while_the_program_runs() -> None:
-    """Row 19."""
     assert told_in_a_run(lambda self: rx.connect(self.a.out, self.relay.inp)) == (  # @running
         "the connection main.a.out -> main.relay.inp (@running) is drawn while the program runs; draw it in __init__"
     )
@@ -91,14 +86,12 @@ def test_connection_drawn_while_the_program_runs() -> None:
 
 
 def test_reaction_declared_while_the_program_runs() -> None:
-    """Row 19."""
     assert told_in_a_run(lambda self: self.add_reaction(rx.startup, print)) == (  # @adding
         "main.add_reaction (@adding) while the program runs; declare reactions in the class or in __init__"
     )
 
 
 def test_reactor_made_while_the_program_runs() -> None:
-    """Row 28."""
     assert told_in_a_run(lambda self: Source()) == (  # @runtime
         "a Source is made at @runtime inside of a reaction, where nothing nests: the graph of the program is fixed by "
         "then, and no other program runs in it; make it in __init__ and let it wait for its first input, or before or "

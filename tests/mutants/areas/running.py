@@ -289,7 +289,7 @@ MISTAKES = (
         "tests/execution/test_stepwise.py",
         (
             Mistake(
-                "others are not told when the run breaks off",
+                "others do not hear that the run breaks off",
                 "        self._end.detach()\n        engines.abort(self._memory, self._image)\n",
                 "        self._end.detach()\n",
             ),

@@ -154,7 +154,7 @@ def test_policy_gradients_are_the_papers(name: str, actions: gym.Space[Any]) -> 
         for figure, number in wanted[-1].losses.items():
             close(figures[f"losses/{figure}"], number, figure)
         assert figures["charts/learning_rate"] == pytest.approx(0.01 * left)
-        learning.flat.weights.data.copy_(torch.from_numpy(theta))  # lest roundings of three rounds add up
+        learning.flat.weights.data.copy_(torch.from_numpy(theta))  # or roundings of three rounds add up
 
 
 def certain(learning: Any, probability: float) -> None:

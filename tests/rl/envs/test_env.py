@@ -383,7 +383,7 @@ def test_a_broken_environment_is_made_again_and_its_episode_truncated() -> None:
     assert (last["reward"], last["terminated"], last["truncated"]) == ([0.0, 1.0], [False, False], [True, False])
     assert last["episode"] == (rl.Episode(0, 0, 1.0, 2, 40, failed=True),)
     assert last["observation"][0][0] == 0
-    assert last["observation"][0][1] != 40.0  # another seed, lest it breaks in the same place again
+    assert last["observation"][0][1] != 40.0  # another seed, so that it does not break in the same place again
     assert env.restarts == 1
 
 
