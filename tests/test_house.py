@@ -36,9 +36,7 @@ MOST: dict[str, int] = {}  # of folders with more than there should be
 
 TWINS = {  # class names that stand for two things, and why
     "Mode", "Reaction", "Reactor",  # what users write, and its row in the runtime's program
-    "Output", "Policy", "Replay", "Server",  # public, and a class of the runtime's that no user meets
-    "Recorded",  # public in rl.record, and a log that was read
-    "Options", "Owner", "Part", "Running", "Sink", "Source", "Wire", "WorkerDied",  # to be told apart by better names
+    "WorkerDied",  # the runtime's becomes the public one; notes on errors name either by its class
 }  # fmt: skip
 
 
