@@ -199,7 +199,7 @@ def train(given: TrainCall) -> Trained:
             "versions": versions(),
             "notes": [*_notes(options.mode, saved), *begun],
         }
-        weights, result, told = _run(
+        weights, result, rows = _run(
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
             fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
             placement=partial(_worker, placement(training, workers, options.mode)),
@@ -213,7 +213,7 @@ def train(given: TrainCall) -> Trained:
     place = None if folder is None else folder.path
     return Trained(
         algorithm, policy, weights, make, spaces, config, result=result, digest=report["digest"], steps=report["steps"],
-        told=told, best=best, out=place, notes=report["notes"],
+        told=rows, best=best, out=place, notes=report["notes"],
         decisions=training.decisions,
     )  # fmt: skip
 
@@ -244,7 +244,7 @@ def _run(
         last = training.journal.latest
         report |= {
             "state": "interrupted" if interruption.asked else "finished",
-            "digest": digest_of(training.journal.told(), weights), "weights": fingerprint(weights),
+            "digest": digest_of(training.journal.all_rows(), weights), "weights": fingerprint(weights),
             "journal": {"count": training.journal.noted, "checked": training.journal.checked},
             "steps": last.get("global_step", 0), "seconds": last.get("seconds", 0.0),
             "wall_time": time.perf_counter() - began, "episodes": training.journal.count,
@@ -276,7 +276,7 @@ def _run(
     if folder is not None:
         journal = training.journal
         return final, result, partial(verified, folder.journal_file, journal.noted, journal.checked)
-    return final, result, partial(list, [*training.journal.told()])
+    return final, result, partial(list, [*training.journal.all_rows()])
 
 
 def _finish(
