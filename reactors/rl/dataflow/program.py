@@ -45,7 +45,7 @@ from reactors.rl.monitoring.viewer import Decimator, Viewer
 from reactors.rl.rounds import LATER, ROUND, STOP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from reactors.rl.checkpoints.checkpoint import Saving
@@ -296,3 +296,8 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     if hasattr(training, "evaluator"):
         where["main.evaluator"] = workers - 1
     return where
+
+
+def worker_of(where: Mapping[str, int], path: str) -> int:
+    """The worker of a reactor that `placement` names, or else worker 0."""
+    return where.get(path, 0)

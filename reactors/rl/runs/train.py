@@ -17,7 +17,7 @@ from reactors.lowlevel import description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
-from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.encoding.state import count
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.errors import RunFolderError
@@ -202,7 +202,7 @@ def train(given: TrainCall) -> Trained:
         weights, result, rows = _run(
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
             fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
-            placement=partial(_worker, placement(training, workers, options.mode)),
+            placement=partial(worker_of, placement(training, workers, options.mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
     if options.eval_every is not None and training.evaluator.best is not None:
@@ -363,7 +363,3 @@ def _hash(graph: rx.Graph) -> str:
         )
     ]
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
-
-
-def _worker(where: Mapping[str, int], path: str) -> int:
-    return where.get(path, 0)
