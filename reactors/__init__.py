@@ -16,7 +16,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - run, script   `rx.run`, and programs in files
 - stepwise      a run whose beat is given from outside
 - lowlevel      what libraries on top need, and programs do not
-- rl            environments, replay, algorithms, training, serving: a map of its own is in pyproject.toml
+- rl            environments, replay, algorithms, training, serving: it has a map of its own
 - testing       what tests of programs want
 - command       the command line
 """

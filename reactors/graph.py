@@ -108,6 +108,10 @@ class Graph:
         """The tree of reactors with everything they have, for drawing."""
         return picture(self._tree, self._wires, self.program, self.declarations)
 
+    def bodies_of(self, numbers: Sequence[int]) -> tuple[list[Any], list[Any]]:
+        """What some reactions run, and what they run instead when a deadline is missed; a native body is not called."""
+        return [self.bodies[n] for n in numbers], [self.late[n] for n in numbers]
+
     @property
     def names(self) -> list[str]:
         """The path of every reaction, parallel to program.reactions."""

@@ -103,9 +103,7 @@ class Stepwise:
         except BaseException:
             self._end()
             raise
-        numbers = self._engine.reactions
-        bodies, late = [graph.bodies[n] for n in numbers], [graph.late[n] for n in numbers]
-        self._steps = self._engine.steps(bodies, late)  # type: ignore[arg-type]  # a native body is never called
+        self._steps = self._engine.steps(*graph.bodies_of(self._engine.reactions))
 
     def _start_others(self, *, debug: bool) -> None:
         """Workers 1 and up, seen through to their end by a thread of their own."""

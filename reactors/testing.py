@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Reactor")
 
 
-class Options(TypedDict, total=False):
+class RunArguments(TypedDict, total=False):
     """The options of `rx.run` that programs under test are run with."""
 
     fast: bool
@@ -67,7 +67,7 @@ class Options(TypedDict, total=False):
     max_microsteps: int | None
 
 
-class WayAndOptions(Options, total=False):
+class WayAndArguments(RunArguments, total=False):
     """The same with how many workers run, and where."""
 
     workers: int
@@ -84,7 +84,7 @@ class Step(NamedTuple):
     written: dict[str, Any]  # the ports that it set, by path, with their values
 
 
-def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: Unpack[WayAndOptions]) -> list[Step]:
+def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: Unpack[WayAndArguments]) -> list[Step]:
     """Run a program and return what it did, in the order in which one worker does it; `options` are those of `rx.run`.
 
     It is the same list whatever `workers` and `backend` are. `clock` may also be a function that makes a `VirtualClock`
@@ -187,7 +187,7 @@ def assert_deterministic(
     workers: Sequence[int] = (1, 2, 4),
     backends: Sequence[Backend] = ("thread", "process"),
     outcome: Callable[[M], object] | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[RunArguments],
 ) -> None:
     """Run a program in this thread and on each number of workers, and compare digests, and outcomes.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from reactors_runtime.memory import Memory
 from reactors_runtime.planning.image import Image
-from reactors_runtime.planning.options import Options
+from reactors_runtime.planning.options import RunOptions
 from reactors_runtime.program import FOREVER, Element, Kind, NativeFunction, Program, Reaction, Reactor
 
 
@@ -74,7 +74,7 @@ def write(numbers: Iterator[int]) -> list[int]:
     order = sorted(range(len(declared)), key=lambda r: (declared[r].level, declared[r].reactor, declared[r].number))
     reactors = [Reactor(f"main.{n}") for n in range(len(placement))]
     program = Program(reactors, all_elements, [declared[r] for r in order], blocks)
-    options = Options(
+    options = RunOptions(
         fast=bool(fast), virtual_time=bool(virtual), keepalive=bool(keepalive), processes=bool(processes),
         timeout=timeout, spin=spin, trace=trace, max_microsteps=most,
     )  # fmt: skip

@@ -63,7 +63,7 @@ class Box:
 
 
 @dataclass(slots=True)
-class Wire:
+class DrawnWire:
     """What leads from one symbol to another, on so many channels."""
 
     source: str
@@ -80,7 +80,7 @@ class Diagram:
     """A whole picture: boxes with their symbols, wires between symbols, and a note below."""
 
     boxes: list[Box]
-    wires: list[Wire]
+    wires: list[DrawnWire]
     workers: int = 0  # how many the placement that is shown has; 0: none is shown
     note: str = ""  # what is left out, and how it can be seen
 
@@ -102,7 +102,7 @@ class Diagram:
         return below(self.boxes)
 
 
-def in_order(wires: Iterable[Wire], symbols: Iterable[Symbol]) -> list[Wire]:
+def in_order(wires: Iterable[DrawnWire], symbols: Iterable[Symbol]) -> list[DrawnWire]:
     """The wires in the order of the symbols that they lead from and to, so that no text changes by itself."""
     position = {symbol.id: n for n, symbol in enumerate(symbols)}
     return sorted(wires, key=lambda wire: (position[wire.source], position[wire.target], wire.note))

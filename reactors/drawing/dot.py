@@ -15,7 +15,7 @@ from reactors.drawing.diagram import NOTHING, colour, times
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.drawing.diagram import Box, Diagram, Symbol, SymbolKind, Wire, WireKind
+    from reactors.drawing.diagram import Box, Diagram, DrawnWire, Symbol, SymbolKind, WireKind
 
 _INK, _GREY, _LINE, _PAPER = "#1e293b", "#64748b", "#94a3b8", "#ffffff"
 _FILLS = ("#f8fafc", "#eef2f7")  # of boxes in boxes, by turns
@@ -161,7 +161,7 @@ def _label(symbol: Symbol) -> str:
     return f'{table}<tr>{badge}<td bgcolor="{_PAPER}">{text}</td></tr></table>'
 
 
-def _edge(wire: Wire, tables: Tables, *, turned: bool) -> str:
+def _edge(wire: DrawnWire, tables: Tables, *, turned: bool) -> str:
     heavy = wire.channels > 1 and wire.kind == "connection"
     looks = [_LINES[wire.kind], "penwidth=2" if heavy else "", "style=dotted" if wire.physical else ""]
     looks += ["dir=back" if turned else "", f"label={_quoted(wire.note)}" if wire.note else ""]

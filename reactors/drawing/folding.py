@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from reactors.drawing.diagram import Box, Diagram, Symbol, Wire, in_order, spans, times
+from reactors.drawing.diagram import Box, Diagram, DrawnWire, Symbol, in_order, spans, times
 from reactors.drawing.symbols import ENDS, after, ends, parts, symbols
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ def precedence(graph: Elaborated, detail: Detail = USUAL, *, placed: Sequence[in
             drawn[identity].workers[placed[row.reactor]] += 1
     for identity, count in counts.items():
         drawn[identity].notes[0] += times(count if count > 1 else None)
-    wires: dict[tuple[str, str], Wire] = {}
+    wires: dict[tuple[str, str], DrawnWire] = {}
     for before, later in graph.apg.edges:
         ports = graph.apg.edges[before, later]["ports"]
         pair = symbol_of[before].id, symbol_of[later].id
-        wire = wires.setdefault(pair, Wire(*pair, kind="order", channels=0))
+        wire = wires.setdefault(pair, DrawnWire(*pair, kind="order", channels=0))
         wire.kind = "connection" if ports else wire.kind
         wire.channels += 1
     return Diagram(levels, in_order(wires.values(), drawn.values()), folding.workers, detail.note)
@@ -214,35 +214,37 @@ class _Folding:
         )
         return self._shapes.setdefault(key, len(self._shapes))
 
-    def wires(self) -> Iterator[Wire]:
+    def wires(self) -> Iterator[DrawnWire]:
         """All that leads from one symbol to another, each once."""
-        found: dict[tuple[str, str, str], Wire] = {}
+        found: dict[tuple[str, str, str], DrawnWire] = {}
         for wire in chain(*map(self._of, self._drawn), *map(self._through, self._closed)):
             same = found.setdefault((wire.source, wire.target, f"{wire.kind} {wire.note}"), wire)
             same.channels += same is not wire
         return iter(found.values())
 
-    def _of(self, node: ReactorNode) -> Iterator[Wire]:
+    def _of(self, node: ReactorNode) -> Iterator[DrawnWire]:
         for reaction in node.reactions:
             identity = self.symbol_of[reaction.path].id
             groups: tuple[tuple[str, WireKind], ...] = (("triggers", "trigger"), ("uses", "use"))
             for group, kind in groups:
                 for end in ends(node, reaction, group):
                     symbol = self._symbol(end)
-                    yield Wire(symbol.id, identity, kind, delayed=symbol.kind.endswith("action"))
+                    yield DrawnWire(symbol.id, identity, kind, delayed=symbol.kind.endswith("action"))
             for end in ends(node, reaction, "effects"):
-                yield Wire(identity, self._symbol(end).id, "effect")
+                yield DrawnWire(identity, self._symbol(end).id, "effect")
         for c in node.connections:
             mode = f"in {c.mode}" if c.mode else ""
             note = ", ".join(filter(None, (after(c.delay), "physical" if c.physical else "", mode)))
             source, target = self._symbol(c.source).id, self._symbol(c.target).id
-            yield Wire(source, target, "connection", note, delayed=c.delay != (0, 0) or c.physical, physical=c.physical)
+            yield DrawnWire(
+                source, target, "connection", note, delayed=c.delay != (0, 0) or c.physical, physical=c.physical
+            )
 
-    def _through(self, node: ReactorNode) -> Iterator[Wire]:
+    def _through(self, node: ReactorNode) -> Iterator[DrawnWire]:
         """From the inputs of a closed reactor to its outputs, whatever leads there inside."""
         ins, outs = ([self._symbol(port.path).id for port in ports] for ports in (node.inputs, node.outputs))
         for n in range(max(len(ins), len(outs)) if ins and outs else 0):
-            yield Wire(ins[min(n, len(ins) - 1)], outs[min(n, len(outs) - 1)], "through")
+            yield DrawnWire(ins[min(n, len(ins) - 1)], outs[min(n, len(outs) - 1)], "through")
 
     def _symbol(self, path: str) -> Symbol:
         return self.symbol_of.get(path) or self.symbol_of[path[: path.rindex("[")]]  # a channel of a multiport

@@ -10,7 +10,7 @@ from reactors.drawing.diagram import NOTHING, colour, spans, times
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.drawing.diagram import Box, Diagram, Symbol, SymbolKind, Wire
+    from reactors.drawing.diagram import Box, Diagram, DrawnWire, Symbol, SymbolKind
 
 _SHAPES: dict[SymbolKind, tuple[str, str]] = {
     "input": ("([", "])"),
@@ -30,10 +30,10 @@ _MOST_WORKERS = 16  # in the legend
 def mermaid_text(diagram: Diagram) -> str:
     """The diagram as a Mermaid flowchart.
 
-    >>> from reactors.drawing.diagram import Box, Diagram, Symbol, Wire
+    >>> from reactors.drawing.diagram import Box, Diagram, Symbol, DrawnWire
     >>> symbols = [Symbol("main.tick", "timer", "tick"), Symbol("main.act", "reaction", "act", number=1)]
     >>> box = Box("main", "main", "Hello", symbols=symbols)
-    >>> print(mermaid_text(Diagram([box], [Wire("main.tick", "main.act", "trigger")])))
+    >>> print(mermaid_text(Diagram([box], [DrawnWire("main.tick", "main.act", "trigger")])))
     flowchart LR
       subgraph main["main: Hello"]
         main_tick(("tick"))
@@ -93,7 +93,7 @@ def _several(workers: dict[int, int]) -> str:
     return f" (workers {spans(sorted(workers))})" if len(workers) > 1 else ""
 
 
-def _arrow(wire: Wire) -> str:
+def _arrow(wire: DrawnWire) -> str:
     if wire.kind == "through":
         return "~~~"
     if wire.kind in ("use", "order") or wire.physical:

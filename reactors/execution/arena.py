@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import MemoryTooSmall, TooManyOpenFiles
 from reactors_runtime.memory import ROOM, Memory, OutOfMemory
-from reactors_runtime.planning.options import Options
+from reactors_runtime.planning.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 SPIN_NS = 2_000_000
 
 
-def options(workers: int, **chosen: Any) -> Options:
+def options(workers: int, **chosen: Any) -> RunOptions:
     """What was chosen, with what depends on the machine and the moment."""
     spin = SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0
-    return Options(spin=spin, epoch=time.time_ns() - time.monotonic_ns(), **chosen)
+    return RunOptions(spin=spin, epoch=time.time_ns() - time.monotonic_ns(), **chosen)
 
 
 def filled(graph: Graph, image: Image, seed: int, *, spills: bool) -> Memory:

@@ -105,9 +105,8 @@ def _work(graph: Graph, image: Image, memory: Memory, worker: int, binding: Bind
     session = Session(engine, (r for r in graph.reactors if image.placement[r._index] == worker), binding)
     try:
         session.begin()
-        bodies, late = [graph.bodies[n] for n in engine.reactions], [graph.late[n] for n in engine.reactions]
         with session.executing():
-            engine.run(bodies, late)  # type: ignore[arg-type]  # a native body is never called
+            engine.run(*graph.bodies_of(engine.reactions))
     finally:
         session.end()
         engine.close()

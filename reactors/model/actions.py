@@ -17,7 +17,7 @@ from reactors.model.layout import T, checked_type
 from reactors.model.modes import Mode, current
 from reactors.time import Duration, duration, names_attribute
 from reactors_runtime._doors import Door
-from reactors_runtime.program import Policy
+from reactors_runtime.program import SpacingPolicy
 
 if TYPE_CHECKING:
     from reactors.model.declaration import Owner, Placed
@@ -100,7 +100,7 @@ class Timer(Timed):
 _ONCE = "a timer that fires once has no period at all, and one that fires as fast as it can is an action"
 
 
-POLICIES = {policy.name.lower(): policy for policy in Policy}
+POLICIES = {policy.name.lower(): policy for policy in SpacingPolicy}
 
 
 class Action(Timed, Generic[T]):

@@ -67,7 +67,6 @@ class Layout(NamedTuple):
         return other.type is None or _is_a(other.type, self.type)
 
 
-ANYTHING = Layout()
 _NUMBERS = {np.dtype(code).type for code in "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]}  # NumPy's own
 _PROMOTED = {(int, float), (int, complex), (float, complex), (bool, float), (bool, complex)}  # as type checkers allow
 

@@ -19,7 +19,7 @@ from reactors.reports.result import final_tag
 from reactors.tag import Tag
 from reactors_runtime import callers, engine, log
 from reactors_runtime.encoding import decode, encode
-from reactors_runtime.planning.options import Replay
+from reactors_runtime.planning.options import Replayed
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
@@ -118,14 +118,14 @@ def description(graph: Graph) -> list[str]:
     return lines
 
 
-class Recorded(NamedTuple):
+class RecordedRun(NamedTuple):
     """A log that has been read, and fits the program."""
 
     seed: int
-    replay: Replay
+    replay: Replayed
 
 
-def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
+def read(file: str | os.PathLike[str], graph: Graph) -> RecordedRun:
     """What a log says. Raises `ReplayError` if it is none, or of another program or version."""
     try:
         data = Path(file).read_bytes()
@@ -191,7 +191,7 @@ def read(file: str | os.PathLike[str], graph: Graph) -> Recorded:
         )
     events.sort(key=lambda event: event[0])
     late.sort()
-    return Recorded(head["seed"], Replay(events, arrivals, late, checks, stop))
+    return RecordedRun(head["seed"], Replayed(events, arrivals, late, checks, stop))
 
 
 def _impossible(record: log.Record, graph: Graph) -> str | None:

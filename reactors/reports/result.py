@@ -11,13 +11,13 @@ import numpy as np
 
 from reactors.reports import summary
 from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
+from reactors.tag import Tag
 from reactors_runtime import engine as engines
 from reactors_runtime import tables
 from reactors_runtime.engine import start_time
 
 if TYPE_CHECKING:
     from reactors.graph import Graph
-    from reactors.tag import Tag
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
@@ -79,8 +79,6 @@ class Result:
 
 def final_tag(image: Image, memory: Memory) -> Tag:
     """The last tag that any worker executed."""
-    from reactors.tag import Tag
-
     last = [tables.view(memory, part.offsets["now"], 1, tables.TAG)[0] for part in image.parts]
     return max(Tag(int(now["time"]), int(now["microstep"])) for now in last)
 

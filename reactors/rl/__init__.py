@@ -2,6 +2,33 @@
 
 `import reactors` does not import this package, and this package imports nothing until a name is asked for: Gymnasium
 then, torch where tensors are meant, and Stable-Baselines3 for `rl.sb3`.
+
+A map of the rooms, the lowest first; none imports from one above it (`lint-imports`, the law is in pyproject.toml):
+
+- episode, errors, synonyms, bounded, rounds  what all others speak of
+- public        what a wrong call of something public says
+- options       what may be said of a training, every option once
+- encoding      values as files that others can read
+- replay        rows of experience: `rl.Replay`, `rl.ReplayBuffer`
+- envs          environments: `rl.Env` and its kin
+- networks      networks, and how their weights travel
+- checkpoints   how a program that runs comes to one state on disk
+- contract      what an algorithm is to the dataflow, and the checks of it
+- estimates     returns and advantages from a batch
+- algorithms    one file each; they know no dataflow, workers or files
+- serving       a policy that answers requests: `rl.Server`
+- learning      learners as reactors
+- monitoring    what looks at training and changes nothing of it
+- dataflow      rounds of training as reactors
+- runs          a run from one call, and its folder: `rl.train`, `rl.load`, `rl.serve`
+- tuning        how the machine is best used: `rl.tune`
+- vector        Gymnasium's vector environments: `rl.VectorEnv`
+- trajectories  what was played, as a Minari dataset
+- record, sb3, algorithm_checker  what stands on all of it
+
+What a room knows nothing of is said in its own docstring. Reactors themselves, ports, time and workers do not live
+here: this package takes of `reactors` only what its users can (tests/test_house.py), and what it lacks there goes into
+`reactors.lowlevel`.
 """
 
 from importlib import import_module

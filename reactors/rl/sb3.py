@@ -47,7 +47,7 @@ class Settings(TypedDict, total=False):
     asynchronous: bool
 
 
-TOLD = "told"  # under which infos come as they were: which environment, what it said
+APART = "apart"  # under which infos come as they were: which environment, what it said
 
 
 @public("rl.sb3.VecEnv")
@@ -97,14 +97,14 @@ class VecEnv(Base):
         self.reset_infos = [{} for _ in seeds]
         if all(each == options[0] for each in options):
             obs, infos = self.envs.reset(seed=seeds, options=options[0] or None)
-            told = infos.get(TOLD, [])
+            listed = infos.get(APART, [])
         else:
-            told = []
+            listed = []
             for i, option in enumerate(options):
                 alone = {**option, "reset_mask": np.arange(self.num_envs) == i}
                 obs, infos = self.envs.reset(seed=seeds, options=alone)
-                told += infos.get(TOLD, [])
-        for i, info in told:
+                listed += infos.get(APART, [])
+        for i, info in listed:
             self.reset_infos[i] = info
         return obs  # type: ignore[no-any-return]
 
@@ -121,10 +121,10 @@ class VecEnv(Base):
         return self._answer(self.envs.step(actions))
 
     def _answer(self, stepped: Step) -> VecEnvStepReturn:
-        obs, rewards, terminated, truncated, told = stepped
+        obs, rewards, terminated, truncated, given = stepped
         dones = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i, info in told.get(TOLD, ()):
+        for i, info in given.get(APART, ()):
             if not dones[i]:
                 infos[i] = info
             else:
@@ -185,8 +185,8 @@ class _Apart(VectorEnv):
         del space
         return list(actions)
 
-    def _infos(self, told: Infos) -> dict[str, Any]:
-        return {TOLD: told}
+    def _infos(self, infos: Infos) -> dict[str, Any]:
+        return {APART: infos}
 
 
 def _patched(make: Callable[..., Any], **kwargs: Any) -> Any:

@@ -28,7 +28,7 @@ from reactors.shipping.pickling import (
     Nowhere,
     Outward,
     Packer,
-    Sink,
+    PickleFile,
     importable_ahead,
     kinds_by_value,
     memory_of,
@@ -239,7 +239,7 @@ class Part:
                         state[name] = Missing(f"{reactor.path}.{name}", f"{_kind(value)} cannot be sent ({error})")
             self._packer(file).dump((changes, memories))
 
-    def _packer(self, file: Sink) -> Homeward:
+    def _packer(self, file: PickleFile) -> Homeward:
         numbers = {id(reactor): number for number, reactor in zip(self.numbers, self.reactors, strict=True)}
         return Homeward(file, numbers, self.kinds, {id(memory): number for number, memory in self.memories.items()})
 

@@ -44,7 +44,7 @@ def kinds_by_value() -> dict[type, str]:
     return dict(_IDS_BY_KIND)
 
 
-class Sink(Protocol):
+class PickleFile(Protocol):
     """What a pickler writes to."""
 
     def write(self, piece: Any, /) -> Any:
@@ -57,7 +57,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
     It notes the `modules` that unpickling will import, and the `definitions`, by module and name, that go by value.
     """
 
-    def __init__(self, file: Sink) -> None:
+    def __init__(self, file: PickleFile) -> None:
         super().__init__(file, protocol=5)
         self.modules: dict[str, None] = {}
         self.definitions: dict[tuple[str, str], type | FunctionType] = {}
@@ -158,7 +158,7 @@ class Nowhere:
 class Outward(Packer):
     """To worker `worker`, from the caller."""
 
-    def __init__(self, file: Sink, graph: Graph, placement: Sequence[int], worker: int) -> None:
+    def __init__(self, file: PickleFile, graph: Graph, placement: Sequence[int], worker: int) -> None:
         super().__init__(file)
         self._placement, self._worker = placement, worker
         self._numbers = {id(reactor): number for number, reactor in enumerate(graph.reactors)}
@@ -205,7 +205,7 @@ class Homeward(Packer):
     """
 
     def __init__(
-        self, file: Sink, numbers: Mapping[int, int], kinds: Mapping[type, str], memories: Mapping[int, int]
+        self, file: PickleFile, numbers: Mapping[int, int], kinds: Mapping[type, str], memories: Mapping[int, int]
     ) -> None:
         super().__init__(file)
         self._numbers, self._kinds, self._memories = numbers, kinds, memories

@@ -37,7 +37,7 @@ class Kind(enum.IntEnum):
     RESET = 6
 
 
-class Policy(enum.IntEnum):
+class SpacingPolicy(enum.IntEnum):
     """What happens to an event of an action that comes too early after the last one."""
 
     DEFER = lib.RX_DEFER  # it comes as soon as it may
@@ -68,7 +68,7 @@ class Element(NamedTuple):
     period: int = 0  # TIMER: ns; 0: it fires once
     min_delay: int = 0  # ACTION, PHYSICAL_ACTION: ns
     min_spacing: int = -1  # likewise; -1: none
-    policy: Policy = Policy.DEFER
+    policy: SpacingPolicy = SpacingPolicy.DEFER
 
     @property
     def undelayed(self) -> bool:

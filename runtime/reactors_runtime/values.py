@@ -20,13 +20,13 @@ from reactors_runtime.program import Kind
 if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
-    from reactors_runtime.planning.plan import Source
+    from reactors_runtime.planning.plan import WrittenPort
 
 OUTSIDE: int = lib.RX_OUTSIDE  # in `where`: the value is a copy at this address
 _RECORD = ffi.sizeof("rx_record")
 
 
-class Owner(Protocol):
+class StoreOwner(Protocol):
     """The engine that stores belong to."""
 
     image: Image
@@ -43,7 +43,7 @@ class Owner(Protocol):
 class Stores:
     """The stores of one worker, made when they are first asked for."""
 
-    def __init__(self, engine: Owner) -> None:
+    def __init__(self, engine: StoreOwner) -> None:
         self.engine = engine
         self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value. Its length: 2^k
         self._by_source: dict[tuple[int, bool], Store] = {}
@@ -70,7 +70,7 @@ class Stores:
             store = self._by_source[key] = self._make(source, at_hand)
         return store
 
-    def _make(self, source: Source, at_hand: bool) -> Store:
+    def _make(self, source: WrittenPort, at_hand: bool) -> Store:
         e = self.engine.image.program.elements[source.element]
         if e.dtype is not None:
             assert e.shape is not None
@@ -125,7 +125,7 @@ class PickleStore(Store):
 
     __slots__ = ("_cached", "_engine", "_map", "_source")
 
-    def __init__(self, engine: Owner, source: Source) -> None:
+    def __init__(self, engine: StoreOwner, source: WrittenPort) -> None:
         self._engine, self._source = engine, source
         self._map = memoryview(engine.memory.map)
         self._cached: tuple[tuple[int, tuple[int, int]], Any] | None = None
@@ -177,7 +177,7 @@ class ArrayStore(Store):
 
     __slots__ = ("dtype", "shape", "slots", "source", "views")
 
-    def __init__(self, engine: Owner, source: Source, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    def __init__(self, engine: StoreOwner, source: WrittenPort, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self.source, self.dtype, self.shape = source, canonical(dtype), shape
         dtype = self.dtype
         buffer = engine.memory.map

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _NONE = "-"  # what a line shows where there is none
 
 
-class Running(Protocol):
+class Locatable(Protocol):
     """An engine, as far as it is asked where it is."""
 
     image: Image
@@ -31,7 +31,7 @@ class Running(Protocol):
 class _Here(threading.local):
     """What this thread is running."""
 
-    engine: Running | None = None
+    engine: Locatable | None = None
 
 
 here = _Here()

@@ -12,7 +12,7 @@ import reactors as rx
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.drawing.diagram import Box, Diagram, Wire
+    from reactors.drawing.diagram import Box, Diagram, DrawnWire
 
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="the program dot is not installed")
@@ -132,7 +132,7 @@ def boxes(diagram: Diagram) -> dict[str, Box]:
     return {box.id: box for box in walk(diagram.boxes)}
 
 
-def wires(diagram: Diagram) -> dict[tuple[str, str], Wire]:
+def wires(diagram: Diagram) -> dict[tuple[str, str], DrawnWire]:
     return {(wire.source, wire.target): wire for wire in diagram.wires}
 
 

@@ -158,9 +158,9 @@ def test_the_end_of_a_log_that_cannot_be_written_is_missed(tmp_path: Path) -> No
 def test_a_worker_that_has_not_started_yet_has_no_process_to_name() -> None:
     from reactors.graph import Graph
     from reactors_runtime.planning.image import Image
-    from reactors_runtime.planning.options import Options
+    from reactors_runtime.planning.options import RunOptions
     from reactors_runtime.processes import faults
 
-    image = Image(Graph(Full()).program, [0], 1, Options())
+    image = Image(Graph(Full()).program, [0], 1, RunOptions())
     assert faults.who(image, 0) == "worker 0 (runs main)"
     assert faults.who(image, 0, os.getpid()) == f"worker 0 (pid {os.getpid()}; runs main)"

@@ -10,7 +10,7 @@ from reactors.graph import Graph
 from reactors_runtime import tables
 from reactors_runtime.memory import Memory
 from reactors_runtime.planning.image import Image
-from reactors_runtime.planning.options import Options
+from reactors_runtime.planning.options import RunOptions
 from reactors_runtime.processes.stuck import AFTER_S, Stall
 from tests.terminal import typed
 
@@ -84,7 +84,7 @@ class Two(rx.Reactor):
 
 
 def test_who_has_neither_slept_nor_ended_a_reaction_is_stuck_and_it_is_reported_once() -> None:
-    image = Image(Graph(Two()).program, [0, 0, 1], 2, Options())
+    image = Image(Graph(Two()).program, [0, 0, 1], 2, RunOptions())
     with Memory.reserve(image.size) as memory:
         image.write(memory)
         bells = tables.view(memory, image.at["bells"], 2, tables.BELL)
@@ -106,7 +106,7 @@ def test_who_has_neither_slept_nor_ended_a_reaction_is_stuck_and_it_is_reported_
 
 
 def test_a_worker_that_has_ended_is_not_stuck() -> None:
-    image = Image(Graph(Two()).program, [0, 0, 0], 1, Options())
+    image = Image(Graph(Two()).program, [0, 0, 0], 1, RunOptions())
     with Memory.reserve(image.size) as memory:
         image.write(memory)
         bells = tables.view(memory, image.at["bells"], 1, tables.BELL)

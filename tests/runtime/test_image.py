@@ -10,7 +10,7 @@ import pytest
 import reactors as rx
 from reactors_runtime.planning.delays import between
 from reactors_runtime.planning.image import Image
-from reactors_runtime.planning.options import Options
+from reactors_runtime.planning.options import RunOptions
 from reactors_runtime.program import FOREVER
 
 
@@ -34,7 +34,7 @@ def delays(*after: int | None) -> dict[tuple[int, int], tuple[int, int]]:
     for (one, other), delay in zip(pairwise(stages), after, strict=True):
         rx.connect(one.out, other.inp, after=delay)
     placement = [0, *range(len(stages))]
-    image = Image(rx.Graph(main).program, placement, len(stages), Options())
+    image = Image(rx.Graph(main).program, placement, len(stages), RunOptions())
     least = between(image)[0].tolist()
     return {(i, j): least[i][j] for i in range(len(stages)) for j in range(len(stages))}
 
@@ -80,7 +80,7 @@ def test_channels_of_one_form_lie_in_one_block_and_others_do_not(
     main: Any = rx.Reactor()
     main.sources, main.sink = [Source(shape) for shape in shapes], Sink()
     rx.connect([source.out for source in main.sources], main.sink.inp)
-    image = Image(rx.Graph(main).program, [0] * 4, 1, Options())
+    image = Image(rx.Graph(main).program, [0] * 4, 1, RunOptions())
     assert {source.block >= 0 for source in image.sources.values()} == {together}
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.algorithms.q_learning import epsilon
 from reactors.rl.bounded import Count, Layers, Positive, Share
 from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.encoding.state import count
@@ -126,18 +127,14 @@ class EpsilonGreedy(Policy):
         """Take on new weights."""
         self.infer.load(weights)
 
-    def epsilon(self, steps: int) -> float:
-        """The share of random actions after so many steps of all actors."""
-        config = self.config
-        done = min(1.0, steps / max(1.0, config.exploration_fraction * config.total_steps))
-        return 1 + done * (config.exploration_final - 1)
-
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """The best actions, or with probability epsilon any."""
+        config = self.config
         chosen = self.greedy(observations)
-        random = rng.random(len(chosen)) < self.epsilon(steps)
+        share = epsilon(steps, config.exploration_fraction * config.total_steps, config.exploration_final)
+        random = rng.random(len(chosen)) < share
         return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen), {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:

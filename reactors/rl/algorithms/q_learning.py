@@ -62,6 +62,11 @@ def _extent(space: Space) -> tuple[int, int]:
     return int(space.n), int(space.start)
 
 
+def epsilon(steps: int, over: float, final: float) -> float:
+    """The share of random actions after so many steps of all actors: it falls from 1 to `final` over so many."""
+    return 1 + min(1.0, steps / max(1.0, over)) * (final - 1)
+
+
 class TablePolicy(Policy):
     """The best action, or now and then any; among equally good ones any."""
 
@@ -74,20 +79,16 @@ class TablePolicy(Policy):
         """Take on a table."""
         self.table = weights.reshape(self.states, self.n).copy()
 
-    def epsilon(self, steps: int) -> float:
-        """The share of random actions after so many steps of all actors."""
-        config = self.config
-        done = min(1.0, steps / max(1.0, config.exploration_fraction * config.total_steps))
-        return 1 + done * (config.exploration_final - 1)
-
     def act(
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """The best actions, or with probability epsilon any."""
         rows = self.table[observations - self.first]
+        config = self.config
+        share = epsilon(steps, config.exploration_fraction * config.total_steps, config.exploration_final)
         lots = rng.random(rows.shape)
         best = rows == rows.max(1, keepdims=True)
-        best |= (rng.random(len(rows)) < self.epsilon(steps))[:, None]
+        best |= (rng.random(len(rows)) < share)[:, None]
         return np.where(best, lots, -1).argmax(1) + self.start, {}
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:

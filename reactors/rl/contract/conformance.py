@@ -34,20 +34,20 @@ def check_learning(algorithm: Algorithm, learning: Any) -> NDArray[np.float32]:
     """Refuse what `learning()` should not have returned; its first weights."""
     if not isinstance(learning, Learning):
         raise ArgumentError(
-            f"{type(algorithm).__name__}.learning() returned {_told(learning)}; let it return an rl.Learning"
+            f"{type(algorithm).__name__}.learning() returned {_kind(learning)}; let it return an rl.Learning"
         )
     check_signatures(learning, Learning, algorithm.name)
     where = f"{type(learning).__name__}.weights() of {algorithm.name}"
     weights: Any = learning.weights()
     if not isinstance(weights, np.ndarray) or weights.dtype != np.float32 or weights.ndim != 1:
         raise ArgumentError(
-            f"{where} returned {_told(weights)}; let it return a float32 array with one axis, as networks.Flat.fetch "
+            f"{where} returned {_kind(weights)}; let it return a float32 array with one axis, as networks.Flat.fetch "
             "does"
         )
     for each in learning.flats:
         if not isinstance(each, Flat):
             raise ArgumentError(
-                f"{type(learning).__name__}.flats of {algorithm.name} has {_told(each)}; let each be a networks.Flat"
+                f"{type(learning).__name__}.flats of {algorithm.name} has {_kind(each)}; let each be a networks.Flat"
             )
     found: NDArray[np.float32] = weights
     return found
@@ -65,7 +65,7 @@ def check_policy(
     policy: Any = algorithm.policy(observation_space, action_space)
     kind = f"{type(policy).__name__}"
     if not isinstance(policy, Policy):
-        raise ArgumentError(f"{type(algorithm).__name__}.policy() returned {_told(policy)}; let it return an rl.Policy")
+        raise ArgumentError(f"{type(algorithm).__name__}.policy() returned {_kind(policy)}; let it return an rl.Policy")
     check_signatures(policy, Policy, algorithm.name)
     size: Any = getattr(policy, "size", None)
     if isinstance(size, bool) or not isinstance(size, int | np.integer):
@@ -82,7 +82,7 @@ def check_policy(
     where = f"{kind}.act() of {algorithm.name}"
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], Mapping):
         raise ArgumentError(
-            f"{where} returned {_told(given)}; let it return actions, and a dict of what is remembered of each: "
+            f"{where} returned {_kind(given)}; let it return actions, and a dict of what is remembered of each: "
             "return actions, {}"
         )
     chosen = Chosen(policy, action_space)
@@ -119,7 +119,7 @@ def _check_remembered(
     declared: Any = algorithm.remembered(action_space)
     says = f"{type(algorithm).__name__}.remembered()"
     if not isinstance(declared, Mapping):
-        raise ArgumentError(f"{says} returned {_told(declared)}; let it return a dict of dtypes, or leave it out")
+        raise ArgumentError(f"{says} returned {_kind(declared)}; let it return a dict of dtypes, or leave it out")
     for name in declared:
         if name in (transition_dtype(observation_space, action_space).names or ()):
             raise ArgumentError(f"{says} declares {name!r}, which every transition has; choose another name")
@@ -146,12 +146,12 @@ def descent(algorithm: Algorithm, learning: Learning, batch: Mapping[str, torch.
     where = f"{type(learning).__name__}.learn() of {algorithm.name}"
     if not isinstance(running, GeneratorType):
         raise ArgumentError(
-            f"{where} returned {_told(running)}, and is no generator; let it yield from networks.descend(...), and "
+            f"{where} returned {_kind(running)}, and is no generator; let it yield from networks.descend(...), and "
             "then return its figures"
         )
     figures = yield from running
     if not isinstance(figures, dict):
-        raise ArgumentError(f"{where} returned {_told(figures)}; let it end with return {{...}}, its figures by name")
+        raise ArgumentError(f"{where} returned {_kind(figures)}; let it end with return {{...}}, its figures by name")
     return figures
 
 
@@ -163,7 +163,7 @@ def numbers(algorithm: Algorithm, learning: Learning, figures: Mapping[str, Any]
             found[name] = float(value.mean() if isinstance(value, torch.Tensor) else value)
         except (TypeError, ValueError, RuntimeError):
             raise ArgumentError(
-                f"{type(learning).__name__}.learn() of {algorithm.name} returned {_told(value)} as {name!r}; let it be "
+                f"{type(learning).__name__}.learn() of {algorithm.name} returned {_kind(value)} as {name!r}; let it be "
                 "a number, or a tensor of float, which stands for its mean"
             ) from None
     return found
@@ -173,7 +173,7 @@ def errors(algorithm: Algorithm, learning: Learning, figures: dict[str, Any], n:
     """Of a batch of n transitions, by which prioritized replay draws; they are taken out of the figures."""
     found: Any = figures.pop("errors", None)
     if not isinstance(found, torch.Tensor) or found.shape != (n,):
-        what = "no 'errors'" if found is None else f"{_told(found)} as 'errors'"
+        what = "no 'errors'" if found is None else f"{_kind(found)} as 'errors'"
         raise ArgumentError(
             f"{type(learning).__name__}.learn() of {algorithm.name} returned {what}, and replay is prioritized; let "
             f"them be a tensor of shape ({n},), an error of each transition, or set prioritized=False"
@@ -181,7 +181,7 @@ def errors(algorithm: Algorithm, learning: Learning, figures: dict[str, Any], n:
     return found
 
 
-def _told(value: Any) -> str:
+def _kind(value: Any) -> str:
     """A value in few words."""
     if isinstance(value, np.ndarray | torch.Tensor):
         return f"{type(value).__name__} of shape {tuple(value.shape)} and dtype {value.dtype}"

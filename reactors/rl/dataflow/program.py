@@ -45,7 +45,7 @@ from reactors.rl.monitoring.viewer import Decimator, Viewer
 from reactors.rl.rounds import LATER, ROUND, STOP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from reactors.rl.checkpoints.checkpoint import Saving
@@ -111,14 +111,14 @@ class Training(rx.Reactor):
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
             stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
         )  # fmt: skip
-        told: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "algorithm": algorithm, "observation_space": observation_space, "action_space": action_space, "seed": seed,
             "size": len(initial), "device": lambda i: learners.devices[i], "lag": lag, "newest": newest,
             "parts": learners.parts,
         }  # fmt: skip
         later = LATER if len(learners) > 1 else 0
         then, noted = (later, 2 * later) if later else (None, None)
-        self._learn(algorithm, told, learning, learners, stepping, options.loaders, then)
+        self._learn(algorithm, arguments, learning, learners, stepping, options.loaders, then)
         first: Learner = self.learners[0]
         if options.mode != "free":
             rx.connect(first.weights, [each.weights for each in players], after=lag * ROUND - later, broadcast=True)
@@ -158,15 +158,15 @@ class Training(rx.Reactor):
     def _learn(
         self,
         algorithm: Algorithm,
-        told: dict[str, Any],
+        arguments: dict[str, Any],
         learning: Learning,
         learners: Learners,
         stepping: rx.Bank[Any],
         loaders: int,
         then: int | None,
     ) -> None:
-        """Replay or loaders, and learners, of which each is `told` the same, and gets experience by `then`."""
-        each: Any = {**told, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
+        """Replay or loaders, and learners, which all get these `arguments`, and experience by `then`."""
+        each: Any = {**arguments, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
         per_actor = algorithm.num_envs // len(stepping)
         if learners.adaptation is not None:
@@ -181,7 +181,7 @@ class Training(rx.Reactor):
             self.learners = rx.bank(len(learners), RolloutLearner, **each, actors=len(stepping), num_envs=per_actor)
             rx.connect(stepping.segment, self.learners.segments, after=then, broadcast=True)
         else:
-            spaces = told["observation_space"], told["action_space"]
+            spaces = arguments["observation_space"], arguments["action_space"]
             self.experience = Experience(algorithm, *spaces, len(stepping), learners.parts)  # type: ignore[arg-type]
             each["batches"] = self.experience.batches
             if learners.exchange_every is None:
@@ -296,3 +296,8 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     if hasattr(training, "evaluator"):
         where["main.evaluator"] = workers - 1
     return where
+
+
+def worker_of(where: Mapping[str, int], path: str) -> int:
+    """The worker of a reactor that `placement` names, or else worker 0."""
+    return where.get(path, 0)

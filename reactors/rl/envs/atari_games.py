@@ -168,5 +168,5 @@ class FireReset(gym.Wrapper[Any, Any, Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """As the environment does it, and one step more."""
         _, info = self.env.reset(seed=seed, options=options)
-        pressed, _, terminated, truncated, told = self.env.step(1)
-        return self.env.reset(options=options) if terminated or truncated else (pressed, {**info, **told})
+        pressed, _, terminated, truncated, since = self.env.step(1)
+        return self.env.reset(options=options) if terminated or truncated else (pressed, {**info, **since})

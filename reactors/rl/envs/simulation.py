@@ -349,7 +349,7 @@ class Simulation:
         try:
             env = self.makers[i]()
         except Exception as error:
-            fact = f"{self.path}: environment {index} (seed {seed}) cannot be made: {told(error)}"
+            fact = f"{self.path}: environment {index} (seed {seed}) cannot be made: {error_text(error)}"
             raise SimulationError(fact, index, seed) from error
         try:
             self._claims[i] = claim(env, f"environment {index} of {self.path}")
@@ -392,7 +392,7 @@ class Simulation:
         seed, number, length = self.seeds[i], self._numbers[i], self.steps - self._began[i]
         subject = f"{self.path}: environment {self.first + i} (seed {seed}, episode {number}, step {length})"
         if answer is None:
-            fact = f"raised in {what}{when}: {told(error)}{cause}"
+            fact = f"raised in {what}{when}: {error_text(error)}{cause}"
         else:
             fact = f"answered {what} wrongly{when}: {_fault(what, answer, error)}"
         if not self.restarting and not cause and not isinstance(error, ResetNeeded):
@@ -400,7 +400,7 @@ class Simulation:
         return SimulationError(f"{subject} {fact}", self.first + i, seed)
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """An exception in a sentence: its class, and what it says."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
@@ -421,4 +421,4 @@ def _fault(what: str, answer: Any, error: Exception) -> str:
         for name, value in zip(wanted[1:4], answer[1:4], strict=True):
             if not isinstance(value, Number | np.generic) and not (isinstance(value, ndarray) and value.shape == ()):
                 return f"its {name} is {value!r}, which is no number"
-    return told(error)
+    return error_text(error)

@@ -95,7 +95,7 @@ class Adaptation:
         self.credit -= whole
         return whole
 
-    def told(self, busy: float, learned: float, frames: int, steps: int, age: float) -> None:
+    def add_round(self, busy: float, learned: float, frames: int, steps: int, age: float) -> None:
         """A round: for how many seconds the learner was busy, and made updates, of so many frames, after more steps.
 
         `age` is that of the samplers' weights, in rounds.

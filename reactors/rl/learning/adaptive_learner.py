@@ -86,7 +86,7 @@ class AdaptiveLearner(Learner):
                 found = errors(self.algorithm, self.learning, figures, size)
                 self.buffer.update_priorities(drawn["indices"], found.cpu().numpy())
         now = time.perf_counter()
-        adaptation.told(now - began, now - kept, updates * size, steps, self.age)
+        adaptation.add_round(now - began, now - kept, updates * size, steps, self.age)
         self.samplers = adaptation.samplers.value
         return figures | {
             "global_step": self.added, "updates": updates, "frames": updates * size, "adapt/batch_size": size,

@@ -218,15 +218,17 @@ class Learner(Stateful):
     def tell(self, figures: dict[str, Any]) -> None:
         """What the networks weigh now, and figures of how they came to it."""
         self.check_draws()
-        told = numbers(self.algorithm, self.learning, figures)
-        wrong = [n for n, x in told.items() if n.startswith("losses/") and not math.isfinite(x) and n not in NO_NUMBER]
+        reported = numbers(self.algorithm, self.learning, figures)
+        wrong = [
+            n for n, x in reported.items() if n.startswith("losses/") and not math.isfinite(x) and n not in NO_NUMBER
+        ]
         if wrong:
-            self.refuse(f"{wrong[0]} is {told[wrong[0]]}")
+            self.refuse(f"{wrong[0]} is {reported[wrong[0]]}")
         if self.bank_index == 0:
             self.tell_weights()
         spent = time.perf_counter() - self.began
         self.seconds += spent
-        self.figures.set({**told, "time/learn": spent})
+        self.figures.set({**reported, "time/learn": spent})
 
     def tell_weights(self) -> None:
         """Send the weights to the actors, and keep them while they are on their way."""

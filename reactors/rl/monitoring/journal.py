@@ -65,8 +65,8 @@ class Journal(Stateful):
         self.began = 0.0
         self.table: JournalFile | None = None
         self.rates = Rates()
-        told = (self.episodes, self.figures, self.evaluation)
-        self.add_reaction(told, self.note, uses=self.times)
+        reported = (self.episodes, self.figures, self.evaluation)
+        self.add_reaction(reported, self.note, uses=self.times)
         if stop_at is not None:  # that much later, or all reactors would wait for this word
             self.add_reaction(self.episodes, self.stop, effects=(self.enough, rx.stop.after(stop_after)))
         self.add_reaction(rx.shutdown, self.close)  # the last of all: the last round is at the same tag
@@ -109,16 +109,16 @@ class Journal(Stateful):
         row: dict[str, float] = {"global_step": (round_of(self.tag) + 1) * self.steps}
         row["seconds"] = round(time.perf_counter() - self.began, 3)
         for i in self.episodes.present:
-            told: tuple[Episode, ...] = self.episodes[i].value
-            self.count += len(told)
-            self.returns += [episode.total for episode in told]
-            self.lengths += [episode.length for episode in told]
+            ended: tuple[Episode, ...] = self.episodes[i].value
+            self.count += len(ended)
+            self.returns += [episode.total for episode in ended]
+            self.lengths += [episode.length for episode in ended]
         if self.returns:
             row["charts/episodic_return"] = statistics.fmean(self.returns)
             row["charts/episodic_length"] = statistics.fmean(self.lengths)
-        told_by = [self.figures[i].value for i in self.figures.present]
-        for name in dict.fromkeys(name for figures in told_by for name in figures):
-            numbers = [figures[name] for figures in told_by if name in figures]
+        by_learner = [self.figures[i].value for i in self.figures.present]
+        for name in dict.fromkeys(name for figures in by_learner for name in figures):
+            numbers = [figures[name] for figures in by_learner if name in figures]
             row[name] = max(numbers) if name == "time/learn" else statistics.fmean(numbers)
         row["global_step"] = int(row["global_step"])
         row["charts/SPS"] = row["global_step"] / max(row["seconds"], 1e-9)
@@ -146,7 +146,7 @@ class Journal(Stateful):
             self.enough.set(True)
             self.request_stop()
 
-    def told(self) -> Iterable[Row]:
+    def all_rows(self) -> Iterable[Row]:
         """All rows, wherever they are."""
         return self.rows if self.file is None else verified(self.file, self.noted, self.checked)
 

@@ -197,7 +197,7 @@ def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
     for path, layer in made.named_modules():
         if isinstance(layer, STATISTICAL):
             raise ParameterError(
-                f"the torso {name} has a {_told(layer, path)}, whose outputs depend on the other observations of a "
+                f"the torso {name} has a {_kind(layer, path)}, whose outputs depend on the other observations of a "
                 "batch, or on statistics that do not travel to actors; take GroupNorm or LayerNorm, or leave it out"
             )
     sample = torch.from_numpy(np.zeros((2, *(observation_space.shape or ())), observation_space.dtype))
@@ -213,14 +213,14 @@ def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
     if seeded.drawn is not None:
         layer, path = next(((each, at) for at, each in made.named_modules() if isinstance(each, RANDOM)), (made, ""))
         raise ParameterError(
-            f"the torso {name} has a {_told(layer, path)}, which draws from the generator that all of torch shares, so "
+            f"the torso {name} has a {_kind(layer, path)}, which draws from the generator that all of torch shares, so "
             "that weights would depend on who works when; leave it out"
         )
     for path, buffer in made.named_buffers():
         if path in buffers and not torch.equal(buffers[path], buffer):
             at = path.rpartition(".")[0]
             raise ParameterError(
-                f"the torso {name} has a {_told(made.get_submodule(at), at)}, which changes its "
+                f"the torso {name} has a {_kind(made.get_submodule(at), at)}, which changes its "
                 f"{path.rpartition('.')[2]!r} as it goes, and only parameters travel to actors; take GroupNorm or "
                 "LayerNorm for it, or leave it out"
             )
@@ -233,7 +233,7 @@ def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:
     return made
 
 
-def _told(layer: nn.Module, path: str) -> str:
+def _kind(layer: nn.Module, path: str) -> str:
     return f"{type(layer).__name__} ({path})" if path else f"layer of its own, {type(layer).__name__}"
 
 

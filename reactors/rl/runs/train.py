@@ -17,7 +17,7 @@ from reactors.lowlevel import description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
-from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.encoding.state import count
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.errors import RunFolderError
@@ -199,10 +199,10 @@ def train(given: TrainCall) -> Trained:
             "versions": versions(),
             "notes": [*_notes(options.mode, saved), *begun],
         }
-        weights, result, told = _run(
+        weights, result, rows = _run(
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
             fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
-            placement=partial(_worker, placement(training, workers, options.mode)),
+            placement=partial(worker_of, placement(training, workers, options.mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
     if options.eval_every is not None and training.evaluator.best is not None:
@@ -213,7 +213,7 @@ def train(given: TrainCall) -> Trained:
     place = None if folder is None else folder.path
     return Trained(
         algorithm, policy, weights, make, spaces, config, result=result, digest=report["digest"], steps=report["steps"],
-        told=told, best=best, out=place, notes=report["notes"],
+        told=rows, best=best, out=place, notes=report["notes"],
         decisions=training.decisions,
     )  # fmt: skip
 
@@ -244,7 +244,7 @@ def _run(
         last = training.journal.latest
         report |= {
             "state": "interrupted" if interruption.asked else "finished",
-            "digest": digest_of(training.journal.told(), weights), "weights": fingerprint(weights),
+            "digest": digest_of(training.journal.all_rows(), weights), "weights": fingerprint(weights),
             "journal": {"count": training.journal.noted, "checked": training.journal.checked},
             "steps": last.get("global_step", 0), "seconds": last.get("seconds", 0.0),
             "wall_time": time.perf_counter() - began, "episodes": training.journal.count,
@@ -276,7 +276,7 @@ def _run(
     if folder is not None:
         journal = training.journal
         return final, result, partial(verified, folder.journal_file, journal.noted, journal.checked)
-    return final, result, partial(list, [*training.journal.told()])
+    return final, result, partial(list, [*training.journal.all_rows()])
 
 
 def _finish(
@@ -363,7 +363,3 @@ def _hash(graph: rx.Graph) -> str:
         )
     ]
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
-
-
-def _worker(where: Mapping[str, int], path: str) -> int:
-    return where.get(path, 0)

@@ -95,9 +95,9 @@ class ActorsAlone(Together):
     """Plays, and learns nothing."""
 
     def _learn(
-        self, algorithm: Any, told: Any, learning: Any, learners: Any, stepping: Any, loaders: Any, then: Any
+        self, algorithm: Any, arguments: Any, learning: Any, learners: Any, stepping: Any, loaders: Any, then: Any
     ) -> None:
-        del algorithm, told, learners, loaders, then
+        del algorithm, arguments, learners, loaders, then
         self.learners = rx.bank(1, Idle, learning.weights(), stepping[0].segment, len(stepping))
         rx.connect(stepping.segment, self.learners[0].segments)
 

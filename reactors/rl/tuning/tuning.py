@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.dataflow.program import Training, placement
+from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.learning.learners import Learners, several
 from reactors.rl.learning.loader import check_loaders
@@ -202,15 +202,11 @@ def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, b
     try:
         rx.run(
             program, workers=workers, backend=backend, fast=True, seed=seed, keepalive=False,
-            placement=partial(_worker, where),
+            placement=partial(worker_of, where),
         )  # fmt: skip
     finally:
         if hasattr(program, "experience"):
             program.experience.buffer.close()  # whose memory would wait for the garbage collector
-
-
-def _worker(where: Mapping[str, int], path: str) -> int:
-    return where.get(path, 0)
 
 
 def _teams(algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int) -> Iterator[Learners]:

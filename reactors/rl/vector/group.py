@@ -79,18 +79,18 @@ class Group:
         self.block = observations
         sim.step(actions, observations, rewards, ended[0], ended[1])
         sim.observations = observations
-        return self.told(observations) if sim.ended or sim.infos else []
+        return self.end_episodes(observations) if sim.ended or sim.infos else []
 
     def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
         """Step one of them: its index, its observation as the only row, reward, terminated, truncated, infos."""
         sim = self.simulation
         self.block = sim.observations = sim.observations.copy()  # it was lent for one step of all
         sim.step_one(i, action, self.block, *self.alone)
-        infos = self.told(self.block)
+        infos = self.end_episodes(self.block)
         reward, terminated, truncated = (each[i].item() for each in self.alone)
         return self.first + i, self.block[i : i + 1], reward, terminated, truncated, infos
 
-    def told(self, observations: Any) -> Infos:
+    def end_episodes(self, observations: Any) -> Infos:
         """End the episodes that are over, each as the mode has it; what infos there are, in order."""
         sim = self.simulation
         infos = sim.infos

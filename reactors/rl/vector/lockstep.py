@@ -202,7 +202,7 @@ class Beat(rx.Reactor):
 
     def send(self) -> None:
         """Pass the caller's wish on."""
-        self.told: Infos = []
+        self.noted: Infos = []
         if self.next_order is not None:
             self.order.set(self.next_order)
         elif self.next_actions.__class__ is list:
@@ -215,7 +215,7 @@ class Beat(rx.Reactor):
 
     def note(self) -> None:
         """What environments said beside their observations."""
-        self.told = [info for answer in self.infos if answer.is_present for info in answer.value]
+        self.noted = [info for answer in self.infos if answer.is_present for info in answer.value]
 
     def gather(self) -> None:
         """The answers to a step."""

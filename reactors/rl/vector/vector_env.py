@@ -20,7 +20,7 @@ from gymnasium.vector.utils import batch_differing_spaces, batch_space, concaten
 import reactors as rx
 from reactors.lowlevel import CRASHES, STUCK_AFTER_S, apart, ending, in_a_reaction, say, stepwise
 from reactors.rl.envs.owned import copied, own
-from reactors.rl.envs.simulation import seed_of, told
+from reactors.rl.envs.simulation import error_text, seed_of
 from reactors.rl.envs.sources import checked_seeds, makers
 from reactors.rl.envs.spaces import array_type
 from reactors.rl.errors import SimulationError
@@ -186,8 +186,9 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 copied(make)
             except Exception as error:
                 raise SimulationError(
-                    f"rl.VectorEnv: environment {i} cannot have a copy of what its function carries ({told(error)}), "
-                    "and environments share nothing; let the function make all of it at each call",
+                    f"rl.VectorEnv: environment {i} cannot have a copy of what its function carries "
+                    f"({error_text(error)}), and environments share nothing; let the function make all of it at each "
+                    "call",
                     i,
                 ) from error
 
@@ -286,15 +287,15 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._order("reset", seeds, None, None)
         self._replies()
         why = {"restarted": str(error)}
-        told: Infos = [(i, dict(why)) for i in range(n)]
+        infos: Infos = [(i, dict(why)) for i in range(n)]
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             before = self._observations()
-            told = [(i, {"final_info": dict(why), "final_obs": last[i], **why}) for i in range(n)]
+            infos = [(i, {"final_info": dict(why), "final_obs": last[i], **why}) for i in range(n)]
         else:
             self._order("finish")
             self._replies()
         ended = np.zeros(n, bool), np.ones(n, bool)
-        return before, np.zeros(n), *ended, self._infos(told)
+        return before, np.zeros(n), *ended, self._infos(infos)
 
     def _go_on(self, timeout: float | None = None) -> bool:
         """Run to the next pause; False if that took too long. After an error nothing is left of the program."""
@@ -327,12 +328,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _late(self) -> str:
         """The environments that have not answered, as far as they are known."""
-        return self._told([rows.group for rows in self._rows if self._whereabouts.of(rows.group.number) is not None])
+        return self._spelled([rows.group for rows in self._rows if self._whereabouts.of(rows.group.number) is not None])
 
     def _died(self, error: rx.WorkerDied) -> rx.WorkerDied:
         """The death of a process, in terms of environments."""
         named = [rows.group for rows in self._rows if f"{rows.path})" in str(error)]
-        what, status = self._told(named or [rows.group for rows in self._rows]), error.status
+        what, status = self._spelled(named or [rows.group for rows in self._rows]), error.status
         how = f"died: {error}"
         if status is not None and named:
             how = f"{ending(status)}: {_why(status)}"
@@ -345,7 +346,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return died
 
     def _gone(self, error: BaseException) -> None:
-        self.closed, self._end = True, told(error)
+        self.closed, self._end = True, error_text(error)
         self._whereabouts.close()
 
     def _call(self) -> None:
@@ -354,17 +355,17 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             self._beat.turn.schedule()
         self._go_on()
 
-    def _told(self, groups: list[Group]) -> str:
+    def _spelled(self, groups: list[Group]) -> str:
         """Groups of environments by number, and which of them they are at."""
-        told = []
+        texts = []
         for group in groups:
             text, at = f"environments {group.first} to {group.own.stop - 1}", self._whereabouts.of(group.number)
             if group.own.stop - group.first == 1:
                 text = f"environment {group.first}"
             if at is not None:
                 text += f", in environment {group.first + at} (seed {self._seeds[group.first + at]})"
-            told.append(text)
-        return "; ".join(told)
+            texts.append(text)
+        return "; ".join(texts)
 
     def _begin(self, state: AsyncState, name: str) -> None:
         """Refuse a call while another one is pending, or after the end."""
@@ -465,8 +466,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
         """What the reset gave: observations and infos. Raises `multiprocessing.TimeoutError`."""
         self._wait(AsyncState.WAITING_RESET, "reset", timeout)
-        told = [each for reply in self._replies() for each in reply]
-        return self._observations(), self._infos(told)
+        infos = [each for reply in self._replies() for each in reply]
+        return self._observations(), self._infos(infos)
 
     def step(self, actions: Any) -> Step:
         """One step of all environments: observations, rewards, terminations, truncations, infos."""
@@ -507,7 +508,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def _stepped(self) -> Step:
         beat = self._beat
         rewards, terminated, truncated = beat.latest
-        return self._observations(), rewards, terminated, truncated, self._infos(beat.told) if beat.told else {}
+        return self._observations(), rewards, terminated, truncated, self._infos(beat.noted) if beat.noted else {}
 
     def send(self, actions: Any, env_ids: Sequence[int] | NDArray[np.integer[Any]] | None = None) -> None:
         """Send an action to each of some environments, or to all, which then step at their own pace.
@@ -674,11 +675,11 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             return concatenate(space, batch, room)
         return batch if batch.dtype.names is None else _unpacked(space, batch)
 
-    def _infos(self, told: Infos) -> dict[str, Any]:
+    def _infos(self, listed: Infos) -> dict[str, Any]:
         """All infos as one, as `_add_info` has it; what most episodes end with, which is a lot, goes in at once."""
         n = self.num_envs
         infos: dict[str, Any] = {}
-        for i, info in told:
+        for i, info in listed:
             if len(info) != 2 or "final_obs" not in info or info["final_info"]:
                 infos = self._add_info(infos, info, i)
                 continue

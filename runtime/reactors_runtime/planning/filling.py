@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors_runtime.planning.arena import Arena
-    from reactors_runtime.planning.plan import Plan, Source
+    from reactors_runtime.planning.plan import Plan, WrittenPort
 
 Rows = list[dict[str, Any]]
 
@@ -30,7 +30,7 @@ Rows = list[dict[str, Any]]
 class Sub(NamedTuple):
     """A subscription: a source's values going to one worker."""
 
-    source: Source
+    source: WrittenPort
     consumer: int
     first_tap: int  # in the consumer's taps
 
@@ -67,7 +67,7 @@ def subscriptions(subs: Sequence[Sub], released: Mapping[int, int]) -> NDArray[A
     return table(tables.SUB, rows)
 
 
-def _values(source: Source) -> dict[str, int]:
+def _values(source: WrittenPort) -> dict[str, int]:
     """Where values of a source lie, as it says itself, and its subscriptions."""
     return {name: getattr(source, name) for name in ("mode", "slots", "data", "stride", "bytes", "refs")}
 

@@ -16,14 +16,14 @@ from reactors_runtime import tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime.planning import delays, filling
 from reactors_runtime.planning.arena import LINE, Arena
-from reactors_runtime.planning.plan import SHUTDOWN, STARTUP, Plan, Source, Worker
+from reactors_runtime.planning.plan import SHUTDOWN, STARTUP, Plan, Worker, WrittenPort
 from reactors_runtime.program import FOREVER, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reactors_runtime.memory import Memory
-    from reactors_runtime.planning.options import Options
+    from reactors_runtime.planning.options import RunOptions
     from reactors_runtime.program import Program
 
 MOST_CELLS = 1 << lib.RX_CELL_BITS  # of one worker, which has at most one for each element and each reaction
@@ -41,7 +41,7 @@ class Image(Plan):
     parts, for the message when memory does not suffice.
     """
 
-    def __init__(self, program: Program, placement: Sequence[int], workers: int, options: Options) -> None:
+    def __init__(self, program: Program, placement: Sequence[int], workers: int, options: RunOptions) -> None:
         super().__init__(program, placement, workers, options)
         self.shares: list[tuple[str, int]] = []
         self._arena = arena = Arena()
@@ -65,7 +65,7 @@ class Image(Plan):
         self.size = arena.take(0, _PAGE)
 
     def _lay_out_values(self) -> None:
-        blocks: dict[int, list[Source]] = defaultdict(list)
+        blocks: dict[int, list[WrittenPort]] = defaultdict(list)
         for multiport in range(len(self.program.multiports)):
             rows = self.sources_of(multiport)
             if rows and rows[0].block == multiport:
@@ -82,7 +82,7 @@ class Image(Plan):
                 source.stride = -(-(source.bytes or lib.RX_OBJECT_SLOT) // LINE) * LINE
                 source.data = self._take_values(source, source.stride * source.slots)
 
-    def _take_values(self, source: Source, size: int) -> int:
+    def _take_values(self, source: WrittenPort, size: int) -> int:
         if size > 1 << 20:
             self.shares.append((self.program.elements[source.element].path, size))
         return self._arena.take(size)

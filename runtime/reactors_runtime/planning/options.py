@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Replay:
+class Replayed:
     """What came from outside in the run that is replayed: numbers are those of the program, tags (ns, microstep)."""
 
     events: list[tuple[tuple[int, int], int, bytes]]  # tag, physical action, value or nothing; by tag
@@ -21,7 +21,7 @@ class Replay:
 
 
 @dataclass(slots=True)
-class Options:
+class RunOptions:
     """How a program is to be run."""
 
     fast: bool = False
@@ -35,7 +35,7 @@ class Options:
     virtual_time: bool = False  # the clock stands still while any worker works
     virtual_sleep: bool = False  # then: time.sleep in a reaction makes it later for its worker
     record: str | None = None  # the file to which what comes from outside is appended
-    replay: Replay | None = None
+    replay: Replayed | None = None
     injections: Sequence[tuple[int, int, bytes]] = ()  # then: (ns, physical action, pickled value or nothing), by time
 
     @property

@@ -19,7 +19,7 @@ from reactors_runtime.program import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reactors_runtime.planning.options import Options
+    from reactors_runtime.planning.options import RunOptions
     from reactors_runtime.program import Element, Program
 
 Offset = tuple[int, int]
@@ -46,7 +46,7 @@ class Touched(NamedTuple):
 
 
 @dataclass(slots=True)
-class Source:
+class WrittenPort:
     """A port that some reaction writes: who writes it, where its values lie, and who gets them."""
 
     element: int  # -1: a request to stop
@@ -75,7 +75,7 @@ class Worker:
     actions: dict[int, int] = field(default_factory=dict)  # element -> action
     cells: int = 3
     door_cells: list[int] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[WrittenPort] = field(default_factory=list)
     physical: bool = False
     modes: list[int] = field(default_factory=list)  # local -> program
     offsets: dict[str, int] = field(default_factory=dict)  # its tables in the arena
@@ -86,21 +86,21 @@ class Worker:
         self.cells += 1
         return self.cells - 1
 
-    def new_source(self, element: int, worker: int) -> Source:
+    def new_source(self, element: int, worker: int) -> WrittenPort:
         """One more source, with a cell of its own."""
-        self.sources.append(Source(element, worker, len(self.sources), self.new_cell()))
+        self.sources.append(WrittenPort(element, worker, len(self.sources), self.new_cell()))
         return self.sources[-1]
 
 
 class Plan:
     """What each of `workers` workers does; `placement` gives the worker of each reactor."""
 
-    def __init__(self, program: Program, placement: Sequence[int], workers: int, options: Options) -> None:
+    def __init__(self, program: Program, placement: Sequence[int], workers: int, options: RunOptions) -> None:
         self.program, self.placement, self.workers, self.options = program, list(placement), workers, options
         self.local = [-1] * len(program.reactions)  # program reaction -> its number on its worker
         self.parts = [Worker() for _ in range(workers)]
-        self.sources: dict[int, Source] = {}  # element -> source
-        self.stops: list[tuple[Source, Offset]] = []
+        self.sources: dict[int, WrittenPort] = {}  # element -> source
+        self.stops: list[tuple[WrittenPort, Offset]] = []
         self.cell_of: list[dict[int, int]] = [{} for _ in range(workers)]  # by worker: element -> cell
         self.mode_cells: dict[tuple[int, Kind], int] = {}
         self.touched: list[list[Touched]] = [[] for _ in range(workers)]  # by worker and local reaction
@@ -261,12 +261,12 @@ class Plan:
                     if slots > 1:
                         row.mode, row.slots = lib.RX_SLOTS, slots
 
-    def sources_of(self, multiport: int) -> list[Source]:
+    def sources_of(self, multiport: int) -> list[WrittenPort]:
         """Those of its channels that have one."""
         ends = (self.program.elements[channel].source for channel in self.program.multiports[multiport])
         return [self.sources[end] for end in ends if end in self.sources]
 
-    def _may_share_block(self, rows: list[Source]) -> bool:
+    def _may_share_block(self, rows: list[WrittenPort]) -> bool:
         like = self.program.elements[rows[0].element]
         if rows[0].bytes == 0 or len({row.element for row in rows}) < len(rows):
             return False
@@ -277,7 +277,7 @@ class Plan:
         return True
 
 
-def _slots(source: Source, size: int) -> int:
+def _slots(source: WrittenPort, size: int) -> int:
     """Enough for producers to run ahead; receivers hold back at most half of them for long."""
     ways = [way for cells in source.ways.values() for way in cells]
     if all(not way.physical and way.offset[0] == 0 and way.offset[1] <= 1 for way in ways):

@@ -24,7 +24,7 @@ _LARGE = 1 << 15  # bytes; a message with more goes through a memfd
 _PLAIN, _SPILT = b"\0", b"\1"
 
 
-class Wire:
+class WireEnd:
     """One end of the socket.
 
     >>> left, right = pair()
@@ -91,10 +91,10 @@ class Wire:
         self._socket.close()
 
 
-def pair() -> tuple[Wire, Wire]:
+def pair() -> tuple[WireEnd, WireEnd]:
     """Two ends, of which each receives what the other sends."""
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    return Wire(left), Wire(right)
+    return WireEnd(left), WireEnd(right)
 
 
 def readable(descriptors: Iterable[int], seconds: float) -> set[int]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Output:
+class WorkerOutput:
     """The workers' standard output and error while a run lasts.
 
     A stream of the caller that writes to a file lends its descriptor. One that does not, as in a notebook, gets what

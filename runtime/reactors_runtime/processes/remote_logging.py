@@ -12,7 +12,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from reactors_runtime.processes.messages import Wire, pair, readable
+from reactors_runtime.processes.messages import WireEnd, pair, readable
 from reactors_runtime.whereabouts import locate
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Sender(logging.Handler):
 
     def __init__(self, worker: int, descriptor: int) -> None:
         super().__init__()
-        self._worker, self._home = worker, Wire(socket.socket(fileno=descriptor))
+        self._worker, self._home = worker, WireEnd(socket.socket(fileno=descriptor))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send it, whole, before the reaction goes on."""

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 from reactors_runtime.processes import worker
-from reactors_runtime.processes.messages import Wire, readable
+from reactors_runtime.processes.messages import WireEnd, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
 class _Server:
-    def __init__(self, wire: Wire, caller: int) -> None:
+    def __init__(self, wire: WireEnd, caller: int) -> None:
         self.wire = wire
         self.caller = caller  # a pidfd, as are the keys of `workers`
         self.workers: dict[int, tuple[int, int]] = {}  # number, pid
@@ -138,7 +138,7 @@ def main(descriptor: int, caller: int) -> NoReturn:
     pidfd = os.pidfd_open(os.getppid())
     if os.getppid() != caller:
         os._exit(0)
-    server = _Server(Wire(socket.socket(fileno=descriptor)), pidfd)
+    server = _Server(WireEnd(socket.socket(fileno=descriptor)), pidfd)
     try:
         server.serve()
     except (EOFError, ConnectionError):

@@ -65,7 +65,7 @@ def search_path() -> list[str]:
     return [os.path.abspath(entry) for entry in sys.path]  # noqa: PTH100 - "" is the working directory here
 
 
-class Server:
+class ServerProcess:
     """A server process, seen by its caller."""
 
     def __init__(self, key: Key) -> None:
@@ -198,19 +198,19 @@ class _Idle:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.server: Server | None = None
+        self.server: ServerProcess | None = None
         self.unfit: defaultdict[Key, set[str]] = defaultdict(set)  # what leaves threads or descriptors when imported
 
-    def take(self, key: Key) -> Server:
+    def take(self, key: Key) -> ServerProcess:
         with self.lock:
             server, self.server = self.server, None
         if server is not None:
             if server.key == key and not readable([server.fileno()], 0):
                 return server
             server.close()
-        return Server(key)
+        return ServerProcess(key)
 
-    def give(self, server: Server) -> None:
+    def give(self, server: ServerProcess) -> None:
         with self.lock:
             surplus, self.server = self.server, server
         if surplus is not None:
@@ -239,7 +239,7 @@ def close_server() -> None:
     _idle.close()
 
 
-def idle_server() -> Server | None:
+def idle_server() -> ServerProcess | None:
     """The server that waits for the next run, if there is one."""
     return _idle.server
 
@@ -253,7 +253,7 @@ def warm_up(modules: Iterable[str] = (), changes: Mapping[str, str] | None = Non
 
 
 @contextmanager
-def lent(modules: Iterable[str], changes: Mapping[str, str] | None, interrupts: Interrupts) -> Iterator[Server]:
+def lent(modules: Iterable[str], changes: Mapping[str, str] | None, interrupts: Interrupts) -> Iterator[ServerProcess]:
     """A server that has imported `modules`, for one run. It is kept afterwards unless the run left it in a mess."""
     server = _prepared(Key.now(changes), (*ESSENTIAL, *modules), interrupts)
     try:
@@ -264,14 +264,14 @@ def lent(modules: Iterable[str], changes: Mapping[str, str] | None, interrupts: 
     _idle.give(server)
 
 
-def prepare(server: Server, modules: Iterable[str]) -> None:
+def prepare(server: ServerProcess, modules: Iterable[str]) -> None:
     """Have a server whose run is over import what its workers did, for the next run."""
     names = [name for name in _fit(server.key, modules) if name not in server.asked]
     if names:
         server.load(names)
 
 
-def _prepared(key: Key, modules: Iterable[str], interrupts: Interrupts) -> Server:
+def _prepared(key: Key, modules: Iterable[str], interrupts: Interrupts) -> ServerProcess:
     unfit = _idle.unfit[key]
     suspects: set[str] = set()  # what servers were importing when they died
     while True:

@@ -22,7 +22,7 @@ from reactors_runtime import imports
 from reactors_runtime.callers import RUNTIME
 from reactors_runtime.memory import Memory
 from reactors_runtime.processes import terminal
-from reactors_runtime.processes.messages import Wire, mapped
+from reactors_runtime.processes.messages import WireEnd, mapped
 from reactors_runtime.settings import numeric_threads
 from reactors_runtime.suggestions import completed
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from reactors_runtime.settings.value_settings import ValueSettings
 
 
-class Part(Protocol):
+class Shipment(Protocol):
     """A worker's share of the program; made, and pickled, by the caller of the runtime."""
 
     def attach(self, engine: Engine) -> tuple[list[Callable[[], None]], list[Callable[[], None] | None]]:
@@ -101,7 +101,7 @@ class Failure:
 loading = False  # whether this process is a worker that is yet to get its part of the program
 
 
-def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> NoReturn:
+def main(number: int, setting: Setting, wire: WireEnd, descriptors: list[int]) -> NoReturn:
     """Be worker `number`.
 
     The descriptors: image, part, arena, where records go, standard output and error, and input if there is one.
@@ -122,7 +122,7 @@ def main(number: int, setting: Setting, wire: Wire, descriptors: list[int]) -> N
 
 
 def _live(
-    number: int, setting: Setting, wire: Wire, image_at: int, part_at: int, arena_at: int, records_at: int, *out: int
+    number: int, setting: Setting, wire: WireEnd, image_at: int, part_at: int, arena_at: int, records_at: int, *out: int
 ) -> None:
     global loading  # noqa: PLW0603 - of this process
     loading = True
@@ -144,7 +144,7 @@ def _live(
         terminal.debug_here(memory, number)
         engine = Engine(image, number, memory)
         with mapped(part_at) as pickled:
-            part: Part = pickle.loads(pickled)
+            part: Shipment = pickle.loads(pickled)
         loading = False
         bodies, late = part.attach(engine)
         _take_over(setting, home)  # again, for modules that the part needs have changed what they wished

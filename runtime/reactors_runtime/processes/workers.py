@@ -25,7 +25,7 @@ from reactors_runtime.processes.faults import WorkerDied, WorkerNotStarted
 from reactors_runtime.processes.inheritance import Inheritance
 from reactors_runtime.processes.interrupts import Interrupts
 from reactors_runtime.processes.messages import mapped, spill
-from reactors_runtime.processes.output import Output
+from reactors_runtime.processes.output import WorkerOutput
 from reactors_runtime.processes.remote_logging import Configuration, Records
 from reactors_runtime.processes.servers import close_server, idle_server, warm_up
 from reactors_runtime.processes.stuck import Stopping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
-    from reactors_runtime.processes.servers import Server
+    from reactors_runtime.processes.servers import ServerProcess
 
 __all__ = ["Report", "WorkerDied", "WorkerNotStarted", "close_server", "idle_server", "run", "warm_up"]
 
@@ -78,7 +78,7 @@ def run(
     caller runs a worker of it; after Ctrl-C, all of them hold KeyboardInterrupt. `first_error` picks the one to raise.
     """
     error: Exception
-    with Interrupts() as interrupts, Output() as output, Records() as records, terminal.kept():
+    with Interrupts() as interrupts, WorkerOutput() as output, Records() as records, terminal.kept():
         try:
             modules = [*modules]
             servers.warm_up(modules, environment)  # it gets ready while we pickle
@@ -123,9 +123,9 @@ class _Run:
         self,
         image: Image,
         memory: Memory,
-        server: Server,
+        server: ServerProcess,
         interrupts: Interrupts,
-        output: Output,
+        output: WorkerOutput,
         records: Records,
         on_wait: Callable[[], None] | None,
         reports: dict[int, Report] | None,

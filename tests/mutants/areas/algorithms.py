@@ -286,11 +286,6 @@ MISTAKES = (
                 '{"errors": (q.detach() - goal).clamp(min=0)}',
             ),
             Mistake(
-                "DQN explores more and more",
-                "return 1 + done * (config.exploration_final - 1)",
-                "return config.exploration_final + done * (1 - config.exploration_final)",
-            ),
-            Mistake(
                 "DQN's random actions leave the last one out",
                 "rng.integers(self.start, self.start + self.n, len(chosen))",
                 "rng.integers(self.start, self.start + self.n - 1, len(chosen))",
@@ -489,6 +484,12 @@ MISTAKES = (
                 "Q-learning goes all the way to its goal",
                 "table[state, action] += config.learning_rate * error",
                 "table[state, action] += error",
+            ),
+            Mistake(
+                "DQN explores more and more",
+                "return 1 + min(1.0, steps / max(1.0, over)) * (final - 1)",
+                "return final + min(1.0, steps / max(1.0, over)) * (1 - final)",
+                UPDATES,
             ),
         ),
     ),

@@ -120,13 +120,13 @@ MISTAKES = (
             ),
             Mistake(
                 "infos of a step are those of the first group",
-                "self.told = [info for answer in self.infos if answer.is_present for info in answer.value]",
-                "self.told = [*self.infos[0].value] if self.infos[0].is_present else []",
+                "self.noted = [info for answer in self.infos if answer.is_present for info in answer.value]",
+                "self.noted = [*self.infos[0].value] if self.infos[0].is_present else []",
                 "tests/rl/vector/test_vector_env.py::test_every_step_is_the_same",
             ),
             Mistake(
                 "infos stay after their step",
-                "        self.told: Infos = []\n        if self.next_order",
+                "        self.noted: Infos = []\n        if self.next_order",
                 "        if self.next_order",
                 "tests/rl/vector/test_vector_env.py::test_every_step_is_the_same",
             ),

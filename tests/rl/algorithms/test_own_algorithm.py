@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import random
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -17,19 +16,8 @@ import torch
 from reactors import rl
 from reactors.errors import ArgumentError, ReactionError
 from reactors.rl.networks.layers import Adam, Flat, Inference, descend, inputs_of, mlp
-from reactors.rl.runs.run_folder import RunFolder
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(autouse=True)
-def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Graphs are cycles, and replay memory goes with them; pictures are tested elsewhere."""
-    monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("bare_runs")
 
 
 class Softmax(rl.Policy):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import errno
-import gc
 import json
 import os
 import random
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("bare_runs")
+
 ROUNDS, STEPS = 20, 64
 PPO = rl.PPO(num_envs=4, horizon=16, epochs=2, batch_size=32, hidden=(16,))
 DQN = rl.DQN(
@@ -50,15 +51,6 @@ def train(algorithm: Any, **options: Any) -> rl.Trained:
 def timeless(journal: list[dict[str, float]]) -> list[dict[str, str]]:
     """A journal without what depends on the clock."""
     return [{name: repr(row[name]) for name in sorted(row) if not name.startswith(CLOCK)} for row in journal]
-
-
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Pictures are tested elsewhere."""
-    monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
-    yield
-    gc.collect()  # of a program, its replay buffer
 
 
 @pytest.fixture(scope="module")

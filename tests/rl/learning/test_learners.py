@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import warnings
 from dataclasses import dataclass
@@ -28,10 +27,11 @@ from reactors.rl.rounds import ROUND, STOP
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from reactors.rl.networks.layers import Descent
+
+pytestmark = pytest.mark.usefixtures("bare_runs")
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 4, "hidden": (8,)}
 REPLAY: dict[str, Any] = {**SMALL, "learning_starts": 8, "batch_size": 4, "capacity": 100}
@@ -45,15 +45,6 @@ ALGORITHMS: dict[str, tuple[Any, str]] = {
     "TD3": (rl.TD3(**REPLAY, prioritized=True), "Pendulum-v1"),
 }  # fmt: skip
 APART: dict[str, Any] = {"actor_device": "cpu", "critic_device": "cpu"}
-
-
-@pytest.fixture(autouse=True)
-def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Pictures are tested elsewhere; graphs are cycles, and replay memory goes with them."""
-    monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
-    yield
-    gc.collect()
 
 
 def trained(name: str, rounds: int = 6, **options: Any) -> rl.Trained:

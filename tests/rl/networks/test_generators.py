@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 import threading
 import warnings
@@ -21,21 +20,13 @@ from reactors import rl
 from reactors.errors import ReactionError
 from reactors.rl.algorithms.a2c import A2CLearning
 from reactors.rl.networks.seeded import Seeded
-from reactors.rl.runs.run_folder import RunFolder
 from tests.rl.algorithms.test_algorithms import CASES, REPLAY, SMALL, Frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture(autouse=True)
-def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Graphs are cycles, and replay memory goes with them; pictures are tested elsewhere."""
-    monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
-    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
-    yield
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("bare_runs")
 
 
 def shared_generators() -> tuple[Any, ...]:
