@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The build tools come first and stay, so that building anew needs no isolated environment and takes seconds.
-build_tools := cffi cmake ninja scikit-build-core
+build_tools := cffi cmake ninja numpy scikit-build-core
 core := CMakeLists.txt $(shell find csrc \( -name tests -o -name model \) -prune -o -print)
 apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 

@@ -194,7 +194,7 @@ void rx__span(rx_worker *w, const rx_reaction *r, int64_t start, int64_t end, in
 /* ---- values.c ---- */
 
 int rx__room(rx_worker *w, rx_source *s);                     /* 1: the next value has a slot */
-uint64_t rx__copy(const void *from, uint64_t bytes);          /* payload of a copy outside the slots; 0: no memory */
+uint64_t rx__copy(const void *from, uint64_t bytes, uint64_t kind); /* payload of a copy outside the slots; 0: no memory */
 uint64_t rx__move_out(rx_worker *w, const rx_sub *sub, uint64_t slot);        /* likewise, and the slot is given back; [slot] if 0 */
 void rx__free_copy(uint64_t payload);                         /* if it is one */
 void rx__share(rx_worker *w, const rx_sub *sub, uint64_t payload);            /* all of its taps need the value */

@@ -27,7 +27,7 @@ static rx_tag head_with_outside(rx_worker *w, uint32_t i, rx_tag head, int64_t c
 static int collect(rx_worker *w)
 {
     rx_peers *p = rx__peers(w);
-    uint64_t versions[RX_MAX_WORKERS];
+    uint64_t versions[RX_MOST_WORKERS];
     uint32_t n = w->workers;
     rx_tables *tables = RX_AT(rx_tables, w->base, w->image->tables);
     int64_t clock = 0;

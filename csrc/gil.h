@@ -1,5 +1,5 @@
 /* The wrappers that cffi writes give the GIL back around every call: some thirty nanoseconds each, more than most of our
- * calls take. Here a call keeps it, and the core lets go of it where it waits. For the generated source alone. */
+ * calls take. Here a call keeps it, and the core lets go of it where it waits. For the generated source, and python/loop.c. */
 #ifndef RX_GIL_H
 #define RX_GIL_H
 

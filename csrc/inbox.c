@@ -137,7 +137,7 @@ int rx__inbox_drain(rx_worker *w)
     for (uint64_t i = head; i != tail; i++) {
         const entry *e = &inbox->entries[i % inbox->capacity];
         uint64_t value = e->value, size = e->size;
-        if (size) value = rx__copy(size > INLINE_BYTES ? w->base + e->region : e->bytes, size);
+        if (size) value = rx__copy(size > INLINE_BYTES ? w->base + e->region : e->bytes, size, RX_PICKLED);
         if (size && !value) w->error = RX_NO_MEMORY;
         if (size > INLINE_BYTES) {
             lock(inbox);

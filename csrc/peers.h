@@ -11,7 +11,6 @@
 #include "ring.h"
 #include "shared.h"
 
-#define RX_MAX_WORKERS 64
 
 typedef struct rx__inbox rx__inbox;
 
@@ -26,8 +25,8 @@ typedef struct {
     rx_wait *stop_waits;      /* and before a tag begins */
     uint64_t *visit_words;    /* ready bits of reactions that are looked at in every tag */
     uint64_t *senders;        /* by reaction: those before it up to the last that sends */
-    uint32_t most[RX_MAX_WORKERS];    /* messages that a tag may bring for each worker */
-    uint8_t mate[RX_MAX_WORKERS];     /* there is a cycle without delay with this worker */
+    uint32_t most[RX_MOST_WORKERS];    /* messages that a tag may bring for each worker */
+    uint8_t mate[RX_MOST_WORKERS];     /* there is a cycle without delay with this worker */
     int n_mates;              /* how many of them */
 
     /* what it has published */
@@ -37,11 +36,11 @@ typedef struct {
 
     /* what it knows of others */
     rx_tag bound;             /* own events before or at it may be executed: it never falls */
-    rx_tag may[RX_MAX_WORKERS];       /* the least tag at which each worker may still act: never falls */
-    rx_tag passed[RX_MAX_WORKERS];    /* as last read: everything before this tag is done there, */
-    uint64_t rank[RX_MAX_WORKERS];    /* and at it every reaction before this one */
-    rx_tag own[RX_MAX_WORKERS];       /* of the last snapshot: head, unread messages, and what may come from outside */
-    rx_tag events[RX_MAX_WORKERS];    /* of these, what is there already */
+    rx_tag may[RX_MOST_WORKERS];       /* the least tag at which each worker may still act: never falls */
+    rx_tag passed[RX_MOST_WORKERS];    /* as last read: everything before this tag is done there, */
+    uint64_t rank[RX_MOST_WORKERS];    /* and at it every reaction before this one */
+    rx_tag own[RX_MOST_WORKERS];       /* of the last snapshot: head, unread messages, and what may come from outside */
+    rx_tag events[RX_MOST_WORKERS];    /* of these, what is there already */
     int idle_everywhere;      /* in that snapshot no worker had an event, and no ring a message */
     int stop_is_certain;      /* in that snapshot some worker had an event at the stop tag, or was there */
     int knows_starved;        /* it has learnt that the program starves, and when it stops therefore */

@@ -139,7 +139,7 @@ int rx__inject(rx_worker *w)
         const rx_injection *one = &all[w->injected++];
         w->coming--;
         int64_t time = rx__add_ns(one->time, w->actions[one->action].min_delay);
-        uint64_t payload = one->size ? rx__copy(w->base + one->data, one->size) : 0;
+        uint64_t payload = one->size ? rx__copy(w->base + one->data, one->size, RX_PICKLED) : 0;
         if (one->size && !payload) w->error = RX_NO_MEMORY;
         rx__accept(w, one->action, rx__greatest(rx__tag(time, 0), rx__next_microstep(w->tag)), payload);
     }

@@ -1,6 +1,6 @@
 /* The ready set of one worker: one bit a reaction, in rank order, a summary bit for each word that is not empty.
- * Every level begins a word of its own, so one word never mixes levels and may be run as one batch. Within a tag
- * the sweep only goes up: what a reaction triggers has a higher level. */
+ * Every group of equal rank (deadline, need of others, level) begins a word of its own, so one word may be run as one
+ * batch. Within a tag the sweep only goes up: what a reaction triggers has a higher rank. */
 #ifndef RX_READY_H
 #define RX_READY_H
 

@@ -72,7 +72,7 @@ int rx__next_replayed(rx_worker *w, uint32_t *cell, uint64_t *payload)
     w->replayed++;
     w->coming--;
     *cell = w->actions[one->number].cell;
-    *payload = one->size ? rx__copy(w->base + one->data, one->size) : 0;
+    *payload = one->size ? rx__copy(w->base + one->data, one->size, RX_PICKLED) : 0;
     if (one->size && !*payload) w->error = RX_NO_MEMORY;
     return 1;
 }

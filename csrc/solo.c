@@ -1,5 +1,5 @@
-/* The loop of a worker that is alone: it looks at its own queue only, and takes a whole level's word of ready reactions at
- * once. */
+/* The loop of a worker that is alone: it looks at its own queue and inbox only, and takes a whole word of ready
+ * reactions at once. */
 #include "engine.h"
 
 static int due(rx_worker *w)

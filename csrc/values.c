@@ -35,11 +35,12 @@ void rx__share(rx_worker *w, const rx_sub *sub, uint64_t payload)
     if (sub->mode == RX_SLOTS && sub->n_taps > 1) rx__add32(refs_of(w, sub->refs, payload), sub->n_taps - 1);
 }
 
-uint64_t rx__copy(const void *from, uint64_t bytes)
+uint64_t rx__copy(const void *from, uint64_t bytes, uint64_t kind)
 {
     rx_copy *copy = aligned_alloc(64, (sizeof *copy + bytes + 63) & ~63ull);
     if (!copy) return 0;
     copy->size = bytes;
+    copy->kind = kind;
     memcpy(copy + 1, from, bytes);
     return (uint64_t)(uintptr_t)copy | RX_OUTSIDE;
 }
@@ -52,13 +53,14 @@ void rx__free_copy(uint64_t payload)
 uint64_t rx__move_out(rx_worker *w, const rx_sub *sub, uint64_t slot)
 {
     uint8_t *from = w->base + sub->data + slot * sub->stride;
-    uint64_t bytes = sub->bytes;
+    uint64_t bytes = sub->bytes, kind = RX_PICKLED;
     if (!bytes) {
         rx_record *record = (rx_record *)from;
         bytes = record->size;
+        kind = record->kind;
         from = record->spill && bytes > sub->stride - sizeof *record ? w->base + record->spill : from + sizeof *record;
     }
-    uint64_t value = rx__copy(from, bytes);
+    uint64_t value = rx__copy(from, bytes, kind);
     if (!value) return slot;
     rx__add32(refs_of(w, sub->refs, slot), UINT32_MAX);
     return value;

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from reactors.drawing.records import ReactorNode, picture
 from reactors.elaboration.advice import warn_of_the_unlikely
 from reactors.elaboration.connections import wires
-from reactors.elaboration.precedence import NONE, Precedence, order
+from reactors.elaboration.precedence import Precedence, order
 from reactors.elaboration.reactions import enlist
 from reactors.elaboration.relays import add_relays
 from reactors.elaboration.sources import resolve
 from reactors.elaboration.tree import grow
 from reactors.elaboration.wiring import wire
 from reactors.names.keywords import spelled_out
-from reactors_runtime.program import Program
+from reactors_runtime.program import FOREVER, Program
 from reactors_runtime.program import Reactor as Row
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Graph:
     def deadlines(self) -> dict[str, int]:
         """The inferred deadlines in ns, by path: the least of a reaction's own and of those that must run after it."""
         rows = zip(self.program.reactions, self.names, strict=True)
-        return {name: row.inferred_deadline for row, name in rows if row.inferred_deadline != NONE}
+        return {name: row.inferred_deadline for row, name in rows if row.inferred_deadline != FOREVER}
 
     @property
     def levels(self) -> list[list[str]]:

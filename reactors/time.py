@@ -13,11 +13,12 @@ from operator import index
 from typing import TypeAlias, TypeGuard
 
 from reactors.errors import DurationError
+from reactors_runtime._core import lib
 from reactors_runtime.spelling import EXACT
 
 Duration: TypeAlias = str | timedelta | int
 
-LONGEST = 2**63 - 1  # what fits the core's 64 bits: 292 years
+LONGEST: int = lib.RX_FOREVER_NS  # what fits the core's 64 bits: 292 years
 
 _UNITS = {
     name: ns

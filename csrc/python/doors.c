@@ -5,13 +5,22 @@
  * Python each look through a door took some three hundred nanoseconds, most of what a small reaction did. Whatever is
  * not the common case is left to methods of the Python class on top: _get, _put, _delay_ns, and _refuse, _assigned, _miscalled.
  *
- * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+ * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length.
+ *
+ * Of a multiport, whose channels are Doors of their own, `door` and `where` are those of channel 0 if the others follow, `values`
+ * are the channels, `views` and `slots` blocks whose rows are the channels' slots, by the number of the slot. */
+#include "loop.h"
+#include "record.h"
 
-#include "reactors.h"
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
 
-enum { CALLS = 0, KEEPS = 1, COPIES = 2 };       /* how a value is set: by _put; in the list; into shared memory */
+#include <math.h>
+#include <string.h>
+
+/* How a value is set: by _put; in the list; into the array for it; into a record for other processes, and in the list. */
+enum { CALLS = 0, KEEPS = 1, COPIES = 2, SENDS = 3 };
 
 typedef struct {
     PyObject_HEAD
@@ -20,12 +29,13 @@ typedef struct {
     const uint64_t *low;      /* of a value that travels: those before this number are not needed any more */
     PyObject *values;         /* list: what is read; NULL: _get knows */
     PyObject *slots;          /* COPIES: list of arrays to write into */
-    uint8_t *scalars;         /* COPIES: the number in slot 0, if that is all there is; else NULL */
+    PyObject *views;          /* a multiport's: of blocks to read */
+    uint8_t *records;         /* of values that go to another process, or come from one; NULL: there are none */
     uint64_t stride;          /* bytes from one to the next */
     rx_worker *core;
     uint32_t action;
+    uint32_t n;               /* channels of a multiport whose doors follow one another; else 0 */
     char sets;
-    char scalar;              /* 'q' int64_t, 'd' double */
 } Door;
 
 static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for its owner may change it */
@@ -33,6 +43,20 @@ static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for
 static PyObject *refuse(Door *d, const char *use, const char *kind)
 {
     return PyObject_CallMethod((PyObject *)d, "_refuse", "ss", use, kind);
+}
+
+static int replace(PyObject **member, PyObject *value)
+{
+    PyObject *old = *member;
+    if (value == Py_None) value = NULL;
+    if (value && !PyList_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "values and slots are lists");
+        return -1;
+    }
+    Py_XINCREF(value);
+    *member = value;
+    Py_XDECREF(old);
+    return 0;
 }
 
 static inline uint8_t state_of(const Door *d) { return d->door ? *d->door : 0; }
@@ -50,6 +74,19 @@ static PyObject *door_is_present(Door *d, void *unused)
     return PyBool_FromLong(state & RX_PRESENT);
 }
 
+static PyObject *get(Door *d) { return PyObject_CallMethod((PyObject *)d, "_get", NULL); }
+
+static PyObject *received(Door *d)
+{
+    uint64_t where = *d->where;
+    if (where & RX_OUTSIDE) {
+        const rx_copy *copy = (const rx_copy *)(uintptr_t)(where & ~RX_OUTSIDE);
+        return copy->kind == RX_PICKLED ? get(d) : rx__unpack(copy->kind, copy->size, copy + 1);
+    }
+    const rx_record *record = (const rx_record *)(d->records + where * d->stride);
+    return record->kind == RX_PICKLED ? get(d) : rx__unpack(record->kind, record->size, record + 1);
+}
+
 static PyObject *door_value(Door *d, void *unused)
 {
     (void)unused;
@@ -58,7 +95,8 @@ static PyObject *door_value(Door *d, void *unused)
         if (!state) return refuse(d, "value", "triggers or uses");
         Py_RETURN_NONE;
     }
-    if (!d->values || *d->where & RX_OUTSIDE) return PyObject_CallMethod((PyObject *)d, "_get", NULL);
+    if (!d->values) return d->records ? received(d) : get(d);
+    if (*d->where & RX_OUTSIDE) return get(d);
     PyObject *value = numbered(d->values, *d->where);
     Py_XINCREF(value);
     return value;
@@ -112,22 +150,53 @@ static int keep(Door *d, PyObject *value)
     return PyList_SetItem(d->values, (Py_ssize_t)(number & (uint64_t)(PyList_Size(d->values) - 1)), value);
 }
 
-/* 1: it went into the slot, 0: the caller has to see to it. */
-static int copy(Door *d, PyObject *value)
+/* An array just like the slot. */
+static int copy_array(PyArrayObject *to, PyArrayObject *from)
 {
-    if (value == numbered(d->slots, *d->where)) return 1;        /* the loan: it is there already */
-    if (!d->scalars) return 0;
-    uint8_t *to = d->scalars + *d->where * d->stride;
-    if (d->scalar == 'd' && PyFloat_CheckExact(value)) {
-        *(double *)to = PyFloat_AsDouble(value);
+    int n = PyArray_NDIM(to);
+    if (PyArray_DESCR(from) != PyArray_DESCR(to) || PyArray_NDIM(from) != n || !PyArray_IS_C_CONTIGUOUS(from) || !n) return 0;
+    for (int i = 0; i < n; i++)
+        if (PyArray_DIM(from, i) != PyArray_DIM(to, i)) return 0;
+    size_t bytes = (size_t)(PyArray_DIM(to, 0) * PyArray_STRIDE(to, 0));     /* a slot's memory has no gaps */
+    memmove(PyArray_DATA(to), PyArray_DATA(from), bytes);        /* what is set may be a part of the slot */
+    return 1;
+}
+
+/* One number, where its type is that of the slot. */
+static int copy_number(PyArrayObject *to, PyObject *value)
+{
+    if (!PyArray_ISNBO(PyArray_DESCR(to)->byteorder)) return 0;
+    if (PyFloat_CheckExact(value)) {
+        double x = PyFloat_AsDouble(value);
+        if (PyArray_TYPE(to) == NPY_DOUBLE) *(double *)PyArray_DATA(to) = x;
+        else if (PyArray_TYPE(to) == NPY_FLOAT && (isinf(x) || !isinf((float)x))) *(float *)PyArray_DATA(to) = (float)x;
+        else return 0;
         return 1;
     }
-    if (d->scalar == 'q' && PyLong_CheckExact(value)) {
+    if (PyLong_CheckExact(value) && PyArray_TYPE(to) == NPY_INT64) {
         int overflow;
-        *(int64_t *)to = PyLong_AsLongLongAndOverflow(value, &overflow);
+        int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (!overflow) *(int64_t *)PyArray_DATA(to) = n;
         return !overflow;
     }
     return 0;
+}
+
+/* 1: it went into the slot, 0: Python has to see to it. */
+static int copy(Door *d, PyObject *value)
+{
+    PyObject *slot = numbered(d->slots, *d->where);
+    if (value == slot) return 1;                                 /* the loan: it is there already */
+    if ((PyObject *)Py_TYPE(value) == array_type) return copy_array((PyArrayObject *)slot, (PyArrayObject *)value);
+    return PyArray_NDIM((PyArrayObject *)slot) ? 0 : copy_number((PyArrayObject *)slot, value);
+}
+
+/* 1: it went into the record, and is here for readers on this worker; 0: it has to be pickled; -1: an exception is set. */
+static int deliver(Door *d, PyObject *value)
+{
+    rx_record *record = (rx_record *)(d->records + *d->where * d->stride);
+    if (!rx__pack(record, d->stride - sizeof *record, value)) return 0;
+    return keep(d, value) ? -1 : 1;
 }
 
 static PyObject *miscalled(Door *d, const char *form, Py_ssize_t given, PyObject *name)
@@ -140,22 +209,121 @@ static int named(PyObject *names, Py_ssize_t i, const char *name)
     return !PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), name);
 }
 
+/* 0, or -1 with an exception. */
+static int set(Door *d, PyObject *value)
+{
+    if (!(state_of(d) & RX_WRITABLE)) {
+        PyObject *never = refuse(d, "set", "effects");
+        Py_XDECREF(never);
+        return -1;
+    }
+    int is_set = 0;
+    if (d->sets == COPIES) is_set = copy(d, value);
+    else if (d->sets == SENDS) is_set = deliver(d, value);
+    else if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) is_set = keep(d, value) ? -1 : 1;
+    if (!is_set) {
+        PyObject *done = PyObject_CallMethod((PyObject *)d, "_put", "(O)", value);
+        is_set = done ? 1 : -1;
+        Py_XDECREF(done);
+    }
+    if (is_set > 0) *d->door |= RX_PRESENT;
+    return is_set > 0 ? 0 : -1;
+}
+
+/* The one argument of set, borrowed; NULL with an exception. */
+static PyObject *argument_of_set(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
+{
+    Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
+    PyObject *wrong = n_names && !named(names, 0, "value") ? PyTuple_GetItem(names, 0) : NULL;
+    if (!wrong && n + n_names == 1) return arguments[0];
+    PyObject *never = miscalled(d, "set(value)", n + n_names, wrong);
+    Py_XDECREF(never);
+    return NULL;
+}
+
 /* set(value) */
 static PyObject *door_set(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
-    Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
-    if (n_names && !named(names, 0, "value")) return miscalled(d, "set(value)", n + n_names, PyTuple_GetItem(names, 0));
-    if (n + n_names != 1) return miscalled(d, "set(value)", n + n_names, NULL);
-    PyObject *value = arguments[0];
-    if (!(state_of(d) & RX_WRITABLE)) return refuse(d, "set", "effects");
-    if (d->sets == KEEPS && (PyObject *)Py_TYPE(value) != array_type) {
-        if (keep(d, value)) return NULL;
-    } else if (d->sets != COPIES || !copy(d, value)) {
-        PyObject *done = PyObject_CallMethod((PyObject *)d, "_put", "(O)", value);
-        if (!done) return NULL;
-        Py_DECREF(done);
+    PyObject *value = argument_of_set(d, arguments, n, names);
+    if (!value || set(d, value)) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- multiports ---- */
+
+/* The block in which all channels lie as rows, borrowed; NULL: they do not, or not all are [state]. */
+static PyObject *block(Door *d, PyObject *blocks, uint8_t state)
+{
+    if (!d->n || !blocks) return NULL;
+    for (uint32_t i = 0; i < d->n; i++)
+        if (!(d->door[i] & state) || d->where[i] != *d->where) return NULL;
+    return *d->where < (uint64_t)PyList_Size(blocks) ? PyList_GetItem(blocks, (Py_ssize_t)*d->where) : NULL;
+}
+
+static PyObject *door_array(Door *d, void *unused)
+{
+    (void)unused;
+    PyObject *all = block(d, d->views, RX_PRESENT);
+    return all ? Py_NewRef(all) : PyObject_CallMethod((PyObject *)d, "_gathered", NULL);
+}
+
+static PyObject *door_item(Door *d, PyObject *index)
+{
+    Py_ssize_t i = PyLong_CheckExact(index) ? PyLong_AsSsize_t(index) : -1;
+    if (i >= 0 && i < PyList_Size(d->values)) return Py_NewRef(PyList_GetItem(d->values, i));
+    PyErr_Clear();
+    return PyObject_CallMethod((PyObject *)d, "_picked", "(O)", index);
+}
+
+static PyObject *door_own_block(Door *d, PyObject *unused)
+{
+    (void)unused;
+    PyObject *all = block(d, d->slots, RX_WRITABLE);
+    return Py_NewRef(all ? all : Py_None);
+}
+
+static int set_channel(PyObject *channel, PyObject *value)
+{
+    Door *d = (Door *)channel;
+    if (d->door) return set(d, value);
+    PyObject *done = PyObject_CallMethod(channel, "set", "(O)", value);       /* it is no live one: an error */
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* set(values), one for each channel */
+static PyObject *door_set_all(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
+{
+    PyObject *given = argument_of_set(d, arguments, n, names), *all = block(d, d->slots, RX_WRITABLE);
+    if (!given) return NULL;
+    int is_array = (PyObject *)Py_TYPE(given) == array_type;
+    if (all && (given == all || (is_array && copy_array((PyArrayObject *)all, (PyArrayObject *)given)))) {
+        for (uint32_t i = 0; i < d->n; i++) d->door[i] |= RX_PRESENT;
+        Py_RETURN_NONE;
     }
-    *d->door |= RX_PRESENT;
+    Py_ssize_t channels = PyList_Size(d->values);
+    if ((!is_array && !PyList_CheckExact(given) && !PyTuple_CheckExact(given)) || PySequence_Size(given) != channels) {
+        PyErr_Clear();
+        return PyObject_CallMethod((PyObject *)d, "_set_each", "(O)", given);
+    }
+    for (Py_ssize_t i = 0; i < channels; i++) {
+        PyObject *value = PySequence_GetItem(given, i);
+        int failed = !value || set_channel(PyList_GetItem(d->values, i), value);
+        Py_XDECREF(value);
+        if (failed) return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* _attach_all(door, where, n, channels, views, slots) */
+static PyObject *door_attach_all(Door *d, PyObject *arguments)
+{
+    unsigned long long door, where;
+    PyObject *channels, *views, *own;
+    if (!PyArg_ParseTuple(arguments, "KKIOOO", &door, &where, &d->n, &channels, &views, &own)) return NULL;
+    if (replace(&d->values, channels) || replace(&d->views, views) || replace(&d->slots, own)) return NULL;
+    d->door = (uint8_t *)(uintptr_t)door;
+    d->where = (uint64_t *)(uintptr_t)where;
     Py_RETURN_NONE;
 }
 
@@ -227,36 +395,21 @@ static PyObject *door_schedule(Door *d, PyObject *const *arguments, Py_ssize_t n
     Py_RETURN_NONE;
 }
 
-static int replace(PyObject **member, PyObject *value)
-{
-    PyObject *old = *member;
-    if (value == Py_None) value = NULL;
-    if (value && !PyList_Check(value)) {
-        PyErr_SetString(PyExc_TypeError, "values and slots are lists");
-        return -1;
-    }
-    Py_XINCREF(value);
-    *member = value;
-    Py_XDECREF(old);
-    return 0;
-}
-
-/* _attach(door, where, low, values, slots, scalars, stride, scalar, sets, core, action): addresses are integers */
+/* _attach(door, where, low, values, slots, records, stride, sets, core, action): addresses are integers */
 static PyObject *door_attach(Door *d, PyObject *arguments)
 {
-    unsigned long long door, where, low, scalars, stride, core;
+    unsigned long long door, where, low, records, stride, core;
     PyObject *values, *slots;
-    int scalar, sets;
+    int sets;
     unsigned action;
-    if (!PyArg_ParseTuple(arguments, "KKKOOKKCiKI", &door, &where, &low, &values, &slots, &scalars, &stride, &scalar, &sets, &core, &action))
+    if (!PyArg_ParseTuple(arguments, "KKKOOKKiKI", &door, &where, &low, &values, &slots, &records, &stride, &sets, &core, &action))
         return NULL;
     if (replace(&d->values, values) || replace(&d->slots, slots)) return NULL;
     d->door = (uint8_t *)(uintptr_t)door;
     d->where = (uint64_t *)(uintptr_t)where;
     d->low = (uint64_t *)(uintptr_t)low;
-    d->scalars = (uint8_t *)(uintptr_t)scalars;
+    d->records = (uint8_t *)(uintptr_t)records;
     d->stride = stride;
-    d->scalar = (char)scalar;
     d->sets = (char)sets;
     d->core = (rx_worker *)(uintptr_t)core;
     d->action = action;
@@ -268,16 +421,19 @@ static PyObject *door_detach(Door *d, PyObject *unused)
     (void)unused;
     d->door = NULL;
     d->core = NULL;
+    d->n = 0;
     replace(&d->values, Py_None);
     replace(&d->slots, Py_None);
+    replace(&d->views, Py_None);
     Py_RETURN_NONE;
 }
 
 static int door_traverse(Door *d, visitproc visit, void *arg)
 {
-    Py_VISIT(Py_TYPE(d));
+    Py_VISIT(Py_TYPE((PyObject *)d));
     Py_VISIT(d->values);
     Py_VISIT(d->slots);
+    Py_VISIT(d->views);
     return 0;
 }
 
@@ -285,12 +441,13 @@ static int door_clear(Door *d)
 {
     Py_CLEAR(d->values);
     Py_CLEAR(d->slots);
+    Py_CLEAR(d->views);
     return 0;
 }
 
 static void door_dealloc(Door *d)
 {
-    PyTypeObject *type = Py_TYPE(d);
+    PyTypeObject *type = Py_TYPE((PyObject *)d);
     PyObject_GC_UnTrack(d);
     door_clear(d);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(d);
@@ -300,6 +457,7 @@ static void door_dealloc(Door *d)
 static PyGetSetDef getset[] = {
     {"_is_present", (getter)door_is_present, (setter)door_set_is_present, "Whether it is there at this tag.", NULL},
     {"_value", (getter)door_value, (setter)door_set_value, "What is there; None if nothing is.", NULL},
+    {"_array", (getter)door_array, NULL, "All channels as one block.", NULL},
     {0},
 };
 
@@ -308,7 +466,11 @@ static PyMethodDef methods[] = {
     {"_keep", (PyCFunction)door_keep, METH_O, "What _set does with most values: keep it as it is."},
     {"_loan", (PyCFunction)(void (*)(void))door_loan, METH_FASTCALL | METH_KEYWORDS, "The memory that the next value goes into."},
     {"_schedule", (PyCFunction)(void (*)(void))door_schedule, METH_FASTCALL | METH_KEYWORDS, "Make an action happen later."},
+    {"_own_block", (PyCFunction)door_own_block, METH_NOARGS, "The memory that the next values go into, if it is one block."},
+    {"_item", (PyCFunction)door_item, METH_O, "A channel."},
+    {"_set_all", (PyCFunction)(void (*)(void))door_set_all, METH_FASTCALL | METH_KEYWORDS, "Put a value into each channel."},
     {"_attach", (PyCFunction)door_attach, METH_VARARGS, "Lead to what the core has opened."},
+    {"_attach_all", (PyCFunction)door_attach_all, METH_VARARGS, "Lead to the channels."},
     {"_detach", (PyCFunction)door_detach, METH_NOARGS, "Lead nowhere."},
     {0},
 };
@@ -332,19 +494,25 @@ static int fill(PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy) return -1;
     array_type = PyObject_GetAttrString(numpy, "ndarray");
+    int known = !rx__know_numpy(numpy);
     Py_DECREF(numpy);
-    PyObject *type = array_type ? PyType_FromSpec(&spec) : NULL;
+    PyObject *type = array_type && known ? PyType_FromSpec(&spec) : NULL;
     if (!type) return -1;
     int failed = PyModule_AddObjectRef(module, "Door", type) || PyModule_AddIntMacro(module, CALLS) ||
-                 PyModule_AddIntMacro(module, KEEPS) || PyModule_AddIntMacro(module, COPIES);
+                 PyModule_AddIntMacro(module, KEEPS) || PyModule_AddIntMacro(module, COPIES) || PyModule_AddIntMacro(module, SENDS);
     Py_DECREF(type);
     return failed ? -1 : 0;
 }
 
+static PyMethodDef functions[] = {
+    {"run", rx__run, METH_VARARGS, "run(core, calls, unfinished)\n--\n\nCall what is next, until something is the matter."},
+    {0},
+};
+
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill}, {0, NULL}};
 
 static PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "reactors_runtime._doors", "Reading and writing through the doors that the core opens.", 0, NULL, module_slots, NULL,
+    PyModuleDef_HEAD_INIT, "reactors_runtime._doors", "Reading and writing through the doors that the core opens.", 0, functions, module_slots, NULL,
     NULL, NULL,
 };
 

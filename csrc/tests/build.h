@@ -183,7 +183,7 @@ typedef struct {
     rx_image *image;
     int n_sources;
     source sources[MOST];
-    part parts[RX_MAX_WORKERS];
+    part parts[RX_MOST_WORKERS];
 } build;
 
 static inline source *source_of(build *b, int e)
@@ -326,9 +326,7 @@ static inline void have_small_inboxes(build *b)
 {
     for (int worker = 0; worker < b->p->workers; worker++) {
         rx_tables *t = RX_AT(rx_tables, b->base, b->image->tables) + worker;
-        assert(b->p->inbox <= t->inbox_capacity);
-        t->inbox_capacity = b->p->inbox;
-        if (t->inbox) rx_inbox_init(b->base, t->inbox, t->inbox_capacity);
+        if (t->inbox) rx_inbox_init(b->base, t->inbox, b->p->inbox);
     }
 }
 

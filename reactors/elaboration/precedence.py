@@ -14,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from reactors.errors import CausalityError
+from reactors_runtime.program import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from reactors.elaboration.wiring import Wiring
     from reactors_runtime.program import Element, Mode
     from reactors_runtime.program import Reaction as Row
-
-NONE = (1 << 63) - 1  # no deadline at all
 
 
 class Precedence(NamedTuple):
@@ -69,7 +68,7 @@ def order(tree: Tree, reactions: Sequence[Enlisted], wiring: Wiring, elements: S
     levels = _levels(followers)
     if levels is None:
         raise _cycle_error(precedence, tree, wiring, reactions)
-    deadlines = [NONE if row.deadline is None else row.deadline for row in rows]
+    deadlines = [FOREVER if row.deadline is None else row.deadline for row in rows]
     for r in sorted(range(len(rows)), key=levels.__getitem__, reverse=True):
         deadlines[r] = min([deadlines[r], *(deadlines[after] for after in followers[r])])
     static = sorted(range(len(rows)), key=lambda r: (deadlines[r], levels[r]))  # it is stable

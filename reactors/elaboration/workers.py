@@ -6,9 +6,10 @@ import os
 from typing import Literal, TypeAlias, get_args
 
 from reactors.errors import ArgumentError
+from reactors_runtime._core import lib
 from reactors_runtime.suggestions import did_you_mean
 
-MOST = 64
+MOST: int = lib.RX_MOST_WORKERS
 
 Backend: TypeAlias = Literal["auto", "inline", "thread", "process"]
 

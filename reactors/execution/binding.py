@@ -20,9 +20,9 @@ from reactors.execution.watch import Watch
 from reactors.model.actions import LogicalAction, PhysicalAction
 from reactors.model.ports import Port
 from reactors.model.triggers import Startup
-from reactors_runtime._doors import KEEPS
+from reactors_runtime._doors import KEEPS, SENDS
 from reactors_runtime.program import Kind
-from reactors_runtime.values import ArrayStore, ObjectStore, SequenceStore, read_only
+from reactors_runtime.values import ArrayStore, ObjectStore, PickleStore, SequenceStore, canonical, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,8 @@ class Binding:
             for multiport, mutable in multiports.values():
                 plain = DebugMultiport if self.debug else live_ports.LiveMultiport
                 life = live_ports.LiveMutableMultiport if mutable else plain
-                self._revive(multiport, engine.worker, life, {**self._rows(multiport, engine), **watched})
+                live, all_of = self._rows(multiport, engine)
+                self._revive(multiport, engine.worker, life, {**live, **watched}, all_of=all_of)
 
     def attach_caller(self, image: Image, memory: Memory) -> None:
         """The physical actions, for threads of a process that runs no worker."""
@@ -139,45 +140,55 @@ class Binding:
             return live_ports.NoSource, live, {}
         if isinstance(store, ArrayStore):
             return live_ports.ArrayPort, live, store.way() if writes else {"values": store.views}
+        if isinstance(store, PickleStore):
+            return live_ports.PicklePort, live, store.way()
+        assert isinstance(store, ObjectStore)
         pickled = engine.stores.pickled(element) if writes else None
-        if pickled is not None or not isinstance(store, ObjectStore):
-            return live_ports.PicklePort, {**live, "_pickled": pickled}, {}
+        if pickled is not None:
+            way = {**pickled.way(), "values": store.values, "sets": SENDS}
+            return live_ports.PicklePort, {**live, "_pickled": pickled}, way
         way = {"values": store.values, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
         return live_ports.ObjectPort, live, way
 
-    def _rows(self, multiport: Any, engine: Engine) -> dict[str, Any]:
-        """What a multiport knows of its channels: their twins, doors and the blocks that they are rows of."""
+    def _rows(self, multiport: Any, engine: Engine) -> tuple[dict[str, Any], tuple[Any, ...]]:
+        """What a multiport knows of its channels: twins, doors, the blocks whose rows they are; and its way to them."""
         # Another worker of this process may have been here before.
         _, _, at_rest = self._rest.get(id(multiport), (None, None, multiport.__dict__))
         channels = [self._twins.get(id(c), {}).get(engine.worker, c) for c in at_rest["_channels"]]
         doors = [engine.part.doors.get(channel._element, -1) for channel in channels]
         together = bool(doors) and doors[0] >= 0 and doors == list(range(doors[0], doors[0] + len(doors)))
-        sources = [engine.image.sources.get(channel._element) for channel in channels]
-        writing = all(source is not None and source.worker == engine.worker for source in sources)
-        found = blocks(engine, [channel._element for channel in channels]) if together else []
-        return {
+        first = doors[0] if together else -1
+        own = blocks(engine, [channel._element for channel in channels]) if together else []
+        views = [read_only(block) for block in own]
+        live = {
             "_engine": engine,
             "_channels": channels,
-            "_first": doors[0] if together else -1,
-            "_everybody": bytes([live_ports.WRITTEN if writing else live_ports.READABLE]) * len(doors),
-            "_writable_blocks": dict(found),
-            "_blocks": {where: read_only(block) for where, block in found},
+            "_first": first,
+            "_blocks": own,
+            "_views": views,
             "_tensors": {},
         }
+        return live, engine.way_to_all(first, channels, views, own)
 
-    def _revive(self, thing: Any, worker: int, life: type, live: dict[str, Any], way: tuple[Any, ...] = ()) -> None:
+    def _revive(
+        self,
+        thing: Any,
+        worker: int,
+        life: type,
+        live: dict[str, Any],
+        way: tuple[Any, ...] = (),
+        all_of: tuple[Any, ...] = (),
+    ) -> None:
         _, rest, at_rest = self._rest.setdefault(id(thing), (thing, thing.__class__, thing.__dict__))
         twin: Any = object.__new__(live_class(life, rest))
         for name, value in (*at_rest.items(), *live.items()):
             setattr(twin, name, value)
-        if way:
-            twin._attach(*way)
+        lead(twin, way, all_of)
         twins = self._twins.setdefault(id(thing), {})
         twins[worker] = twin
         if len(twins) == 1:
             thing.__class__, thing.__dict__ = twin.__class__, {**at_rest, **live}
-            if way:
-                thing._attach(*way)
+            lead(thing, way, all_of)
             self._place(thing, twin)
         else:
             lives = {self._threads[w]: t for w, t in twins.items()}
@@ -194,8 +205,16 @@ class Binding:
                 names[thing.name] = now
 
 
-def blocks(engine: Engine, elements: list[int]) -> list[tuple[bytes, Any]]:
-    """Where the values of these channels lie as rows of one block: for each slot, what `where` says, and the block."""
+def lead(live: Any, way: tuple[Any, ...], all_of: tuple[Any, ...]) -> None:
+    """Have a live object see what the core opens: its own door, or those of all its channels."""
+    if way:
+        live._attach(*way)
+    if all_of:
+        live._attach_all(*all_of)
+
+
+def blocks(engine: Engine, elements: list[int]) -> list[Any]:
+    """Where the values of these channels lie as rows of one block: the block of each slot."""
     sources = [engine.image.sources.get(engine.image.program.elements[e].source) for e in elements]
     first = sources[0]
     if first is None or not first.bytes:
@@ -210,9 +229,7 @@ def blocks(engine: Engine, elements: list[int]) -> list[tuple[bytes, Any]]:
             return []
     like = engine.image.program.elements[first.element]
     assert like.shape is not None
-    shape = (len(sources), *like.shape)
-    found = []
-    for slot in range(first.slots):
-        where = np.full(len(sources), slot, np.uint64).tobytes()
-        found.append((where, np.ndarray(shape, like.dtype, engine.memory.map, first.data + slot * first.stride)))
-    return found
+    assert like.dtype is not None
+    shape, dtype = (len(sources), *like.shape), canonical(like.dtype)
+    places = [first.data + slot * first.stride for slot in range(first.slots)]
+    return [np.ndarray(shape, dtype, engine.memory.map, at) for at in places]

@@ -146,7 +146,7 @@ class DebugMultiport(LiveMultiport):
         return self._watch.lend(self, super().loan())
 
     def set(self, value: Any) -> None:
-        super().set(value)
+        self._set_each(value)
         self._watch.was_set(self)
 
     @property

@@ -38,9 +38,10 @@ from reactors.model.declaration import spelled
 from reactors.model.ports import Input, Output
 from reactors.time import duration
 from reactors_runtime import engine as engines
+from reactors_runtime._core import lib
 from reactors_runtime._doors import Door
 from reactors_runtime.encoding import decode, encode
-from reactors_runtime.values import OUTSIDE, ArrayStore, ObjectStore, dumps, loads, outside, read_only
+from reactors_runtime.values import OUTSIDE, ArrayStore, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
-_PRESENT, _WRITABLE = 2, 4
-READABLE, WRITTEN = 3, 7
+_READABLE: int = lib.RX_OPEN | lib.RX_PRESENT
+_WRITTEN: int = _READABLE | lib.RX_WRITABLE
 
 
 def known_as(name: str) -> Callable[[type[K]], type[K]]:
@@ -91,7 +92,7 @@ class Live(Door):
         )
 
     def _assigned(self, use: str) -> NoReturn:
-        raise assigned(self, use, settable=bool(self._engine.doors[self._door] & _WRITABLE))
+        raise assigned(self, use, settable=bool(self._engine.doors[self._door] & lib.RX_WRITABLE))
 
     def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
         what = f"an argument {name!r}" if name else f"{given} argument{'s' * (given != 1)}"
@@ -172,10 +173,7 @@ class PicklePort(LivePort):
     _pickled: Any = None
 
     def _get(self) -> Any:
-        store = self._store
-        if store.__class__ is ObjectStore:
-            return store.values[0]
-        return unpickled(store.get, self._engine.where[self._door], self)
+        return unpickled(self._store.get, self._engine.where[self._door], self)
 
     def _put(self, value: Any) -> None:
         if value.__class__ is np.ndarray:
@@ -184,7 +182,7 @@ class PicklePort(LivePort):
             self._pickled.put(self._engine.where[self._door], value)
         except UNSENDABLE as error:
             raise unsendable(value, self, error, ", or place both reactors on one worker") from error
-        self._store.values[0] = value
+        self._keep(value)
 
 
 UNSENDABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError)
@@ -220,9 +218,7 @@ class ArrayPort(LivePort):
     def _get(self) -> Any:
         return self._store.get(self._engine.where[self._door])
 
-    @property
-    def array(self) -> Any:
-        return self.value
+    array = Door._value
 
     @property
     def tensor(self) -> Any:
@@ -241,9 +237,8 @@ class ArrayPort(LivePort):
         return tensor
 
     def _put(self, value: Any) -> None:
-        store = self._store
-        slot = store.slots[self._engine.where[self._door]]
-        if value.__class__ is ndarray and value.dtype is store.dtype and value.shape == store.shape:
+        slot = self._store.slots[self._engine.where[self._door]]
+        if value.__class__ is ndarray and value.dtype == slot.dtype and value.shape == slot.shape:
             slot[...] = value
         else:
             copy_into(slot, value, self)
@@ -324,17 +319,24 @@ def snapshot(array: Any) -> Any:
 
 
 @known_as("Port")
-class LiveMultiport:
+class LiveMultiport(Door):
     """All channels at once. Each channel is live by itself."""
 
     where: Callable[[], str]
     _engine: Engine
     _channels: list[Any]
     _first: int  # door of channel 0 if the doors of all lie side by side, else -1
-    _everybody: bytes  # what the doors say when all are present
-    _blocks: dict[bytes, Any]  # what `where` says -> the rows as one array, where they lie together
-    _writable_blocks: dict[bytes, Any]
+    _blocks: list[Any]  # by slot: the rows as one array to write, where they lie together
+    _views: list[Any]  # likewise, to read
     _tensors: dict[int, Any]
+
+    __getitem__ = Door._item
+    array = Door._array
+    set = Door._set_all
+
+    def _picked(self, i: Any) -> Any:
+        """A channel by its index from the end, several by a slice, or an error."""
+        return super().__getitem__(i)  # type: ignore[misc]  # of the class below
 
     @property
     def is_present(self) -> bool:
@@ -344,10 +346,10 @@ class LiveMultiport:
     def present(self) -> Sequence[int]:
         if self._first >= 0:
             doors = self._engine.doors[self._first : self._first + len(self._channels)].tobytes()
-            if doors == self._everybody:
+            if doors.count(_READABLE) == len(doors) or doors.count(_WRITTEN) == len(doors):
                 return range(len(doors))
             if 0 not in doors:
-                return [i for i, door in enumerate(doors) if door & _PRESENT]
+                return [i for i, door in enumerate(doors) if door & lib.RX_PRESENT]
         return [i for i, channel in enumerate(self._channels) if channel.is_present]
 
     @property
@@ -356,18 +358,8 @@ class LiveMultiport:
 
     @value.setter
     def value(self, _: Any) -> NoReturn:
-        settable = all(self._engine.doors[channel._door] & _WRITABLE for channel in self._channels)
+        settable = all(self._engine.doors[channel._door] & lib.RX_WRITABLE for channel in self._channels)
         raise assigned(self, "value", settable=settable)
-
-    @property
-    def array(self) -> Any:
-        if self._first >= 0:
-            end = self._first + len(self._channels)
-            if self._engine.doors[self._first : end].tobytes() == self._everybody:
-                block = self._blocks.get(self._engine.where[self._first : end].tobytes())
-                if block is not None:
-                    return block
-        return self._gathered()
 
     def _gathered(self) -> Any:
         """A block of its own: rows that lie apart, absent ones zero."""
@@ -393,15 +385,9 @@ class LiveMultiport:
         if tensor is None:
             if block.flags.owndata:
                 return torch.from_numpy(block.copy())
-            writable = next(b for k, b in self._writable_blocks.items() if self._blocks.get(k) is block)
+            writable = next(own for own, view in zip(self._blocks, self._views, strict=True) if view is block)
             tensor = self._tensors[id(block)] = torch.from_numpy(writable)
         return tensor
-
-    def _own_block(self) -> Any:
-        if self._first < 0:
-            return None
-        end = self._first + len(self._channels)
-        return self._writable_blocks.get(self._engine.where[self._first : end].tobytes())
 
     def loan(self) -> Any:
         for channel in self._channels:
@@ -412,12 +398,8 @@ class LiveMultiport:
             block = np.zeros((len(self._channels), *layout.shape), layout.dtype)
         return block
 
-    def set(self, value: Any) -> None:
-        block = self._own_block()
-        if block is not None and value is block:
-            for channel in self._channels:
-                channel.set(channel.loan())
-            return
+    def _set_each(self, value: Any) -> None:
+        """Channel by channel: of anything that can be gone through, and of the block that was lent."""
         try:
             given = len(value)
         except TypeError:
@@ -428,8 +410,9 @@ class LiveMultiport:
                 f"{self.where()} has {len(self._channels)} channels and was given {what}; "
                 f"set one for each, or set single channels by index"
             )
+        lent = value is self._own_block()
         for channel, row in zip(self._channels, value, strict=True):
-            channel.set(row)
+            channel.set(channel.loan() if lent else row)
 
 
 class LiveMutableMultiport(LiveMultiport):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ReactorWarning
 from reactors_runtime import callers, tables
+from reactors_runtime._core import lib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,5 +79,5 @@ def _kept(
             "whole",
             ReactorWarning,
         )
-    rows = tables.view(memory, at + 64, kept, dtype)
+    rows = tables.view(memory, at + lib.RX_LINE, kept, dtype)
     return (rows[i % kept].tolist() for i in range(max(0, count - kept), count))

@@ -19,6 +19,7 @@ import numpy as np
 
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
+from reactors_runtime._doors import run
 from reactors_runtime.program import FOREVER
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
@@ -105,13 +106,12 @@ class Engine:
             raise MemoryError(f"worker {worker}: no memory for its tables")
         view = ffi.new("rx_worker_view *")
         lib.rx_view(self.core, view)
-        doors, reactions = max(len(self.part.door_cells), 1), max(len(self.reactions), 1)
+        doors = max(len(self.part.door_cells), 1)
         self._doors_at, self._where_at, self._low_at = (
             int(ffi.cast("uintptr_t", start)) for start in (view.doors, view.where, view.low)
         )
         self.doors = memoryview(ffi.buffer(view.doors, doors)).cast("B")
         self.where = memoryview(ffi.buffer(view.where, 8 * doors)).cast("Q")
-        self.batch = memoryview(ffi.buffer(view.batch, 4 * reactions)).cast("I")
         self.current = memoryview(ffi.buffer(view.current, 8)).cast("q")
         self.now = memoryview(ffi.buffer(view.now, 16)).cast("Q")
         rows = tables.view(memory, self.part.offsets["reactions"], len(self.reactions), tables.REACTION)
@@ -138,9 +138,8 @@ class Engine:
         *,
         values: list[Any] | None = None,
         slots: list[Any] | None = None,
-        scalars: int = 0,
+        records: int = 0,
         stride: int = 0,
-        scalar: str = " ",
         sets: int = 0,
         travels: bool = False,
         action: int = 0,
@@ -149,7 +148,13 @@ class Engine:
         low = self._low_at + 8 * door if travels else 0
         core = int(ffi.cast("uintptr_t", self.core))
         places = self._doors_at + door, self._where_at + 8 * door, low
-        return *places, values, slots, scalars, stride, scalar, sets, core, action
+        return *places, values, slots, records, stride, sets, core, action
+
+    def way_to_all(self, first: int, channels: list[Any], views: list[Any], own: list[Any]) -> tuple[Any, ...]:
+        """What `Door._attach_all` takes to lead to a multiport's channels; [first] -1: their doors lie apart."""
+        if first < 0:
+            return 0, 0, 0, channels, None, None
+        return self._doors_at + first, self._where_at + 8 * first, len(channels), channels, views, own
 
     # ---- what reactions ask ----
 
@@ -171,7 +176,7 @@ class Engine:
         if kept:
             at = self.part.marks
             count = tables.view(self.memory, at, 1, np.dtype(np.uint64))
-            rows = tables.view(self.memory, at + 64, kept, tables.MARK)
+            rows = tables.view(self.memory, at + lib.RX_LINE, kept, tables.MARK)
             since = time.monotonic_ns() - _started(self.memory)
             valued = value is not None
             rows[int(count[0]) % kept] = (self.tag(), since, self.running(), valued, value if valued else 0.0, name)
@@ -354,20 +359,7 @@ class Engine:
 
     def _loop(self, calls: list[Any]) -> int:
         """Run what comes until something is the matter."""
-        follow, core, batch, current = lib.rx_next, self.core, self.batch, self.current
-        last = lib.RX_BATCH
-        while True:
-            n = follow(core)
-            if n >= 0:
-                if (returned := calls[n]()) is not None:
-                    self._finished(n, returned)
-            elif n < last:
-                for each in batch[: last - n].tolist():
-                    current[0] = each
-                    if (returned := calls[each]()) is not None:
-                        self._finished(each, returned)
-            else:
-                return int(n)
+        return run(int(ffi.cast("uintptr_t", self.core)), calls, self._finished)
 
     def _finished(self, call: int, returned: object) -> None:
         """Refuse what would have to go on after a reaction has returned."""
@@ -431,7 +423,7 @@ class Engine:
         if self._record >= 0:
             os.close(self._record)
             self._record = -1
-        del self.base, self.doors, self.where, self.batch, self.current, self.now, self._deadlines
+        del self.base, self.doors, self.where, self.current, self.now, self._deadlines
 
 
 def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:

@@ -118,7 +118,10 @@ class SequenceStore(ObjectStore):
 
 
 class PickleStore(Store):
-    """Objects in slots, pickled (protocol 5); buffers follow the pickle, each on a boundary of 64 bytes."""
+    """Objects in slots: numbers and short texts as csrc/python/record.c puts them, the rest pickled (protocol 5).
+
+    Buffers follow the pickle, each on a boundary of 64 bytes.
+    """
 
     __slots__ = ("_cached", "_engine", "_map", "_source")
 
@@ -127,12 +130,18 @@ class PickleStore(Store):
         self._map = memoryview(engine.memory.map)
         self._cached: tuple[tuple[int, tuple[int, int]], Any] | None = None
 
+    def way(self) -> dict[str, Any]:
+        """What `Engine.way` takes for a port that is read: where the records are."""
+        at = int(ffi.cast("uintptr_t", self._engine.base)) + self._source.data
+        return {"records": at, "stride": self._source.stride}
+
     def put(self, slot: int, value: Any) -> None:
-        """Write `value` into a slot."""
+        """Write `value` into a slot, pickled."""
         source, engine = self._source, self._engine
         data = dumps(value)
         at = source.data + slot * source.stride
         record = ffi.cast("rx_record *", engine.base + at)
+        record.kind = lib.RX_PICKLED
         start = at + _RECORD
         if len(data) > source.stride - _RECORD:
             if record.capacity < len(data):
@@ -169,23 +178,30 @@ class ArrayStore(Store):
     __slots__ = ("dtype", "shape", "slots", "source", "views")
 
     def __init__(self, engine: StoreOwner, source: WrittenPort, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-        self.source, self.dtype, self.shape = source, dtype, shape
+        self.source, self.dtype, self.shape = source, canonical(dtype), shape
+        dtype = self.dtype
         buffer = engine.memory.map
         self.slots = [np.ndarray(shape, dtype, buffer, source.data + k * source.stride) for k in range(source.slots)]
         self.views = [read_only(slot) for slot in self.slots]
 
     def way(self) -> dict[str, Any]:
-        """What `Engine.way` takes for a port that is written: numbers on their own, of eight bytes, need no NumPy."""
-        scalar = {"i8": "q", "f8": "d"}.get(self.dtype.str[1:], " ") if self.shape == () else " "
-        at = self.slots[0].ctypes.data if scalar != " " and self.dtype.isnative else 0
-        way = {"values": self.views, "slots": self.slots, "sets": COPIES}
-        return {**way, "scalars": at, "stride": self.source.stride, "scalar": scalar}
+        """What `Engine.way` takes for a port that is written."""
+        return {"values": self.views, "slots": self.slots, "sets": COPIES}
 
     def get(self, where: int) -> np.ndarray[Any, Any]:
         """The value in a slot, or in a copy of one."""
         if where < OUTSIDE:
             return self.views[where]
         return read_only(np.frombuffer(outside(where), self.dtype).reshape(self.shape))
+
+
+def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The one object that NumPy's own arrays of a dtype have, where there is one; what was pickled is another.
+
+    So those who compare dtypes all day, in C, compare addresses.
+    """
+    same = np.dtype(dtype.str) if dtype.names is None and dtype.metadata is None else dtype
+    return same if same == dtype else dtype
 
 
 def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

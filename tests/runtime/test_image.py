@@ -1,6 +1,8 @@
 """What workers know of each other before a program runs: the least delay from any to any, whatever lies in between."""
 
+import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,3 +82,16 @@ def test_channels_of_one_form_lie_in_one_block_and_others_do_not(
     rx.connect([source.out for source in main.sources], main.sink.inp)
     image = Image(rx.Graph(main).program, [0] * 4, 1, RunOptions())
     assert {source.block >= 0 for source in image.sources.values()} == {together}
+
+
+def test_every_column_of_a_table_is_read_in_c() -> None:
+    """Both sides are built together, so a column that no line reads is nothing but a place for mistakes."""
+    core = Path(__file__).parents[2] / "csrc"
+    code = "\n".join(each.read_text() for folder in (core, core / "python") for each in sorted(folder.glob("*.[ch]")))
+    declared = re.sub(r"/\*.*?\*/", "", (core / "api.inc").read_text(), flags=re.DOTALL)
+    for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", declared, re.DOTALL):
+        if name == "rx_span":  # which C writes as a whole, and Python reads
+            continue
+        fields = re.findall(r"[*\s](\w+)(?:\[\w+\])?\s*[,;]", body)
+        unread = [each for each in fields if each not in {"pad", "pads"} and not re.search(rf"(->|\.){each}\b", code)]
+        assert not unread, f"{name}: {unread}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reactors_runtime import tables
+from reactors_runtime._core import lib
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors_runtime.memory import Memory
 
-LINE = 64  # bytes
+LINE: int = lib.RX_LINE  # bytes
 
 
 class Arena:

@@ -55,15 +55,13 @@ def numbered(plan: Plan) -> list[Sub]:
     return subs
 
 
-def subscriptions(plan: Plan, subs: Sequence[Sub], released: Mapping[int, int]) -> NDArray[Any]:
+def subscriptions(subs: Sequence[Sub], released: Mapping[int, int]) -> NDArray[Any]:
     """The subscriptions of all workers; of some `released` says where their consumer counts what it needs no more."""
     rows: Rows = []
     for number, (source, consumer, first_tap) in enumerate(subs):
-        offsets = [delays.least(plan, way.offset, physical=way.physical) for way in source.ways[consumer]]
         rows.append({
             "producer": source.worker, "consumer": consumer, "source": source.number,
-            "taps": first_tap, "n_taps": len(offsets), "released": released.get(number, 0),
-            "least": min((offset for offset in offsets if offset is not None), default=(FOREVER, 0)),
+            "taps": first_tap, "n_taps": len(source.ways[consumer]), "released": released.get(number, 0),
             **_values(source),
         })  # fmt: skip
     return table(tables.SUB, rows)
@@ -163,8 +161,7 @@ class Filling:
                 self._cells["source"][source.cell] = source.number
             subs = numbers[source.number]
             rows.append({
-                "cell": source.cell, "writer": source.writers[-1], "writers": len(source.writers),
-                "subs": len(self._lists), "n_subs": len(subs),
+                "cell": source.cell, "writer": source.writers[-1], "subs": len(self._lists), "n_subs": len(subs),
                 **_values(source),
             })  # fmt: skip
             self._lists += subs

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << lib.RX_CELL_BITS  # of one worker, which has at most one for each element and each reaction
 LONGEST_SLEEP_NS = 50_000_000  # that a worker sleeps on end, whatever it waits for
-_MAGIC = 0x7278696D616765
 _PAIR = 2 * LINE  # processors fetch cache lines in pairs
 _PAGE = 4096
 _INBOX = 1024  # events
@@ -58,7 +57,7 @@ class Image(Plan):
         self._lay_out_values()
         subs = filling.numbered(self)
         released = {n: arena.take(8, 8) for n, sub in enumerate(subs) if sub.source.mode == lib.RX_SEQUENCE}
-        self.at["subs"] = arena.place(filling.subscriptions(self, subs, released))
+        self.at["subs"] = arena.place(filling.subscriptions(subs, released))
         self._n_subs = len(subs)
         rows = [self._lay_out_worker(worker, part, subs) for worker, part in enumerate(self.parts)]
         arena.put(self.at["tables"], filling.table(tables.TABLES, rows))
@@ -106,7 +105,7 @@ class Image(Plan):
         has_inbox = any(self.program.elements[e].kind == Kind.PHYSICAL_ACTION for e in part.actions)
         at["inbox"] = arena.take(lib.rx_inbox_bytes(_INBOX)) if has_inbox else 0
         return {
-            "n_words": len(part.first_of_word), "n_doors": doors, "n_trace": trace, "inbox_capacity": _INBOX,
+            "n_words": len(part.first_of_word), "n_doors": doors, "n_trace": trace,
             "startup": STARTUP, "shutdown": SHUTDOWN, "physical": part.physical,
             **at, **counts,
         }  # fmt: skip
@@ -126,10 +125,8 @@ class Image(Plan):
         base = ffi.from_buffer("uint8_t[]", memory.map)
         image = ffi.cast("rx_image *", base)
         options = self.options
-        image.magic, image.size = _MAGIC, self.size
-        image.workers, image.n_subs, image.n_reactors = self.workers, self._n_subs, len(self.program.reactors)
+        image.size, image.workers, image.n_subs = self.size, self.workers, self._n_subs
         image.fast, image.keepalive = options.fast, options.keepalive
-        image.traced = bool(options.trace)
         image.virtual_time, image.changes = options.virtual_time, 1
         image.replaying = options.replay is not None
         image.spin_ns, image.longest_sleep_ns = options.spin, LONGEST_SLEEP_NS

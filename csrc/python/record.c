@@ -1,0 +1,95 @@
+#include "record.h"
+
+#include <string.h>
+
+static PyObject *int64_type, *float64_type, *float32_type;         /* of NumPy: what comes out of arrays */
+
+int rx__know_numpy(PyObject *numpy)
+{
+    int64_type = PyObject_GetAttrString(numpy, "int64");
+    float64_type = PyObject_GetAttrString(numpy, "float64");
+    float32_type = PyObject_GetAttrString(numpy, "float32");
+    return int64_type && float64_type && float32_type ? 0 : -1;
+}
+
+static int put(rx_record *record, uint64_t kind, const void *bytes, uint64_t size)
+{
+    record->kind = kind;
+    record->size = size;
+    memcpy(record + 1, bytes, size);
+    return 1;
+}
+
+static int put_int(rx_record *record, uint64_t kind, PyObject *number)
+{
+    int overflow;
+    int64_t n = PyLong_AsLongLongAndOverflow(number, &overflow);
+    return overflow ? 0 : put(record, kind, &n, sizeof n);
+}
+
+static int put_double(rx_record *record, uint64_t kind, PyObject *number)
+{
+    double x = PyFloat_AsDouble(number);
+    return put(record, kind, &x, sizeof x);
+}
+
+static int put_numpy(rx_record *record, PyObject *type, PyObject *value)
+{
+    if (type == float64_type) return put_double(record, RX_NUMPY_FLOAT64, value);
+    if (type == float32_type) return put_double(record, RX_NUMPY_FLOAT32, value);
+    if (type != int64_type) return 0;
+    PyObject *number = PyNumber_Index(value);
+    if (!number) {
+        PyErr_Clear();
+        return 0;
+    }
+    int done = put_int(record, RX_NUMPY_INT64, number);
+    Py_DECREF(number);
+    return done;
+}
+
+int rx__pack(rx_record *record, uint64_t room, PyObject *value)
+{
+    if (PyLong_CheckExact(value)) return put_int(record, RX_INT, value);
+    if (PyFloat_CheckExact(value)) return put_double(record, RX_FLOAT, value);
+    if (value == Py_None) return put(record, RX_NOTHING, "", 0);
+    if (PyBool_Check(value)) return put(record, RX_BOOL, value == Py_True ? "\1" : "\0", 1);
+    Py_ssize_t size;
+    if (PyUnicode_CheckExact(value)) {
+        const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+        if (!text) PyErr_Clear();                                  /* half of a surrogate pair */
+        return text && (uint64_t)size <= room ? put(record, RX_STR, text, (uint64_t)size) : 0;
+    }
+    if (PyBytes_CheckExact(value)) {
+        size = PyBytes_Size(value);
+        return (uint64_t)size <= room ? put(record, RX_BYTES, PyBytes_AsString(value), (uint64_t)size) : 0;
+    }
+    return put_numpy(record, (PyObject *)Py_TYPE(value), value);
+}
+
+static PyObject *numpy_of(PyObject *type, PyObject *number)
+{
+    PyObject *value = number ? PyObject_CallFunctionObjArgs(type, number, NULL) : NULL;
+    Py_XDECREF(number);
+    return value;
+}
+
+PyObject *rx__unpack(uint64_t kind, uint64_t size, const void *data)
+{
+    int64_t n;
+    double x;
+    memcpy(&n, data, sizeof n);
+    memcpy(&x, data, sizeof x);
+    switch (kind) {
+    case RX_NOTHING: return Py_NewRef(Py_None);
+    case RX_BOOL: return PyBool_FromLong(*(const char *)data);
+    case RX_INT: return PyLong_FromLongLong(n);
+    case RX_FLOAT: return PyFloat_FromDouble(x);
+    case RX_STR: return PyUnicode_FromStringAndSize(data, (Py_ssize_t)size);
+    case RX_BYTES: return PyBytes_FromStringAndSize(data, (Py_ssize_t)size);
+    case RX_NUMPY_INT64: return numpy_of(int64_type, PyLong_FromLongLong(n));
+    case RX_NUMPY_FLOAT64: return numpy_of(float64_type, PyFloat_FromDouble(x));
+    case RX_NUMPY_FLOAT32: return numpy_of(float32_type, PyFloat_FromDouble(x));
+    default: return PyErr_Format(PyExc_SystemError, "a value of kind %llu", (unsigned long long)kind);
+    }
+}

@@ -1,0 +1,20 @@
+/* Objects in slots between processes: what is common lies there as it is, in C; all else is pickled by Python.
+ *
+ * Of a type exactly: a bool is no int here, nor is an IntEnum, for the reader gets what the writer set. */
+#ifndef RX_RECORD_H
+#define RX_RECORD_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "reactors.h"
+
+int rx__know_numpy(PyObject *numpy);                               /* 0, or -1 with an exception */
+
+/* 1: [value] lies in the record, which has [room] bytes behind it; 0: it is none of those, and has to be pickled. */
+int rx__pack(rx_record *record, uint64_t room, PyObject *value);
+
+/* What rx__pack put there, by its kind and size: a new reference; NULL with an exception. Not for RX_PICKLED. */
+PyObject *rx__unpack(uint64_t kind, uint64_t size, const void *data);
+
+#endif

@@ -1,0 +1,209 @@
+"""Do numbers, short texts and arrays go from worker to worker in C, with no Python in between, and as what they are?"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reactors as rx
+from reactors.execution import live_ports
+
+PROCESSES = {"workers": 2, "backend": "process", "placement": {"main.sender": 0, "main.receiver": 1}}
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Text(str):
+    __slots__ = ()
+
+
+def counted(counts: dict[str, int], kind: type, name: str) -> None:
+    """From now on, in this process, calls of a method that does in Python what is left to it are counted."""
+    before = getattr(kind, name)
+
+    def count(self: Any, *given: Any) -> Any:
+        counts[name] = counts.get(name, 0) + 1
+        return before(self, *given)
+
+    setattr(kind, name, count)
+
+
+class Sender(rx.Reactor):
+    out = rx.Output()
+    again = rx.LogicalAction()
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values, self.counts = values, dict[str, int]()
+
+    @rx.reaction(rx.startup, again, effects=(out, again))
+    def send(self) -> None:
+        if self.tag.microstep == 0:
+            counted(self.counts, live_ports.PicklePort, "_put")
+        if self.tag.microstep < len(self.values):
+            self.out.set(self.values[self.tag.microstep])
+            self.again.schedule()
+
+
+class Receiver(rx.Reactor):
+    inp = rx.Input()
+
+    def __init__(self) -> None:
+        self.seen, self.counts = list[Any](), dict[str, int]()
+
+    @rx.reaction(rx.startup)
+    def count(self) -> None:
+        counted(self.counts, live_ports.PicklePort, "_get")
+
+    @rx.reaction(inp)
+    def see(self) -> None:
+        assert self.inp.is_present
+        self.seen.append(self.inp.value)
+
+
+class Main(rx.Reactor):
+    def __init__(self, values: list[Any], after: str | None = None) -> None:
+        self.sender, self.receiver = Sender(values), Receiver()
+        rx.connect(self.sender.out, self.receiver.inp, after=after)
+
+
+PLAIN = [
+    *(0, 1, -1, 2**63 - 1, -(2**63), True, False, None, 0.0, -0.0, 1e308, float("inf")),
+    *("", "text", "ä\0€", b"", b"\0\xff"),
+    *(np.int64(-5), np.float64(0.1), np.float32(0.1), np.float32("inf")),
+]  # fmt: skip
+PICKLED = [
+    2**63,
+    -(2**63) - 1,
+    Colour.RED,
+    Text("own"),
+    "x" * 449,
+    b"x" * 449,
+    "\ud800",
+    np.int32(3),
+    np.bool_(1),
+    (1,),
+    np.arange(3),
+]
+
+
+def told_apart(values: list[Any]) -> list[tuple[type, str]]:
+    return [(type(value), repr(value)) for value in values]
+
+
+@pytest.mark.parametrize("after", [None, "1 ms"], ids=["now", "later"])
+def test_plain_values_arrive_as_they_are_without_a_pickle(after: str | None) -> None:
+    main = Main([*PLAIN, "x" * 448, b"x" * 448], after)
+    rx.run(main, fast=True, **PROCESSES)
+    assert told_apart(main.receiver.seen) == told_apart(main.sender.values)
+    assert main.sender.counts == {}
+    assert main.receiver.counts == {}
+
+
+def test_a_nan_is_one() -> None:
+    main = Main([float("nan"), np.float64("nan")])
+    rx.run(main, fast=True, **PROCESSES)
+    assert [type(value) for value in main.receiver.seen] == [float, np.float64]
+    assert all(np.isnan(main.receiver.seen))
+
+
+@pytest.mark.parametrize("after", [None, "1 ms"], ids=["now", "later"])
+def test_all_else_keeps_its_type_by_a_pickle(after: str | None) -> None:
+    values = [
+        each for pair in zip(PICKLED, range(len(PICKLED)), strict=True) for each in pair
+    ]  # slots are used by both
+    main = Main(values, after)
+    rx.run(main, fast=True, **PROCESSES)
+    assert told_apart(main.receiver.seen) == told_apart(values)
+    assert main.sender.counts == {"_put": len(PICKLED)}
+    assert main.receiver.counts == {"_get": len(PICKLED)}
+
+
+class Arrays(rx.Reactor):
+    """Sets arrays of its own, and a multiport at once."""
+
+    one = rx.Output(shape=(2, 3), dtype=np.float32)
+    number = rx.Output(dtype=np.int64)
+    several = rx.Output(width=4, shape=(2,), dtype=np.int16)
+    each = rx.Output(int, width=4)
+    plain = rx.Input(shape=(2,), dtype=np.float64)
+
+    def __init__(self) -> None:
+        self.counts = dict[str, int]()
+
+    @rx.reaction(rx.startup, effects=(one, number, several, each))
+    def go(self) -> None:
+        for kind, name in ((live_ports.ArrayPort, "_put"), (live_ports.LiveMultiport, "_set_each")):
+            counted(self.counts, kind, name)
+        self.one.set(np.full((2, 3), 7, np.float32))
+        self.number.set(5)
+        self.several.set(np.arange(8, dtype=np.int16).reshape(4, 2))
+        self.each.set([1, 2, 3, 4])
+
+
+class Reads(rx.Reactor):
+    one = rx.Input(shape=(2, 3), dtype=np.float32)
+    number = rx.Input(dtype=np.int64)
+    several = rx.Input(width=4, shape=(2,), dtype=np.int16)
+    each = rx.Input(int, width=4)
+
+    def __init__(self) -> None:
+        self.counts, self.seen = dict[str, int](), list[Any]()
+
+    @rx.reaction(rx.startup)
+    def count(self) -> None:
+        for kind, name in ((live_ports.ArrayPort, "_get"), (live_ports.LiveMultiport, "_gathered")):
+            counted(self.counts, kind, name)
+
+    @rx.reaction(one, number, several, each)
+    def see(self) -> None:
+        self.seen = [self.one.value.copy(), int(self.number.value), self.several.array.copy(), self.each.value]
+
+
+class Program(rx.Reactor):
+    def __init__(self) -> None:
+        self.sender, self.receiver = Arrays(), Reads()
+        for name in ("one", "number", "several", "each"):
+            rx.connect(getattr(self.sender, name), getattr(self.receiver, name))
+
+
+def test_arrays_and_numbers_with_a_dtype_go_without_python_in_worker_processes() -> None:
+    main = Program()
+    rx.run(main, fast=True, **PROCESSES)
+    one, number, several, each = main.receiver.seen
+    assert one.tolist() == [[7.0] * 3] * 2
+    assert (number, each) == (5, [1, 2, 3, 4])
+    assert several.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert main.sender.counts == {}
+    assert main.receiver.counts == {}
+
+
+class Parts(rx.Reactor):
+    """Sets a part of what it was lent, and an array with other strides."""
+
+    out = rx.Output(shape=(3,), dtype=np.int64)
+    other = rx.Output(shape=(2, 3), dtype=np.int64)
+    inp = rx.Input(shape=(3,), dtype=np.int64)
+
+    def __init__(self) -> None:
+        self.seen = list[Any]()
+        rx.connect(self.out, self.inp)
+
+    @rx.reaction(rx.startup, effects=(out, other))
+    def go(self) -> None:
+        lent = self.out.loan()
+        lent[:] = 1, 2, 3
+        self.out.set(lent[:])
+        turned = np.arange(6).reshape(3, 2).T
+        self.other.set(turned)
+        self.seen = [lent.tolist(), self.other.value.tolist()]
+
+
+def test_a_view_of_the_loan_and_an_array_that_is_not_contiguous_are_set_as_any_array() -> None:
+    main = Parts()
+    rx.run(main, fast=True)
+    assert main.seen == [[1, 2, 3], [[0, 2, 4], [1, 3, 5]]]
