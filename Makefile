@@ -25,7 +25,7 @@ check: build lint
 	mypy
 	pytest -q -n 2 -m "not slow" $(quick)
 
-quick := tests/semantics tests/model tests/elaboration
+quick := tests/test_house.py tests/semantics tests/model tests/elaboration
 
 lint: build
 	ruff format --check .

@@ -95,8 +95,13 @@ class Live(Door):
         raise assigned(self, use, settable=bool(self._engine.doors[self._door] & lib.RX_WRITABLE))
 
     def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
-        what = f"an argument {name!r}" if name else f"{given} argument{'s' * (given != 1)}"
-        raise ValueMismatchError(f"{self.where()}: .{form.partition('(')[0]} is given {what}; write .{form}")
+        raise miscalled(self, form, given, name)
+
+
+def miscalled(thing: Any, form: str, given: int, name: str | None) -> ValueMismatchError:
+    """The error that a method is given other arguments than `form` shows, so many or one of this name."""
+    what = f"an argument {name!r}" if name else f"{given} argument{'s' * (given != 1)}"
+    return ValueMismatchError(f"{thing.where()}: .{form.partition('(')[0]} is given {what}; write .{form}")
 
 
 def assigned(thing: Any, use: str, *, settable: bool) -> UndeclaredAccessError:
@@ -333,6 +338,9 @@ class LiveMultiport(Door):
     __getitem__ = Door._item
     array = Door._array
     set = Door._set_all
+
+    def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
+        raise miscalled(self, form, given, name)
 
     def _picked(self, i: Any) -> Any:
         """A channel by its index from the end, several by a slice, or an error."""

@@ -49,7 +49,7 @@ CALLS = [
         "self.bell.schedule(1, 2, 3)",
         "TypeError: PhysicalAction.schedule() takes from 1 to 3 positional arguments but 4 were given",
     ),
-    ("self.many.set(1, 2)", "TypeError: Port.set() takes 2 positional arguments but 3 were given"),
+    ("self.many.set(1, 2)", "ValueMismatchError: main.many (@many): .set is given 2 arguments; write .set(value)"),
     ("self.out(3)", f"TypeError: 'Output' object is not callable; {VALUE}"),
     ("self.ring + 1", f"TypeError: unsupported operand type(s) for +: 'LogicalAction' and 'int'; {VALUE}"),
     ("self.many[0] = 1", "ArgumentError: main.many (@many) is assigned to by index; write many[i].set(...)"),

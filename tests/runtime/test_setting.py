@@ -156,6 +156,20 @@ def test_numeric_libraries_use_one_thread_unless_the_environment_says_otherwise(
     assert threads() == before
 
 
+def test_that_holds_where_torch_was_given_a_number_of_threads_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        main = Counters()
+        rx.run(main, workers=2, backend="thread")
+        for member in main.counters:
+            assert set(member.threads.values()) == {1}, member.threads
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_worker_has_one_thread_and_few_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     tasks, files = seen(lambda: (os.listdir("/proc/self/task"), os.listdir("/proc/self/fd")))  # noqa: PTH208

@@ -8,6 +8,7 @@ with one thread, for a process with several cannot be forked.
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def limited() -> AbstractContextManager[object]:
     from threadpoolctl import threadpool_limits
 
     openmp, blas = wanted()
+    if (torch := sys.modules.get("torch")) is not None:
+        # Where torch.set_num_threads was called, torch gives each thread that number when it first asks for one.
+        torch.get_num_threads()
     limit: AbstractContextManager[object] = threadpool_limits({"openmp": openmp, "blas": blas})
     return limit
 
