@@ -113,10 +113,6 @@ MUTATIONS: dict[str, tuple[str, str]] = {
         'if action.policy == "replace" and action.last > self.tag:',
         'if action.policy == "replace":',
     ),
-    "deferred to the spacing, not to the next microstep": (
-        "tag = max(Tag(earliest, 0), later(max(self.tag, action.last), 0))",
-        "tag = max(Tag(earliest, 0), tag)",
-    ),
     # timers
     "a timer fires once": (
         "if isinstance(element, Timer) and element.period:",
@@ -275,10 +271,6 @@ MUTATIONS: dict[str, tuple[str, str]] = {
     ),
     "reset reactions never run": ("(kind is reset and x.mode.renewed)", "(kind is reset and False)"),
     "startup runs on every entry": ("(kind is startup and not x.mode.entered)", "(kind is startup)"),
-    "startup of a mode runs at the beginning": (
-        "if kind is startup and is_active(x.mode):",
-        "if kind is startup:",
-    ),
     "shutdown of modes never entered": (
         "if kind is shutdown and (x.mode is None or x.mode.entered)]",
         "if kind is shutdown]",

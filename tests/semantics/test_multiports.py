@@ -291,3 +291,22 @@ def test_banks_in_banks_multiply() -> None:
         return Main()
 
     assert trace(program) == {"main.row": [(0, 0, "0.0 0.1 0.2 1.0 1.1 1.2")]}
+
+
+def test_a_multiport_takes_a_value_for_each_channel() -> None:
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output(str, width=3)
+
+            @rx.reaction(rx.startup, effects=out)
+            def send(self) -> None:
+                self.out.set(["a", "b", "c"])
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.source, self.row = Source(), rows(rx)(3)
+                rx.connect(self.source.out, self.row.value)
+
+        return Main()
+
+    assert trace(program) == {"main.row": [(0, 0, "a b c")]}

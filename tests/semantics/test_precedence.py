@@ -307,3 +307,43 @@ def test_an_empty_reaction_counts() -> None:
 
     assert real.Graph(Main()).levels == [["main.idle"], ["main.reaction2"]]
     assert real.run(Main(), fast=True).reactions == 2
+
+
+def test_reactions_of_different_modes_are_in_no_order() -> None:
+    """They never run at one tag, so what the second says may come back to the first without a delay."""
+
+    def program(rx: Any) -> Any:
+        class Both(rx.Reactor):
+            on, off = rx.Mode(initial=True), rx.Mode()
+            go, late = rx.Timer(1), rx.Timer(2)
+            back, out = rx.Input(str), rx.Output(str)
+
+            @rx.reaction(back, mode=on)
+            def hear(self) -> None:
+                note(self, "it came back")
+
+            @rx.reaction(late, mode=off, effects=out)
+            def say(self) -> None:
+                self.out.set("said")
+
+            @rx.reaction(go, effects=off)
+            def leave(self) -> None:
+                self.off.set()
+
+        class Echo(rx.Reactor):
+            inp, out = rx.Input(str), rx.Output(str)
+
+            @rx.reaction(inp, effects=out)
+            def again(self) -> None:
+                note(self, self.inp.value)
+                self.out.set(self.inp.value)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.both, self.echo = Both(), Echo()
+                rx.connect(self.both.out, self.echo.inp)
+                rx.connect(self.echo.out, self.both.back)
+
+        return Main()
+
+    assert trace(program) == {"main.echo": [(2, 0, "said")]}
