@@ -223,7 +223,7 @@ class ArrayPort(LivePort):
     def _get(self) -> Any:
         return self._store.get(self._engine.where[self._door])
 
-    array = Door._value
+    array = Door._value  # pyright: ignore[reportIncompatibleMethodOverride]  # a property, too
 
     @property
     def tensor(self) -> Any:

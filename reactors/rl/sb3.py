@@ -185,8 +185,8 @@ class _Apart(VectorEnv):
         del space
         return list(actions)
 
-    def _infos(self, infos: Infos) -> dict[str, Any]:
-        return {APART: infos}
+    def _infos(self, listed: Infos) -> dict[str, Any]:
+        return {APART: listed}
 
 
 def _patched(make: Callable[..., Any], **kwargs: Any) -> Any:
