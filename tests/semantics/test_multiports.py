@@ -294,6 +294,8 @@ def test_banks_in_banks_multiply() -> None:
 
 
 def test_a_multiport_takes_a_value_for_each_channel() -> None:
+    """Wiring 1: a list goes to the channels in their order."""
+
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):
             out = rx.Output(str, width=3)

@@ -310,7 +310,7 @@ def test_an_empty_reaction_counts() -> None:
 
 
 def test_reactions_of_different_modes_are_in_no_order() -> None:
-    """They never run at one tag, so what the second says may come back to the first without a delay."""
+    """Precedence 7: they never run at one tag, so what the second says may come back to the first without a delay."""
 
     def program(rx: Any) -> Any:
         class Both(rx.Reactor):
