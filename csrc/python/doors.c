@@ -155,8 +155,10 @@ static int copy_array(PyArrayObject *to, PyArrayObject *from)
 {
     int n = PyArray_NDIM(to);
     if (PyArray_DESCR(from) != PyArray_DESCR(to) || PyArray_NDIM(from) != n || !PyArray_IS_C_CONTIGUOUS(from) || !n) return 0;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (PyArray_DIM(from, i) != PyArray_DIM(to, i)) return 0;
+        if (!PyArray_DIM(to, i)) return 1;                       /* nothing to copy, whatever the strides */
+    }
     size_t bytes = (size_t)(PyArray_DIM(to, 0) * PyArray_STRIDE(to, 0));     /* a slot's memory has no gaps */
     memmove(PyArray_DATA(to), PyArray_DATA(from), bytes);        /* what is set may be a part of the slot */
     return 1;
@@ -267,10 +269,16 @@ static PyObject *door_array(Door *d, void *unused)
     return all ? Py_NewRef(all) : PyObject_CallMethod((PyObject *)d, "_gathered", NULL);
 }
 
+static PyObject *door_states(Door *d, PyObject *unused)
+{
+    (void)unused;
+    return d->n ? PyBytes_FromStringAndSize((const char *)d->door, d->n) : Py_NewRef(Py_None);
+}
+
 static PyObject *door_item(Door *d, PyObject *index)
 {
     Py_ssize_t i = PyLong_CheckExact(index) ? PyLong_AsSsize_t(index) : -1;
-    if (i >= 0 && i < PyList_Size(d->values)) return Py_NewRef(PyList_GetItem(d->values, i));
+    if (d->values && i >= 0 && i < PyList_Size(d->values)) return Py_NewRef(PyList_GetItem(d->values, i));
     PyErr_Clear();
     return PyObject_CallMethod((PyObject *)d, "_picked", "(O)", index);
 }
@@ -301,7 +309,7 @@ static PyObject *door_set_all(Door *d, PyObject *const *arguments, Py_ssize_t n,
         for (uint32_t i = 0; i < d->n; i++) d->door[i] |= RX_PRESENT;
         Py_RETURN_NONE;
     }
-    Py_ssize_t channels = PyList_Size(d->values);
+    Py_ssize_t channels = d->values ? PyList_Size(d->values) : -1;            /* kept beyond the run: Python says what is wrong */
     if ((!is_array && !PyList_CheckExact(given) && !PyTuple_CheckExact(given)) || PySequence_Size(given) != channels) {
         PyErr_Clear();
         return PyObject_CallMethod((PyObject *)d, "_set_each", "(O)", given);
@@ -466,6 +474,7 @@ static PyMethodDef methods[] = {
     {"_keep", (PyCFunction)door_keep, METH_O, "What _set does with most values: keep it as it is."},
     {"_loan", (PyCFunction)(void (*)(void))door_loan, METH_FASTCALL | METH_KEYWORDS, "The memory that the next value goes into."},
     {"_schedule", (PyCFunction)(void (*)(void))door_schedule, METH_FASTCALL | METH_KEYWORDS, "Make an action happen later."},
+    {"_states", (PyCFunction)door_states, METH_NOARGS, "The doors of all channels, if they lie side by side."},
     {"_own_block", (PyCFunction)door_own_block, METH_NOARGS, "The memory that the next values go into, if it is one block."},
     {"_item", (PyCFunction)door_item, METH_O, "A channel."},
     {"_set_all", (PyCFunction)(void (*)(void))door_set_all, METH_FASTCALL | METH_KEYWORDS, "Put a value into each channel."},

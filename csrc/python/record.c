@@ -74,22 +74,32 @@ static PyObject *numpy_of(PyObject *type, PyObject *number)
     return value;
 }
 
-PyObject *rx__unpack(uint64_t kind, uint64_t size, const void *data)
+static PyObject *int_at(const void *data)
 {
     int64_t n;
-    double x;
     memcpy(&n, data, sizeof n);
+    return PyLong_FromLongLong(n);
+}
+
+static PyObject *double_at(const void *data)
+{
+    double x;
     memcpy(&x, data, sizeof x);
+    return PyFloat_FromDouble(x);
+}
+
+PyObject *rx__unpack(uint64_t kind, uint64_t size, const void *data)
+{
     switch (kind) {
     case RX_NOTHING: return Py_NewRef(Py_None);
     case RX_BOOL: return PyBool_FromLong(*(const char *)data);
-    case RX_INT: return PyLong_FromLongLong(n);
-    case RX_FLOAT: return PyFloat_FromDouble(x);
+    case RX_INT: return int_at(data);
+    case RX_FLOAT: return double_at(data);
     case RX_STR: return PyUnicode_FromStringAndSize(data, (Py_ssize_t)size);
     case RX_BYTES: return PyBytes_FromStringAndSize(data, (Py_ssize_t)size);
-    case RX_NUMPY_INT64: return numpy_of(int64_type, PyLong_FromLongLong(n));
-    case RX_NUMPY_FLOAT64: return numpy_of(float64_type, PyFloat_FromDouble(x));
-    case RX_NUMPY_FLOAT32: return numpy_of(float32_type, PyFloat_FromDouble(x));
+    case RX_NUMPY_INT64: return numpy_of(int64_type, int_at(data));
+    case RX_NUMPY_FLOAT64: return numpy_of(float64_type, double_at(data));
+    case RX_NUMPY_FLOAT32: return numpy_of(float32_type, double_at(data));
     default: return PyErr_Format(PyExc_SystemError, "a value of kind %llu", (unsigned long long)kind);
     }
 }

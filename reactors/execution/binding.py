@@ -160,14 +160,7 @@ class Binding:
         first = doors[0] if together else -1
         own = blocks(engine, [channel._element for channel in channels]) if together else []
         views = [read_only(block) for block in own]
-        live = {
-            "_engine": engine,
-            "_channels": channels,
-            "_first": first,
-            "_blocks": own,
-            "_views": views,
-            "_tensors": {},
-        }
+        live = {"_engine": engine, "_channels": channels, "_blocks": own, "_views": views, "_tensors": {}}
         return live, engine.way_to_all(first, channels, views, own)
 
     def _revive(

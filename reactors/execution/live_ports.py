@@ -330,7 +330,6 @@ class LiveMultiport(Door):
     where: Callable[[], str]
     _engine: Engine
     _channels: list[Any]
-    _first: int  # door of channel 0 if the doors of all lie side by side, else -1
     _blocks: list[Any]  # by slot: the rows as one array to write, where they lie together
     _views: list[Any]  # likewise, to read
     _tensors: dict[int, Any]
@@ -352,8 +351,8 @@ class LiveMultiport(Door):
 
     @property
     def present(self) -> Sequence[int]:
-        if self._first >= 0:
-            doors = self._engine.doors[self._first : self._first + len(self._channels)].tobytes()
+        doors = self._states()
+        if doors is not None:
             if doors.count(_READABLE) == len(doors) or doors.count(_WRITTEN) == len(doors):
                 return range(len(doors))
             if 0 not in doors:

@@ -207,3 +207,37 @@ def test_a_view_of_the_loan_and_an_array_that_is_not_contiguous_are_set_as_any_a
     main = Parts()
     rx.run(main, fast=True)
     assert main.seen == [[1, 2, 3], [[0, 2, 4], [1, 3, 5]]]
+
+
+class Keeps(rx.Reactor):
+    """Keeps its multiport beyond the run."""
+
+    out = rx.Output(int, width=2)
+
+    @rx.reaction(rx.startup, effects=out)
+    def go(self) -> None:
+        self.out.set([1, 2])
+        self.kept = self.out
+
+
+def test_a_multiport_that_is_kept_beyond_the_run_refuses() -> None:
+    main = Keeps()
+    rx.run(main, fast=True)
+    assert [main.kept[i].path for i in (0, 1, -1)] == ["main.out[0]", "main.out[1]", "main.out[1]"]
+    for use in ("set([1, 2])", "array", "value", "is_present", "present"):
+        with pytest.raises(rx.OutsideReactionError, match=r"main\.out"):
+            eval(f"main.kept.{use}")
+
+
+def test_arrays_without_an_entry_are_set() -> None:
+    class Empty(rx.Reactor):
+        out = rx.Output(shape=(2, 0), dtype=np.float32)
+
+        @rx.reaction(rx.startup, effects=out)
+        def go(self) -> None:
+            self.out.set(np.empty((2, 0), np.float32))
+            self.shape = self.out.value.shape
+
+    main = Empty()
+    rx.run(main, fast=True)
+    assert main.shape == (2, 0)
