@@ -110,7 +110,7 @@ int rx__drain(rx_worker *w)
 
 void rx__leave_tag(rx_worker *w)
 {
-    rx__commit_before(w, UINT64_MAX);
+    if (w->n_unsent) rx__commit_before(w, UINT64_MAX);
     rx__end_tag(w);
     if (w->finished || !w->switching) return;
     rx__inbox_drain(w);                              /* what was scheduled in the old modes belongs to them */

@@ -79,9 +79,8 @@ struct rx_worker {
     uint32_t n_unsent;
 
     /* what is pending */
-    rx_heap heap;             /* events, by tag */
+    rx_queue queue;           /* events, by tag */
     rx_soons soon, soon_next; /* those of the next microstep of `tag`, and the list that is used next */
-    uint64_t order;           /* count of events, which settles their order at one tag */
     rx_tag stop;              /* the stop tag as far as known; only falls */
     uint64_t beyond;          /* events that were to happen after it */
     uint64_t *free_values;    /* values of actions: numbers that are free */
@@ -94,7 +93,7 @@ struct rx_worker {
     int error;                /* RX_NO_MEMORY, reported by rx_next */
 
     /* modes */
-    rx_heap aside;            /* events of modes that are not active, in any order; their tags are what is left of their delays */
+    rx_queue aside;           /* events of modes that are not active; their tags are what is left of their delays */
     uint32_t *renewed;        /* modes entered by reset that the caller has not heard of */
     uint32_t n_renewed;
     int switching;            /* some reactor wants another mode */
@@ -124,7 +123,7 @@ struct rx_worker {
 /* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
 static inline int rx__idle(const rx_worker *w)
 {
-    return !w->heap.n && !w->soon.n && !w->beyond && !w->coming;
+    return !w->queue.n && !w->soon.n && !w->beyond && !w->coming;
 }
 
 static inline uint64_t rx__mix(uint64_t h, uint64_t x)

@@ -35,63 +35,50 @@ static void find_active(rx_worker *w)
 
 /* ---- events that are put aside ----------------------------------------------------------------------------- */
 
-static void put_aside(rx_worker *w, const rx_event *e)
+/* Pending events of modes that are not active go aside. */
+static int stays_pending(void *who, rx_tag tag, const rx_event *e)
 {
-    int64_t left = e->tag.time - w->tag.time;
-    rx_event kept = *e;
-    kept.tag = rx__tag(left, left ? e->tag.microstep : e->tag.microstep - w->tag.microstep);
-    if (rx__heap_push(&w->aside, kept)) w->error = RX_NO_MEMORY;
+    rx_worker *w = who;
+    if (is_active(w, w->cells[e->cell].mode)) return 1;
+    int64_t left = tag.time - w->tag.time;
+    rx_tag rest = rx__tag(left, left ? tag.microstep : tag.microstep - w->tag.microstep);
+    if (rx__queue_push(&w->aside, rest, e->cell, e->payload)) w->error = RX_NO_MEMORY;
+    return 0;
 }
 
-/* All pending events of cells of which [keep] says no, go aside; or nowhere, if [forget]. */
-static void take_out(rx_worker *w, int (*keep)(const rx_worker *, uint32_t, uint32_t), uint32_t argument, int forget)
+/* Those of modes that are active again come back. */
+static int stays_aside(void *who, rx_tag left, const rx_event *e)
 {
-    rx_event *all = w->heap.items;
-    uint32_t n = w->heap.n, n_soon = w->soon.n;
-    w->heap.n = w->soon.n = 0;
+    rx_worker *w = who;
+    const rx_cell *cell = &w->cells[e->cell];
+    if (!is_active(w, cell->mode)) return 1;
+    rx_tag tag = rx__plus(w->tag, left);
+    if (cell->action != RX_NONE) w->actions[cell->action].last = tag;
+    if (cell->tap != RX_NONE) w->taps[cell->tap].last = tag;
+    rx__queue(w, tag, e->cell, e->payload);
+    return 0;
+}
+
+typedef struct { rx_worker *w; uint32_t around; } renewal;
+
+/* Those of a mode that begins again will not happen. */
+static int stays_in_spite(void *who, rx_tag tag, const rx_event *e)
+{
+    (void)tag;
+    renewal *r = who;
+    if (!lies_in(r->w, r->w->cells[e->cell].mode, r->around)) return 1;
+    rx__forget(r->w, e->cell, e->payload);
+    return 0;
+}
+
+static void filter_soon(rx_worker *w, rx__stays *stays, void *who)
+{
+    uint32_t n = w->soon.n;
+    w->soon.n = 0;
     for (uint32_t i = 0; i < n; i++) {
-        rx_event e = all[i];
-        uint32_t cell = rx__event_cell(&e);
-        if (keep(w, w->cells[cell].mode, argument)) rx__heap_push(&w->heap, e);      /* never more than were there */
-        else if (forget) rx__forget(w, cell, e.payload);
-        else put_aside(w, &e);
-    }
-    for (uint32_t i = 0; i < n_soon; i++) {
         rx_soon one = w->soon.items[i];
-        if (keep(w, w->cells[one.cell].mode, argument)) w->soon.items[w->soon.n++] = one;
-        else if (forget) rx__forget(w, one.cell, one.payload);
-        else put_aside(w, &(rx_event){rx__next_microstep(w->tag), w->order++ << RX_CELL_BITS | one.cell, one.payload});
+        if (stays(who, rx__next_microstep(w->tag), &(rx_event){one.payload, one.cell, 0})) w->soon.items[w->soon.n++] = one;
     }
-}
-
-static int active_one(const rx_worker *w, uint32_t mode, uint32_t unused)
-{
-    (void)unused;
-    return is_active(w, mode);
-}
-
-static int outside(const rx_worker *w, uint32_t mode, uint32_t around) { return !lies_in(w, mode, around); }
-
-static int in_order(const void *a, const void *b) { return rx__event_before(a, b) ? -1 : 1; }
-
-static void resume(rx_worker *w)
-{
-    uint32_t kept = 0;
-    if (!w->aside.n) return;
-    qsort(w->aside.items, w->aside.n, sizeof *w->aside.items, in_order);
-    for (uint32_t i = 0; i < w->aside.n; i++) {
-        rx_event e = w->aside.items[i];
-        uint32_t cell = rx__event_cell(&e);
-        if (!is_active(w, w->cells[cell].mode)) {
-            w->aside.items[kept++] = e;
-            continue;
-        }
-        rx_tag tag = rx__plus(w->tag, e.tag);
-        if (w->cells[cell].action != RX_NONE) w->actions[w->cells[cell].action].last = tag;
-        if (w->cells[cell].tap != RX_NONE) w->taps[w->cells[cell].tap].last = tag;
-        rx__queue(w, tag, cell, e.payload);
-    }
-    w->aside.n = kept;
 }
 
 /* ---- entering ------------------------------------------------------------------------------------------------ */
@@ -99,15 +86,10 @@ static void resume(rx_worker *w)
 /* As if it had never been entered: this mode, and all that lies in it. */
 static void renew(rx_worker *w, uint32_t around)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < w->aside.n; i++) {
-        rx_event e = w->aside.items[i];
-        uint32_t cell = rx__event_cell(&e);
-        if (outside(w, w->cells[cell].mode, around)) w->aside.items[kept++] = e;
-        else rx__forget(w, cell, e.payload);
-    }
-    w->aside.n = kept;
-    take_out(w, outside, around, 1);
+    renewal r = {w, around};
+    rx__queue_filter(&w->aside, stays_in_spite, &r);
+    rx__queue_filter(&w->queue, stays_in_spite, &r);
+    filter_soon(w, stays_in_spite, &r);
     rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
     for (uint32_t i = 0; i < w->t->n_timers; i++)
         if (lies_in(w, w->cells[timers[i].cell].mode, around)) timers[i].started = 0;
@@ -163,8 +145,9 @@ void rx__switch_modes(rx_worker *w)
         if (machine->by_reset) renew(w, next);
     }
     find_active(w);
-    take_out(w, active_one, 0, 0);
-    resume(w);
+    rx__queue_filter(&w->queue, stays_pending, w);
+    filter_soon(w, stays_pending, w);
+    rx__queue_filter(&w->aside, stays_aside, w);
     begin_active(w);
 }
 

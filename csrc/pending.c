@@ -13,7 +13,7 @@ static rx_tag next_from_outside(const rx_worker *w)
 
 rx_tag rx__own_next(const rx_worker *w)
 {
-    rx_tag next = rx__least(rx__heap_least(&w->heap), w->stop);
+    rx_tag next = w->queue.n ? rx__least(w->queue.heap[0].tag, w->stop) : w->stop;
     if (w->coming) next = rx__least(next, next_from_outside(w));
     return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;
 }
@@ -32,10 +32,10 @@ void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
         return;
     }
     int error;
-    if (rx__equal(tag, rx__next_microstep(w->tag)))
+    if (tag.time == w->tag.time && tag.microstep == w->tag.microstep + 1)
         error = rx__soon_push(&w->soon, cell, payload);
     else
-        error = rx__heap_push(&w->heap, (rx_event){tag, w->order++ << RX_CELL_BITS | cell, payload});
+        error = rx__queue_push(&w->queue, tag, cell, payload);
     if (error) w->error = error;
 }
 
@@ -43,20 +43,17 @@ void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload)
  * was beyond the stop. */
 static int recall(rx_worker *w, uint32_t cell, rx_tag tag, const uint64_t *instead)
 {
-    uint64_t *payload = NULL, order = 0;
+    uint64_t *payload = NULL;
     uint32_t at = 0;
     int soon = rx__equal(tag, rx__next_microstep(w->tag));
     for (uint32_t i = soon ? w->soon.n : 0; i-- && !payload;)
         if (w->soon.items[i].cell == cell) payload = &w->soon.items[at = i].payload;
     soon = payload != NULL;
-    for (uint32_t i = 0; i < w->heap.n && !soon; i++) {
-        rx_event *e = &w->heap.items[i];
-        if (rx__event_cell(e) == cell && rx__equal(e->tag, tag) && (!payload || e->order > order)) payload = &e->payload, order = e->order, at = i;
-    }
+    if (!soon) payload = rx__queue_last(&w->queue, tag, cell);
     if (!payload) return 0;
     rx__forget(w, cell, *payload);
     if (instead) *payload = *instead;
-    else if (!soon) rx__heap_remove(&w->heap, at);
+    else if (!soon) rx__queue_remove_last(&w->queue, tag, cell);
     else memmove(&w->soon.items[at], &w->soon.items[at + 1], (--w->soon.n - at) * sizeof *w->soon.items);
     return 1;
 }

@@ -26,6 +26,15 @@ static inline int64_t rx__ready_first(rx_ready *r)
     return -1;
 }
 
+/* Takes all of a word: what is triggered while its reactions run has a higher rank, and so lies in a later one. */
+static inline uint64_t rx__ready_take(rx_ready *r, uint32_t word)
+{
+    uint64_t all = r->words[word];
+    r->words[word] = 0;
+    r->summary[word >> 6] &= ~(1ull << (word & 63));
+    return all;
+}
+
 static inline void rx__ready_remove(rx_ready *r, uint32_t word, uint64_t mask)
 {
     r->words[word] &= ~mask;

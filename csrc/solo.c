@@ -17,7 +17,7 @@ static int due(rx_worker *w)
 }
 
 /* Begins the next tag: 0, or why there is none. */
-static int begin(rx_worker *w)
+static inline int begin(rx_worker *w)
 {
     if (w->finished) return RX_DONE;
     if (w->error) return w->error;
@@ -61,16 +61,13 @@ int64_t rx__next_alone(rx_worker *w)
             continue;
         }
         uint32_t first = w->first_of_word[word];
-        uint64_t all = w->ready.words[word], bits = run_natives(w, first, all);
-        uint32_t index = first + (uint32_t)__builtin_ctzll(bits | 1ull << 63);
-        int several = (bits & (bits - 1)) != 0;
-        if (!bits) {
-            rx__ready_remove(&w->ready, (uint32_t)word, all);
-            continue;
-        }
-        int alone = rx__must_be_alone(w, index), timed = alone || rx__sample_now(w);
-        if (timed || !several) {
-            rx__ready_remove(&w->ready, (uint32_t)word, all ^ (bits & (bits - 1)));
+        uint64_t bits = run_natives(w, first, rx__ready_take(&w->ready, (uint32_t)word));
+        if (!bits) continue;
+        uint32_t index = first + (uint32_t)__builtin_ctzll(bits);
+        uint64_t others = bits & (bits - 1);
+        int timed = rx__must_be_alone(w, index) || rx__sample_now(w);
+        if (timed || !others) {
+            if (others) rx__ready_add(&w->ready, (uint32_t)word, others);
             if (w->needs_room[index]) rx__find_room(w, index);
             return rx__dispatch(w, index, timed);
         }
@@ -81,7 +78,7 @@ int64_t rx__next_alone(rx_worker *w)
             if (w->needs_room[index]) rx__find_room(w, index);
             rx__dispatch_with_others(w, index);
         }
-        rx__ready_remove(&w->ready, (uint32_t)word, all ^ bits);
+        if (bits) rx__ready_add(&w->ready, (uint32_t)word, bits);
         if (w->n_batch == 1) return w->batch[0];
         return RX_BATCH - (int64_t)w->n_batch;
     }

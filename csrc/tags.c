@@ -30,15 +30,20 @@ static void hold(rx_worker *w, uint32_t tap, uint64_t payload)
     w->holds[w->n_holds++] = (rx__hold){payload, tap, 0};
 }
 
-static void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
+static void note_value(rx_worker *w, rx_cell *cell, uint64_t payload)
+{
+    if (w->record >= 0 && cell->action != RX_NONE && w->actions[cell->action].physical) rx__log_action(w, cell);
+    if (rx__given_back(w, cell, payload)) hold(w, cell->tap, payload);
+    if (w->clocks && cell->tap != RX_NONE) rx__show_clock(w, cell->tap);
+}
+
+static inline void appear(rx_worker *w, rx_cell *cell, uint64_t payload)
 {
     cell->stamp = w->stamp;
     cell->payload = payload;
     rx__trigger(w, cell);
-    if (w->record >= 0 && cell->action != RX_NONE && w->actions[cell->action].physical) rx__log_action(w, cell);
-    if (rx__given_back(w, cell, payload)) hold(w, cell->tap, payload);
-    if (w->clocks && cell->tap != RX_NONE) rx__show_clock(w, cell->tap);
     if (cell->period) rx__queue(w, rx__tag(rx__add_ns(w->tag.time, cell->period), 0), (uint32_t)(cell - w->cells), 0);
+    else if (payload || cell->tap != RX_NONE || w->record >= 0) note_value(w, cell, payload);
 }
 
 /* Something for [cell] that was meant for the tag [nominal]. Where the tag has it already, or is over (its producer
@@ -74,10 +79,9 @@ static void note_lag(rx_worker *w)
 
 void rx__start_tag(rx_worker *w, rx_tag g)
 {
-    int same_time = g.time == w->tag.time && g.microstep == w->tag.microstep + 1;
-    rx_soons due = {0};
-    if (same_time) {                                 /* swap: what is scheduled now is for the microstep after this */
-        due = w->soon;
+    uint32_t n_soon = w->soon.n;                     /* if there are any, [g] is their microstep */
+    if (n_soon) {                                    /* swap: what is scheduled now is for the microstep after this */
+        rx_soons due = w->soon;
         w->soon = w->soon_next;
         w->soon.n = 0;
         w->soon_next = due;
@@ -90,16 +94,17 @@ void rx__start_tag(rx_worker *w, rx_tag g)
     w->ready.at = 0;
     w->bell->tags++;
     if (!w->image->fast) note_lag(w);
-    while (w->heap.n && rx__equal(w->heap.items[0].tag, g)) {
-        rx_event e = w->heap.items[0];
-        uint32_t number = rx__event_cell(&e);
-        rx__heap_pop(&w->heap);
-        take(w, number, e.payload);
+    while (w->queue.n && rx__equal(w->queue.heap[0].tag, g)) {
+        for (uint32_t at = rx__queue_pop(&w->queue); at;) {
+            rx_event e = rx__queue_take(&w->queue, at);
+            at = e.next;
+            take(w, e.cell, e.payload);
+        }
     }
     uint32_t cell;
     uint64_t payload;
     while (w->coming && rx__next_replayed(w, &cell, &payload)) take(w, cell, payload);
-    for (uint32_t i = 0; i < due.n; i++) take(w, due.items[i].cell, due.items[i].payload);
+    for (uint32_t i = 0; i < n_soon; i++) take(w, w->soon_next.items[i].cell, w->soon_next.items[i].payload);
     if (rx__equal(g, w->stop)) {
         take(w, w->t->shutdown, 0);
         rx__shut_modes(w);

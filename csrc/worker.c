@@ -182,20 +182,27 @@ rx_worker *rx_open(void *base, uint32_t index)
     return w;
 }
 
+static int none_stays(void *who, rx_tag tag, const rx_event *e)
+{
+    (void)who, (void)tag;
+    rx__free_copy(e->payload);
+    return 0;
+}
+
 void rx_close(rx_worker *w)
 {
     if (!w) return;
     for (uint32_t i = 0; i < w->n_holds; i++) rx__free_copy(w->holds[i].payload);
-    for (uint32_t i = 0; i < w->heap.n; i++) rx__free_copy(w->heap.items[i].payload);
+    rx__queue_filter(&w->queue, none_stays, NULL);
     for (uint32_t i = 0; i < w->soon.n; i++) rx__free_copy(w->soon.items[i].payload);
-    for (uint32_t i = 0; i < w->aside.n; i++) rx__free_copy(w->aside.items[i].payload);
+    rx__queue_filter(&w->aside, none_stays, NULL);
     for (uint32_t i = 0; w->clocks && i < w->n_clocks; i++) free(w->clocks[i].items);
     for (uint32_t i = 0; w->calls && i < w->t->n_reactions; i++) rx__end_call(&w->calls[i]);
     free_arrays(w);
-    free(w->heap.items);
+    rx__queue_free(&w->queue);
+    rx__queue_free(&w->aside);
     free(w->soon.items);
     free(w->soon_next.items);
-    free(w->aside.items);
     free(w->holds);
     free(w->free_values);
     free(rx__peers(w));

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reactors_runtime.planning.options import RunOptions
     from reactors_runtime.program import Program
 
-MOST_CELLS = 1 << lib.RX_CELL_BITS  # of one worker, which has at most one for each element and each reaction
+MOST_CELLS = 1 << 24  # of one worker, which has at most one for each element and each reaction: gigabytes of tables
 LONGEST_SLEEP_NS = 50_000_000  # that a worker sleeps on end, whatever it waits for
 _PAIR = 2 * LINE  # processors fetch cache lines in pairs
 _PAGE = 4096
