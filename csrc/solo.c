@@ -72,7 +72,9 @@ int64_t rx__next_alone(rx_worker *w)
         if (timed || !several) {
             rx__ready_remove(&w->ready, (uint32_t)word, all ^ (bits & (bits - 1)));
             if (w->needs_room[index]) rx__find_room(w, index);
-            return rx__dispatch(w, index, timed);
+            int64_t body = rx__dispatch(w, index, timed);
+            if (body == RX_RAN) continue;
+            return body;
         }
         *w->current = index;
         for (; bits; bits &= bits - 1) {
