@@ -15,9 +15,10 @@
 
 typedef void (*rx__native)(void **data, unsigned char *present, void *state);
 
+typedef struct { rx__native function; void *state; } rx__code;
+
 typedef struct {              /* a native reaction: what it is called with, triggers and uses first, then effects */
-    rx__native function;
-    void *state;
+    rx__code code, late;      /* what runs, and what if the deadline is missed; NULL: not a C function */
     void **data;
     unsigned char *present;
     rx_cell **cells;
@@ -250,7 +251,7 @@ void rx__leave_tag(rx_worker *w);
 /* ---- reaction.c ---- */
 
 int rx__find_room(rx_worker *w, uint32_t index);              /* for what it may write and send; 0: there is none yet */
-int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed);
+int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed);        /* what to run, or RX_RAN: it was native */
 void rx__dispatch_with_others(rx_worker *w, uint32_t index);  /* in a batch */
 void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index);
 void rx__end_call(rx__call *call);

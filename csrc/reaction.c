@@ -132,16 +132,25 @@ static int missed(rx_worker *w, const rx_reaction *r, uint32_t index)
     return !r->deadline || (w->started && rx__now(w) > rx__add_ns(w->tag.time, r->deadline));
 }
 
+static void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late);
+
 int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
 {
     const rx_reaction *r = &w->reactions[index];
     uint32_t body = index;
-    w->partial[0] = open_doors(w, r);
     if (w->clocks) hear(w, r);
-    if (r->deadline != INT64_MAX && missed(w, r, index)) {
-        body += w->t->n_reactions;
-        if (w->record >= 0) rx__log_late(w, index);
+    if (r->flags & RX_ALONE) {
+        int late = missed(w, r, index);
+        if (late) {
+            body += w->t->n_reactions;
+            if (w->record >= 0) rx__log_late(w, index);
+        }
+        if (r->flags & RX_NATIVE_DUE && (late ? w->calls[index].late : w->calls[index].code).function) {
+            run(w, r, index, late);
+            return RX_RAN;
+        }
     }
+    w->partial[0] = open_doors(w, r);
     w->batch[0] = body;
     w->n_batch = 1;
     *w->current = index;
@@ -157,14 +166,18 @@ void rx__dispatch_with_others(rx_worker *w, uint32_t index)
 
 /* ---- run here: a C function ------------------------------------------------------------------------------- */
 
-void rx_set_native(rx_worker *w, uint32_t reaction, uint64_t function, uint64_t state)
+void rx_set_native(rx_worker *w, uint32_t body, uint64_t function, uint64_t state)
 {
+    uint32_t reaction = body % w->t->n_reactions;
     const rx_reaction *r = &w->reactions[reaction];
     rx__call *call = &w->calls[reaction];
     uint32_t n = r->n_reads + r->n_writes;
-    rx__end_call(call);
-    *call = (rx__call){(rx__native)(uintptr_t)function, (void *)(uintptr_t)state, calloc(n + 1, sizeof(void *)), calloc(n + 1, 1),
-                       calloc(n + 1, sizeof(rx_cell *)), calloc(n + 1, 1)};
+    *(body == reaction ? &call->code : &call->late) = (rx__code){(rx__native)(uintptr_t)function, (void *)(uintptr_t)state};
+    if (call->data) return;
+    call->data = calloc(n + 1, sizeof(void *));
+    call->present = calloc(n + 1, 1);
+    call->cells = calloc(n + 1, sizeof(rx_cell *));
+    call->moves = calloc(n + 1, 1);
     if (!call->data || !call->present || !call->cells || !call->moves) {
         w->error = RX_NO_MEMORY;
         return;
@@ -189,14 +202,14 @@ void rx__end_call(rx__call *call)
     free(call->moves);
 }
 
-void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
+static inline void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late)
 {
     rx__call *call = &w->calls[index];
+    const rx__code *code = late ? &call->late : &call->code;
     rx_cell *const *cells = call->cells;
     unsigned char *present = call->present;
     uint32_t n_reads = r->n_reads, ports = n_reads + r->n_ports, all = n_reads + r->n_writes;
     uint64_t p = 0, stamp = w->stamp;
-    if (w->clocks) hear(w, r);
     for (uint32_t k = 0; k < n_reads; k++) {
         const rx_cell *cell = cells[k];
         present[k] = cell->stamp == stamp;
@@ -213,7 +226,7 @@ void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
     }
     for (uint32_t k = ports; k < all; k++) present[k] = 0;
     *w->current = index;
-    call->function(call->data, present, call->state);
+    code->function(call->data, present, code->state);
     for (uint32_t k = n_reads; k < ports; k++) {
         if (!present[k]) continue;
         if (!(r->flags & RX_STOPS) || k + 1 < ports) p = with_port(p, k);
@@ -222,8 +235,15 @@ void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
     for (uint32_t k = ports; k < all; k++)
         if (present[k]) rx__schedule(w, cells[k]->action, 0, 0);
     w->stats[index].count++;
+    w->stats[index].late += (uint64_t)late;
     w->bell->reactions++;
-    record(w, r, p, 0);
+    record(w, r, p, late);
+}
+
+void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
+{
+    if (w->clocks) hear(w, r);
+    run(w, r, index, 0);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------------------- */

@@ -69,7 +69,9 @@ int64_t rx__next_alone(rx_worker *w)
         if (timed || !others) {
             if (others) rx__ready_add(&w->ready, (uint32_t)word, others);
             if (w->needs_room[index]) rx__find_room(w, index);
-            return rx__dispatch(w, index, timed);
+            int64_t body = rx__dispatch(w, index, timed);
+            if (body == RX_RAN) continue;
+            return body;
         }
         *w->current = index;
         for (; bits; bits &= bits - 1) {

@@ -242,7 +242,10 @@ int64_t rx__next_together(rx_worker *w)
             if (rx__must_be_alone(w, index) || (!w->n_batch && rx__sample_now(w))) {
                 /* It may take long, and others may wait to hear that those before it send nothing. */
                 if (w->heavy[index] && p->line->rank < p->senders[index]) rx__progress(w, index);
-                return rx__dispatch(w, index, 1);
+                int64_t body = rx__dispatch(w, index, 1);
+                if (body != RX_RAN) return body;
+                if (w->sends[index]) rx__progress(w, p->position);
+                continue;
             }
             if (!w->n_batch) *w->current = index;
             rx__dispatch_with_others(w, index);

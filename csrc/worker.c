@@ -282,7 +282,7 @@ static int64_t next_failed(rx_worker *w)
     uint32_t index = w->first_of_word[word] + (uint32_t)__builtin_ctzll(bits);
     const rx_reaction *r = &w->reactions[index];
     rx__ready_remove(&w->ready, (uint32_t)word, bits & -bits);
-    if (r->flags & RX_NATIVE) return next_failed(w);
+    if (r->flags & (RX_NATIVE | RX_NATIVE_DUE)) return next_failed(w);
     return rx__dispatch(w, index, 0) % w->t->n_reactions;
 }
 

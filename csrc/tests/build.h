@@ -49,7 +49,7 @@ typedef struct {
     list triggers, uses, effects;        /* effects: ports, then actions */
     int64_t deadline;
     rx_tag stop;              /* offset of its request to stop; NEVER: it has none */
-    int native;               /* rx_next runs it; otherwise the caller of rx_next */
+    int native;               /* rx_next runs it, if 2 only in time; otherwise the caller of rx_next */
     rx__native function, late;
     void *state;
 } reaction;

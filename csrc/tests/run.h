@@ -188,7 +188,9 @@ static inline void open_worker(runner *m)
     assert(m->core);
     for (int i = 0; i < part->n_reactions; i++) {
         reaction *r = &p->reactions[part->reactions[i]];
+        uint32_t late = (uint32_t)(part->n_reactions + i);
         if (r->native) rx_set_native(m->core, (uint32_t)i, (uint64_t)(uintptr_t)r->function, (uint64_t)(uintptr_t)r->state);
+        if (r->native == 1) rx_set_native(m->core, late, (uint64_t)(uintptr_t)r->late, (uint64_t)(uintptr_t)r->state);
     }
     me = m;
 }
@@ -360,6 +362,13 @@ static inline void look(void **data, unsigned char *present, void *state)
     if (stops(r) && mixed(h, 999) % 100 < s->often / 4) present[reads.n + n_ports] = 1;
 }
 
+static inline void look_late(void **data, unsigned char *present, void *state)
+{
+    seen *s = state;
+    s->hash = ~s->hash;
+    look(data, present, state);
+}
+
 static inline int touches_objects(const program *p, const reaction *r)
 {
     list touched = reads_of(r);
@@ -372,13 +381,15 @@ static inline int touches_objects(const program *p, const reaction *r)
 /* A new run of a program whose reactions have no function of their own: they look. A native one knows no objects. */
 static inline run *new_looking_run(program *p, uint64_t budget, uint64_t often)
 {
-    for (int i = 0; i < p->n_reactions; i++) p->reactions[i].native &= !touches_objects(p, &p->reactions[i]);
+    for (int i = 0; i < p->n_reactions; i++)
+        if (touches_objects(p, &p->reactions[i])) p->reactions[i].native = 0;
     run *r = new_run(p);
     r->seen = shared_memory(MOST * sizeof *r->seen);
     for (int i = 0; i < p->n_reactions; i++) {
         reaction *one = &p->reactions[i];
         r->seen[i] = (seen){.p = p, .reaction = one, .budget = budget, .often = often};
         one->function = look;
+        one->late = look_late;
         one->state = &r->seen[i];
     }
     return r;

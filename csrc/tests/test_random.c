@@ -55,7 +55,8 @@ static void add_reaction(program *p, int r, const list *ports, unsigned char *re
     if (!triggers.n) add(&triggers, p->startup[r]);
     int number = react(p, r, triggers, uses, effects, NULL, NULL);
     if (ends && yes(12)) p->reactions[number].stop = yes(60) ? rx__tag(0, 1) : rx__tag(ONE_OF(1, 4, 30), 0);
-    p->reactions[number].native = yes(60);
+    p->reactions[number].native = yes(60) ? 1 + yes(30) : 0;
+    if (yes(15)) p->reactions[number].deadline = yes(60) ? 0 : INT64_MAX - 1;
 }
 
 static program *random_program(uint64_t seed)

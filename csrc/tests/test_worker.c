@@ -25,17 +25,23 @@ static void note_and_do(void **data, unsigned char *present, void *state)
     for (int k = 0; k < one->n_writes; k++) present[one->n_reads + k] = 1;
 }
 
-/* Both ways the trail must be as expected, and the digests of all reactors the same. */
+static void note_late(void **data, unsigned char *present, void *state)
+{
+    strcat(trail, "late:");
+    note_and_do(data, present, state);
+}
+
+/* All ways the trail must be as expected, and digests and counts of missed deadlines the same. */
 static void leaves(program *p, const char *expected)
 {
-    uint64_t digests[2][16] = {{0}};
+    uint64_t digests[3][16] = {{0}}, late[3][16] = {{0}};
     noted notes[16];
     for (int i = 0; i < p->n_reactions; i++) {
         reaction *r = &p->reactions[i];
         notes[i] = (noted){r->state, reads_of(r).n, r->effects.n + stops(r)};
         r->state = &notes[i];
     }
-    for (int native = 0; native < 2; native++) {
+    for (int native = 0; native < 3; native++) {
         for (int i = 0; i < p->n_reactions; i++) p->reactions[i].native = native;
         run *r = new_run(p);
         trail[0] = 0;
@@ -44,9 +50,14 @@ static void leaves(program *p, const char *expected)
         assert(!strcmp(trail, expected));
         assert(r->runners[0].result == RX_DONE);
         for (int i = 0; i < p->n_reactors; i++) digests[native][i] = digest_of(r, i);
+        const rx_tables *t = RX_AT(rx_tables, r->b->base, rx__image(r->b->base)->tables);
+        for (uint32_t i = 0; i < t->n_reactions; i++) late[native][i] = RX_AT(rx_stats, r->b->base, t->stats)[i].late;
         end_run(r);
     }
-    assert(!memcmp(digests[0], digests[1], sizeof digests[0]));
+    for (int native = 1; native < 3; native++) {
+        assert(!memcmp(digests[0], digests[native], sizeof digests[0]));
+        assert(!memcmp(late[0], late[native], sizeof late[0]));
+    }
     free(p);
 }
 
@@ -326,6 +337,20 @@ static void test_an_object_due_before_the_stop_outlives_one_due_beyond_it(void)
     free(p);
 }
 
+static void test_what_is_for_a_missed_deadline_runs_instead_of_the_reaction(void)
+{
+    program *p = new_program();
+    int a = reactor_on(p, 0), out = output(p, a, 8), soon = action(p, a, 1);
+    react(p, a, OF(timer(p, a, 0, 5)), NOTHING, OF(out, soon), note_and_do, "a");
+    react(p, a, OF(input(p, a, out, AT_ONCE)), NOTHING, NOTHING, note, "b");
+    react(p, a, OF(soon), NOTHING, NOTHING, note, "c");
+    p->reactions[0].deadline = 0;
+    p->reactions[1].deadline = INT64_MAX - 1;
+    for (int i = 0; i < 2; i++) p->reactions[i].late = note_late;
+    p->timeout = 9;
+    leaves(p, "late:a@0.0 b@0.0 c@1.0 late:a@5.0 b@5.0 c@6.0 ");
+}
+
 /* ---- what the caller of rx_next sees ------------------------------------------------------------------------ */
 
 /* A run whose only worker is this thread. */
@@ -479,16 +504,19 @@ static void test_after_a_failure_only_shutdown_reactions_run(void)
     end_by_hand(m);
 }
 
-/* A shutdown reaction that may do things, one that is native, and one that was ready when the first one failed. */
+/* A shutdown reaction that may do things, two that are native, and one that was ready when the first one failed. */
 static void test_after_a_failure_nothing_is_written_nor_scheduled_nor_goes_on(void)
 {
     program *p = new_program();
-    int a = reactor_on(p, 0), b = reactor_on(p, 0), c = reactor_on(p, 0), act = action(p, a, 0), out = output(p, a, 8);
+    int a = reactor_on(p, 0), b = reactor_on(p, 0), c = reactor_on(p, 0), d = reactor_on(p, 0);
+    int act = action(p, a, 0), out = output(p, a, 8);
     react(p, a, OF(p->startup[a]), NOTHING, OF(out), note, NULL);
     react(p, b, OF(p->startup[b]), NOTHING, NOTHING, note, NULL);
     react(p, c, OF(p->shutdown[c]), NOTHING, NOTHING, note, NULL);
+    react(p, d, OF(p->shutdown[d]), NOTHING, NOTHING, note, NULL);
     react(p, a, OF(p->shutdown[a]), NOTHING, OF(act), note, NULL);
-    for (int i = 0; i < 4; i++) p->reactions[i].native = i == 2;
+    for (int i = 0; i < 5; i++) p->reactions[i].native = i == 2 || i == 3;
+    p->reactions[3].deadline = INT64_MAX - 1;
     runner *m = opened(p);
     rx_worker *w = m->core;
     assert(rx_next(w) == 0);
@@ -496,8 +524,9 @@ static void test_after_a_failure_nothing_is_written_nor_scheduled_nor_goes_on(vo
     assert(w->doors[door] & RX_WRITABLE);
     rx_fail(w);
     assert(!w->doors[door]);
-    assert(rx_next(w) == 3 && rx_schedule(w, 0, 0, 0) == RX_NOT_KEPT);
-    assert(rx_next(w) == RX_DONE && w->stats[1].count == 0 && w->stats[2].count == 0);
+    assert(rx_next(w) == 4 && rx_schedule(w, 0, 0, 0) == RX_NOT_KEPT);
+    assert(rx_next(w) == RX_DONE);
+    for (int i = 1; i < 4; i++) assert(w->stats[i].count == 0);
     end_by_hand(m);
 }
 
@@ -569,6 +598,7 @@ int main(void)
     test_what_would_have_happened_later_keeps_a_program_to_its_stop();
     test_an_object_due_before_the_stop_outlives_one_due_beyond_it();
     test_reactions_of_one_level_come_as_one_batch_each_once();
+    test_what_is_for_a_missed_deadline_runs_instead_of_the_reaction();
     test_a_missed_deadline_gives_the_late_method();
     test_only_its_own_reaction_may_schedule_an_action();
     test_values_of_actions_have_numbers_of_their_own_until_they_are_over();

@@ -116,7 +116,8 @@ class Filling:
         for local, (reaction, doors) in enumerate(zip(self._reactions, self._plan.touched[self._worker], strict=True)):
             flags = lib.RX_STOPS if reaction.stop is not None else 0
             flags |= lib.RX_ALONE if reaction.deadline is not None else 0
-            flags |= lib.RX_NATIVE if reaction.native is not None else 0
+            if reaction.native is not None:
+                flags |= lib.RX_NATIVE if reaction.deadline is None else lib.RX_NATIVE_DUE
             waits = _filled_waits(delays.before_reaction(self._plan, self._worker, local))
             if waits:
                 word, bit = self._plan.bits[self._worker][local]
