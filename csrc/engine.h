@@ -19,10 +19,12 @@ typedef struct { rx__native function; void *state; } rx__code;
 
 typedef struct {              /* a native reaction: what it is called with, triggers and uses first, then effects */
     rx__code code, late;      /* what runs, and what if the deadline is missed; NULL: not a C function */
-    void **data;
-    unsigned char *present;
+    void **data;              /* one block of memory, with the three that follow */
     rx_cell **cells;
+    unsigned char *present;
     uint8_t *moves;           /* the value is not always at the same place */
+    uint32_t n_reads, ports, all;        /* where its ports and its actions begin, and how many there are of all */
+    int plain;                /* nothing moves, nothing that it writes travels */
 } rx__call;
 
 typedef struct {              /* virtual time: when what is under way to a tap was sent, in that order */

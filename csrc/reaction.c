@@ -32,7 +32,15 @@ int rx__find_room(rx_worker *w, uint32_t index)
     return rx__rings_have_room(w, w->sends[index]);
 }
 
-/* A port that the reaction has set is present from now on; if no other reaction may write it, its value is sent. */
+/* A port that the reaction has set is present from now on, */
+static inline void show(rx_worker *w, rx_cell *cell)
+{
+    if (cell->stamp == w->stamp) return;
+    cell->stamp = w->stamp;
+    rx__trigger(w, cell);
+}
+
+/* and if its values travel and no other reaction may write it, this one is sent. */
 static inline void appear(rx_worker *w, rx_cell *cell, uint32_t index)
 {
     if (cell->stamp == w->stamp) {                   /* of several writers the last counts, in virtual time too */
@@ -174,76 +182,83 @@ void rx_set_native(rx_worker *w, uint32_t body, uint64_t function, uint64_t stat
     uint32_t n = r->n_reads + r->n_writes;
     *(body == reaction ? &call->code : &call->late) = (rx__code){(rx__native)(uintptr_t)function, (void *)(uintptr_t)state};
     if (call->data) return;
-    call->data = calloc(n + 1, sizeof(void *));
-    call->present = calloc(n + 1, 1);
-    call->cells = calloc(n + 1, sizeof(rx_cell *));
-    call->moves = calloc(n + 1, 1);
-    if (!call->data || !call->present || !call->cells || !call->moves) {
+    call->data = calloc(n + 1, 2 * sizeof(void *) + 2);
+    if (!call->data) {
         w->error = RX_NO_MEMORY;
         return;
     }
+    call->cells = (rx_cell **)(call->data + n);
+    call->present = (unsigned char *)(call->data + 2 * n);
+    call->moves = call->present + n;
+    call->n_reads = r->n_reads;
+    call->ports = r->n_reads + r->n_ports;
+    call->all = n;
+    call->plain = !w->clocks && !w->needs_room[reaction];
     for (uint32_t k = 0; k < n; k++) {
         rx_cell *cell = call->cells[k] = w->cell_of[w->lists[k < r->n_reads ? r->reads + k : r->writes + k - r->n_reads]];
         if (cell->source == RX_NONE) {
             call->moves[k] = k < r->n_reads && cell->tap != RX_NONE;
-            continue;
+        } else {
+            const rx_source *s = &w->sources[cell->source];
+            call->moves[k] = s->mode == RX_SLOTS || cell->tap != RX_NONE;
+            call->data[k] = w->base + s->data;
+            call->plain &= k < r->n_reads || !s->n_subs;
         }
-        const rx_source *s = &w->sources[cell->source];
-        call->moves[k] = s->mode == RX_SLOTS || cell->tap != RX_NONE;
-        call->data[k] = w->base + s->data;
+        call->plain &= !call->moves[k];
     }
 }
 
-void rx__end_call(rx__call *call)
-{
-    free(call->data);
-    free(call->present);
-    free(call->cells);
-    free(call->moves);
-}
+void rx__end_call(rx__call *call) { free(call->data); }
 
-static inline void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late)
+/* What is [plain] does without all that values need which move or travel. */
+static inline __attribute__((always_inline)) void run_as(rx_worker *w, const rx_reaction *r, uint32_t index, int late, int plain)
 {
     rx__call *call = &w->calls[index];
     const rx__code *code = late ? &call->late : &call->code;
     rx_cell *const *cells = call->cells;
-    unsigned char *present = call->present;
-    uint32_t n_reads = r->n_reads, ports = n_reads + r->n_ports, all = n_reads + r->n_writes;
+    unsigned char *present = call->present;              /* of actions 0, between two calls */
+    uint32_t n_reads = call->n_reads, ports = call->ports, all = call->all;
     uint64_t p = 0, stamp = w->stamp;
     for (uint32_t k = 0; k < n_reads; k++) {
         const rx_cell *cell = cells[k];
         present[k] = cell->stamp == stamp;
         if (!present[k]) continue;
         p = with_port(p, k);
-        if (call->moves[k]) call->data[k] = rx__value(w, cell, cell->tap);
+        if (!plain && call->moves[k]) call->data[k] = rx__value(w, cell, cell->tap);
     }
     for (uint32_t k = n_reads; k < ports; k++) {
         const rx_cell *cell = cells[k];
         present[k] = cell->stamp == stamp;
-        if (!call->moves[k]) continue;
+        if (plain || !call->moves[k]) continue;
         const rx_source *s = &w->sources[cell->source];
         call->data[k] = w->base + s->data + s->slot * s->stride;
     }
-    for (uint32_t k = ports; k < all; k++) present[k] = 0;
     *w->current = index;
     code->function(call->data, present, code->state);
     for (uint32_t k = n_reads; k < ports; k++) {
         if (!present[k]) continue;
         if (!(r->flags & RX_STOPS) || k + 1 < ports) p = with_port(p, k);
-        appear(w, cells[k], index);
+        if (plain) show(w, cells[k]);
+        else appear(w, cells[k], index);
     }
-    for (uint32_t k = ports; k < all; k++)
-        if (present[k]) rx__schedule(w, cells[k]->action, 0, 0);
+    for (uint32_t k = ports; k < all; k++) {
+        if (!present[k]) continue;
+        present[k] = 0;
+        rx__schedule(w, cells[k]->action, 0, 0);
+    }
     w->stats[index].count++;
     w->stats[index].late += (uint64_t)late;
     w->bell->reactions++;
     record(w, r, p, late);
 }
 
+static void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late) { run_as(w, r, index, late, 0); }
+
 void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
 {
     if (w->clocks) hear(w, r);
-    run(w, r, index, 0);
+    if (w->calls[index].plain) run_as(w, r, index, 0, 1);
+    else run(w, r, index, 0);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------------------- */

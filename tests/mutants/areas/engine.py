@@ -54,11 +54,6 @@ MISTAKES = (
                 "",
             ),
             Mistake(
-                "the older of two lists of a tag comes later",
-                "return a->order < b->order;",
-                "return a->order > b->order;",
-            ),
-            Mistake(
                 "of several events of a tag the first is removed",
                 "if (q->pool[at].cell == cell) found = at, *list = i;",
                 "if (q->pool[at].cell == cell && !found) found = at, *list = i;",
@@ -331,8 +326,8 @@ MISTAKES = (
             ),
             Mistake(
                 "alone, a reaction runs twice",
-                "rx__ready_remove(&w->ready, (uint32_t)word, all ^ bits);",
-                "rx__ready_remove(&w->ready, (uint32_t)word, all & ~bits & (all - 1));",
+                "if (bits) rx__ready_add(&w->ready, (uint32_t)word, bits);",
+                "rx__ready_add(&w->ready, (uint32_t)word, bits | others);",
             ),
         ),
     ),
