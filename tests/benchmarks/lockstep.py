@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import stepping
 from pool import pool, shared
-from row import ALL, CORES, ONE, Bar, Measure, Row, Sample
+from row import ALL, CORES, IDEAL, ONE, Bar, Measure, Row, Sample
 from stepping import Array, Driver, N, timed
 from timing import Stopwatch
 
@@ -150,6 +150,11 @@ def all_cores(variant: str) -> Iterator[Measure]:
 def loop(variant: str) -> Iterator[Measure]:
     """Without a class of ours around the environment."""
     yield from stepping.loop(variant, partial(make, variant), np.zeros((N, observation_size(variant))))
+
+
+@row.peer(IDEAL)
+def apart(variant: str) -> Iterator[Measure]:
+    yield from stepping.apart(variant, partial(make, variant), lambda n: np.zeros((n, observation_size(variant))))
 
 
 def gather(answers: list[tuple[Any, float, bool]]) -> tuple[Array, Array]:

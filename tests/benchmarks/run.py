@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from capacity import capacity
-from row import CORES, ONE, Row
+from row import ALL, CORES, IDEAL, ONE, Row
 
 HERE = Path(__file__).resolve().parent
 ROWS = (
-    "bare", "latency", "native", "pending", "lockstep", "vector_env", "frames", "broadcast", "tabular", "dqn", "agents",
-    "chains", "build", "replay", "replay_beside", "sum_tree", "batched", "training", "updating",
+    "bare", "latency", "native", "pending", "lockstep", "lockstep_ports", "vector_env", "frames", "broadcast",
+    "tabular", "dqn", "agents", "chains", "build", "replay", "replay_beside", "sum_tree", "batched", "training",
+    "updating",
 )  # fmt: skip
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 TIME_LIMIT = 120.0
@@ -112,6 +113,16 @@ def short(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def efficiency(row: Row, figures: dict[str, Figure], ceiling: float) -> tuple[float, str] | None:
+    """What all workers reach of the ideal, and what that is: parts without communication, else one worker's share."""
+    measured = {name for name, figure in figures.items() if figure.values and not figure.failure}
+    for ideal, times, name in ((IDEAL, 1.0, IDEAL), (ONE, ceiling, f"{ceiling:.2f} times one worker")):
+        if {ALL, ideal} <= measured:
+            pairs = zip(figures[ALL].values, figures[ideal].values, strict=True)
+            return statistics.median(row.speedup(ours, theirs) for ours, theirs in pairs) / times, name
+    return None
+
+
 class Bench:
     """Measures rows as the options ask."""
 
@@ -138,12 +149,16 @@ class Bench:
             ceiling = (before + capacity()) / 2
             verdicts = self.judge(row, variant, figures)
             self.show(row, variant, figures, verdicts)
-            if any(verdict.ours != ONE for verdict in verdicts):
+            lost = efficiency(row, figures, ceiling)
+            if lost:
+                print(f"  -> efficiency: {lost[0]:.2f} of {lost[1]}")
+            if lost or any(verdict.ours != ONE for verdict in verdicts):
                 print(f"  ({CORES} processes did {ceiling:.2f} times the work of one on this machine meanwhile)")
             sys.stdout.flush()
             results.append(
                 {
                     "row": module, "variant": variant, "unit": row.unit, "capacity": round(ceiling, 2),
+                    "efficiency": lost and {"ratio": round(lost[0], 3), "ideal": lost[1]},
                     "figures": {name: asdict(figure) for name, figure in figures.items()},
                     "bars": [asdict(verdict) | {"met": verdict.met} for verdict in verdicts],
                 }

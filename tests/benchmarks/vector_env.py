@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 import stepping
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from row import ALL, CORES, ONE, Bar, Measure, Row
+from row import ALL, CORES, IDEAL, ONE, Bar, Measure, Row
 from stepping import N
 
 from reactors import rl
@@ -32,8 +32,10 @@ row = Row(
         Bar(ALL, "AsyncVectorEnv", 1.7, (PONG,)),
         Bar(ALL, "SubprocVecEnv", 1),
         Bar(ALL, "PufferLib", 1),
-        Bar(ALL, "loop", 1.3, (CARTPOLE,)),
-        Bar(ONE, "loop", 0.9),
+        Bar(ALL, "loop", 1.45, (CARTPOLE,)),
+        Bar(ALL, "loop", 1.7, (PENDULUM,)),
+        Bar(ONE, "loop", 0.92, (CARTPOLE,)),
+        Bar(ONE, "loop", 0.96, (PENDULUM,)),
         Bar(MANY, ALL, 0.8),
     ),
 )
@@ -67,6 +69,12 @@ for name, workers in {ONE: 1, ALL: CORES, MANY: N}.items():
 def loop(variant: str) -> Iterator[Measure]:
     space: Any = make(variant).observation_space
     yield from stepping.loop(variant, partial(make, variant), np.zeros((N, *space.shape), space.dtype))
+
+
+@row.peer(IDEAL)
+def apart(variant: str) -> Iterator[Measure]:
+    space: Any = make(variant).observation_space
+    yield from stepping.apart(variant, partial(make, variant), lambda n: np.zeros((n, *space.shape), space.dtype))
 
 
 @row.peer("AsyncVectorEnv")
