@@ -51,105 +51,80 @@ def observed(env_id: str) -> Any:
     return gym.spaces.Box(0, 31, (3,), np.int64) if env_id == BLACKJACK else make(env_id).observation_space
 
 
-class World(rx.Reactor):
-    """An environment, which begins again by itself."""
+def world(given: rx.Input[Any]) -> type[rx.Reactor]:
+    """An environment, which begins again by itself; actions are numbers, or arrays for Pendulum."""
 
-    obs = rx.Output(space="space")
-    reward = rx.Output(float)
-    done = rx.Output(bool)
+    class World(rx.Reactor):
+        action = given
+        obs = rx.Output(space="space")
+        reward = rx.Output(float)
+        done = rx.Output(bool)
 
-    def __init__(self, env_id: str) -> None:
-        self.env_id = env_id
-        self.space = observed(env_id)
+        def __init__(self, env_id: str) -> None:
+            self.env_id = env_id
+            self.space = observed(env_id)
 
-    @rx.reaction(rx.startup)
-    def open(self) -> None:
-        self.env = make(self.env_id)
-        self.env.reset(seed=self.bank_index)
+        @rx.reaction(rx.startup)
+        def open(self) -> None:
+            self.env = make(self.env_id)
+            self.env.reset(seed=self.bank_index)
 
-    def step(self, action: Any) -> None:
-        obs, reward, terminated, truncated, _ = self.env.step(action)
-        done = terminated or truncated
-        if done:
-            obs, _ = self.env.reset()
-        self.obs.set(obs)
-        self.reward.set(float(reward))
-        self.done.set(done)
+        @rx.reaction(action, effects=(obs, reward, done))
+        def step(self) -> None:
+            obs, reward, terminated, truncated, _ = self.env.step(self.action.value)
+            if done := terminated or truncated:
+                obs, _ = self.env.reset()
+            self.obs.set(obs)
+            self.reward.set(float(reward))
+            self.done.set(done)
 
-
-class Steered(World):
-    action = rx.Input(int)
-
-    @rx.reaction(action, effects=(World.obs, World.reward, World.done))
-    def act(self) -> None:
-        self.step(self.action.value)
+    return World
 
 
-class Swung(World):
-    """Pendulum's action is an array."""
-
-    action = rx.Input(shape=(1,), dtype=np.float32)
-
-    @rx.reaction(action, effects=(World.obs, World.reward, World.done))
-    def act(self) -> None:
-        self.step(self.action.value)
-
-
-class Center(rx.Reactor):
+def center(chosen: rx.Output[Any]) -> type[rx.Reactor]:
     """Gives each environment its action, and looks at what comes back."""
 
-    obs = rx.Input(space="space", width=N)
-    reward = rx.Input(float, width=N)
-    done = rx.Input(bool, width=N)
+    class Center(rx.Reactor):
+        obs = rx.Input(space="space", width=N)
+        reward = rx.Input(float, width=N)
+        done = rx.Input(bool, width=N)
+        action = chosen
 
-    def __init__(self, env_id: str, rounds: int) -> None:
-        self.space = observed(env_id)
-        self.driver, self.watch = Driver(env_id), Stopwatch(rounds)
+        def __init__(self, env_id: str, rounds: int) -> None:
+            self.space = observed(env_id)
+            self.driver, self.watch = Driver(env_id), Stopwatch(rounds)
 
-
-class Steering(Center):
-    action = rx.Output(int, width=N)
-
-    @rx.reaction(rx.startup, effects=action)
-    def begin(self) -> None:
-        self.watch.running()
-        self.act()
-
-    @rx.reaction(Center.obs, Center.reward, Center.done, effects=(action, rx.stop))
-    def look(self) -> None:
-        self.driver.look(self.reward.array, self.done.array)
-        if self.watch.running():
+        @rx.reaction(rx.startup, effects=action)
+        def begin(self) -> None:
+            self.watch.running()
             self.act()
-        else:
-            self.request_stop()
 
-    def act(self) -> None:
-        for port, action in zip(self.action, self.driver.draw().tolist(), strict=True):
-            port.set(action)
+        @rx.reaction(obs, reward, done, effects=(action, rx.stop))
+        def look(self) -> None:
+            self.driver.look(self.reward.array, self.done.array)
+            if self.watch.running():
+                self.act()
+            else:
+                self.request_stop()
+
+        def act(self) -> None:
+            actions = self.driver.draw()
+            for port, action in zip(self.action, actions if actions.ndim > 1 else actions.tolist(), strict=True):
+                port.set(action)
+
+    return Center
 
 
-class Swinging(Center):
-    action = rx.Output(shape=(1,), dtype=np.float32, width=N)
-
-    @rx.reaction(rx.startup, effects=action)
-    def begin(self) -> None:
-        self.watch.running()
-        self.action.set(self.driver.draw())
-
-    @rx.reaction(Center.obs, Center.reward, Center.done, effects=(action, rx.stop))
-    def look(self) -> None:
-        self.driver.look(self.reward.array, self.done.array)
-        if self.watch.running():
-            self.action.set(self.driver.draw())
-        else:
-            self.request_stop()
+World, Center = world(rx.Input(int)), center(rx.Output(int, width=N))
+Swing = {"shape": (1,), "dtype": np.float32}
+SwungWorld, SwingingCenter = world(rx.Input(**Swing)), center(rx.Output(**Swing, width=N))
 
 
 class Lockstep(rx.Reactor):
     def __init__(self, env_id: str, rounds: int) -> None:
         swings = env_id == PENDULUM
-        self.center = (Swinging if swings else Steering)(env_id, rounds)
-        self.worlds = rx.bank(N, Swung if swings else Steered, env_id)
+        self.center = (SwingingCenter if swings else Center)(env_id, rounds)
+        self.worlds = rx.bank(N, SwungWorld if swings else World, env_id)
         rx.connect(self.center.action, self.worlds.action, after=0)
         rx.connect(self.worlds.obs, self.center.obs)
         rx.connect(self.worlds.reward, self.center.reward)
