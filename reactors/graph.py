@@ -7,8 +7,6 @@ plain integers, and for people, the tree of reactors and the graphs of connectio
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -22,12 +20,13 @@ from reactors.elaboration.sources import resolve
 from reactors.elaboration.tree import grow
 from reactors.elaboration.wiring import wire
 from reactors.names.keywords import spelled_out
+from reactors_runtime import collector
 from reactors_runtime.program import FOREVER, Program
 from reactors_runtime.program import Reactor as Row
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import networkx as nx
@@ -72,7 +71,7 @@ class Graph:
 
     @spelled_out("rx.Graph")
     def __init__(self, main: Reactor, *, debug: bool = False) -> None:
-        with _without_collections():
+        with collector.at_rest():
             self._elaborate(main, debug=debug)
 
     def _elaborate(self, main: Reactor, *, debug: bool) -> None:
@@ -204,15 +203,3 @@ class Graph:
         from reactors.drawing import draw
 
         return draw.mimebundle(self)
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """No garbage collection meanwhile: all that is made stays, and looking through it again and again takes long."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -95,6 +95,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
     wall_time = float(bells["finished"].max()) / 1e9
     reactions, workers = [], []
     classes = [type(reactor).__name__ for reactor in graph.reactors]
+    noted = {kind for kind in {type(reactor) for reactor in graph.reactors} if issubclass(kind, Noted)}
     relayed = 0  # what connections of modes did is no reaction of the program
     for worker, part in enumerate(image.parts):
         stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)
@@ -131,6 +132,6 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
         backend=backend,
         workers=workers,
         statistics=reactions,
-        notes=[f"{reactor.path}: {reactor.__note__()}" for reactor in graph.reactors if isinstance(reactor, Noted)],
+        notes=[f"{reactor.path}: {reactor.__note__()}" for reactor in graph.reactors if type(reactor) in noted],
         program=classes[0],
     )
