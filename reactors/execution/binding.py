@@ -54,7 +54,7 @@ class Binding:
         self._watches: list[Watch] = []
 
     def attach(self, engine: Engine) -> None:
-        """Everything that this worker's reactions declare."""
+        """Everything that this worker's reactions declare; what they use one after another lies so in memory, too."""
         with self._lock:
             self._threads[engine.worker] = engine.thread
             watched: dict[str, Any] = {}
@@ -63,21 +63,21 @@ class Binding:
                 self._watches.append(watch)
                 engine.around = watch.around
             multiports: dict[int, tuple[Any, bool]] = {}
+            elements = engine.image.program.elements
             for element, door in engine.part.doors.items():
                 thing = self.objects[element]
                 if thing is None or isinstance(thing, Startup):  # which no program has a name for
                     continue
                 life, live, way = self._life(thing, engine, element)
-                live.update(_engine=engine, _door=door, **watched)
-                self._revive(thing, engine.worker, life, live, engine.way(door, **way))
-                multiport = getattr(thing, "_multiport", None)
-                if multiport is not None:
-                    multiports[id(multiport)] = multiport, engine.image.program.elements[element].mutable
+                self._revive(thing, engine.worker, life, {**live, **watched}, engine.way(door, **way))
+                if isinstance(thing, Port) and thing._multiport is not None:
+                    multiports[id(thing._multiport)] = thing._multiport, elements[element].mutable
             for multiport, mutable in multiports.values():
                 plain = DebugMultiport if self.debug else live_ports.LiveMultiport
                 life = live_ports.LiveMutableMultiport if mutable else plain
                 live, all_of = self._rows(multiport, engine)
                 self._revive(multiport, engine.worker, life, {**live, **watched}, all_of=all_of)
+            engine.stores.forget()
 
     def attach_caller(self, image: Image, memory: Memory) -> None:
         """The physical actions, for threads of a process that runs no worker."""
@@ -92,10 +92,14 @@ class Binding:
     def detach(self) -> None:
         """Everything at rest again."""
         for thing, rest, at_rest in self._rest.values():
-            thing.__class__, thing.__dict__ = rest, at_rest
+            thing.__class__ = rest
+            if vars(thing) is not at_rest:
+                thing.__dict__ = at_rest
+            thing._detach()
+            thing._engine = None
             self._place(thing, thing)
-            for live in (thing, *self._twins[id(thing)].values()):  # which may be kept
-                live._detach()
+            for twin in self._twins[id(thing)].values():  # which may be kept
+                twin._detach()
         self._rest.clear()
         self._twins.clear()
         for watch in self._watches:
@@ -113,7 +117,7 @@ class Binding:
             live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
             plain = engine.image.options.plain
             life = self._of_action(live_ports.LivePhysicalAction, engine.image)
-            return life, {**live, "_waiting": {}, "_plain": plain}, {}
+            return life, {**live, "_waiting": {}, "_plain": plain, "_shown": 0}, {}
         return live_ports.LiveTimer, {}, {}
 
     def _watched(self, life: type) -> type:
@@ -128,27 +132,27 @@ class Binding:
         life, live, way = self._port_by_store(engine, element)
         life = self._watched(life)
         if engine.image.program.elements[element].mutable and life is not live_ports.NoSource:
-            life = live_class(live_ports.MutablePort, life)
+            life, live = live_class(live_ports.MutablePort, life), {**live, "_reader": (), "_copy": None}
         return life, live, way
 
     def _port_by_store(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         store = engine.stores.of(element)
+        if store is None:
+            return live_ports.NoSource, {}, {}
         source = engine.image.sources.get(element)
         writes = source is not None and source.worker == engine.worker
-        live = {"_store": store}
-        if store is None:
-            return live_ports.NoSource, live, {}
         if isinstance(store, ArrayStore):
-            return live_ports.ArrayPort, live, store.way() if writes else {"values": store.views}
+            way = store.way() if writes else {"values": store.views}
+            return live_ports.ArrayPort, {"_tensors": {}}, {"store": store, **way}
         if isinstance(store, PickleStore):
-            return live_ports.PicklePort, live, store.way()
+            return live_ports.PicklePort, {}, {"store": store, **store.way()}
         assert isinstance(store, ObjectStore)
         pickled = engine.stores.pickled(element) if writes else None
         if pickled is not None:
-            way = {**pickled.way(), "values": store.values, "sets": SENDS}
-            return live_ports.PicklePort, {**live, "_pickled": pickled}, way
+            way = {"store": store, **pickled.way(), "values": store.values, "sets": SENDS}
+            return live_ports.PicklePort, {"_pickled": pickled}, way
         way = {"values": store.values, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
-        return live_ports.ObjectPort, live, way
+        return live_ports.ObjectPort, {}, way
 
     def _rows(self, multiport: Any, engine: Engine) -> tuple[dict[str, Any], tuple[Any, ...]]:
         """What a multiport knows of its channels: twins, doors, the blocks whose rows they are; and its way to them."""
@@ -160,7 +164,7 @@ class Binding:
         first = doors[0] if together else -1
         own = blocks(engine, [channel._element for channel in channels]) if together else []
         views = [read_only(block) for block in own]
-        live = {"_engine": engine, "_channels": channels, "_blocks": own, "_views": views, "_tensors": {}}
+        live = {"_channels": channels, "_blocks": own, "_views": views, "_tensors": {}}
         return live, engine.way_to_all(first, channels, views, own)
 
     def _revive(
@@ -174,13 +178,17 @@ class Binding:
     ) -> None:
         _, rest, at_rest = self._rest.setdefault(id(thing), (thing, thing.__class__, thing.__dict__))
         twin: Any = object.__new__(live_class(life, rest))
-        for name, value in (*at_rest.items(), *live.items()):
+        for name, value in at_rest.items():
+            setattr(twin, name, value)
+        for name, value in live.items():
             setattr(twin, name, value)
         lead(twin, way, all_of)
         twins = self._twins.setdefault(id(thing), {})
         twins[worker] = twin
         if len(twins) == 1:
-            thing.__class__, thing.__dict__ = twin.__class__, {**at_rest, **live}
+            thing.__class__ = twin.__class__
+            if live:
+                thing.__dict__ = {**at_rest, **live}
             lead(thing, way, all_of)
             self._place(thing, twin)
         else:
