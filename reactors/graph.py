@@ -71,7 +71,7 @@ class Graph:
 
     @spelled_out("rx.Graph")
     def __init__(self, main: Reactor, *, debug: bool = False) -> None:
-        with collector.at_rest():
+        with collector.at_rest(afresh=True):
             self._elaborate(main, debug=debug)
 
     def _elaborate(self, main: Reactor, *, debug: bool) -> None:
@@ -96,7 +96,7 @@ class Graph:
         self.bodies = [each.bodies.body for each in ordered]
         self.late = [each.bodies.late for each in ordered]
         self.declarations: list[Reaction[Any]] = [declaration for _, declaration, _, _ in ordered]
-        self._tree, self._wires = tree, connected
+        self._tree, self._wires = tree._replace(elements=elements), connected
 
     def __repr__(self) -> str:
         program = self.program

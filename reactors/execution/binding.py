@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,15 @@ def live_class(life: type, rest: type) -> type:
     return type(rest.__name__, (life, rest), {"__module__": rest.__module__})
 
 
+class Revived(NamedTuple):
+    """An object that has come alive, its class and dict at rest, and its twins by worker."""
+
+    thing: Any
+    rest: type
+    at_rest: dict[str, Any]
+    twins: dict[int, Any]
+
+
 class Binding:
     """Makes the objects of a program live for the engines of this process, and lets them rest again.
 
@@ -46,8 +55,7 @@ class Binding:
 
     def __init__(self, objects: Sequence[Any], *, debug: bool = False) -> None:
         self.objects, self.debug = objects, debug
-        self._twins: dict[int, dict[int, Any]] = {}  # id of an object -> worker -> its twin
-        self._rest: dict[int, tuple[Any, type, dict[str, Any]]] = {}  # id -> the object, its class and dict at rest
+        self._revived: dict[int, Revived] = {}  # by the id of the object
         self._threads: dict[int, int] = {}  # worker -> thread
         self._lock = threading.Lock()
         self._alone = threading.RLock()
@@ -91,17 +99,16 @@ class Binding:
 
     def detach(self) -> None:
         """Everything at rest again."""
-        for thing, rest, at_rest in self._rest.values():
+        for thing, rest, at_rest, twins in self._revived.values():
             thing.__class__ = rest
             if vars(thing) is not at_rest:
                 thing.__dict__ = at_rest
             thing._detach()
             thing._engine = None
             self._place(thing, thing)
-            for twin in self._twins[id(thing)].values():  # which may be kept
+            for twin in twins.values():  # which may be kept
                 twin._detach()
-        self._rest.clear()
-        self._twins.clear()
+        self._revived.clear()
         for watch in self._watches:
             watch.close()
         self._watches.clear()
@@ -157,8 +164,9 @@ class Binding:
     def _rows(self, multiport: Any, engine: Engine) -> tuple[dict[str, Any], tuple[Any, ...]]:
         """What a multiport knows of its channels: twins, doors, the blocks whose rows they are; and its way to them."""
         # Another worker of this process may have been here before.
-        _, _, at_rest = self._rest.get(id(multiport), (None, None, multiport.__dict__))
-        channels = [self._twins.get(id(c), {}).get(engine.worker, c) for c in at_rest["_channels"]]
+        revived = self._revived
+        at_rest = revived[id(multiport)].at_rest if id(multiport) in revived else vars(multiport)
+        channels = [revived[id(c)].twins.get(engine.worker, c) if id(c) in revived else c for c in at_rest["_channels"]]
         doors = [engine.part.doors.get(channel._element, -1) for channel in channels]
         together = bool(doors) and doors[0] >= 0 and doors == list(range(doors[0], doors[0] + len(doors)))
         first = doors[0] if together else -1
@@ -176,14 +184,16 @@ class Binding:
         way: tuple[Any, ...] = (),
         all_of: tuple[Any, ...] = (),
     ) -> None:
-        _, rest, at_rest = self._rest.setdefault(id(thing), (thing, thing.__class__, thing.__dict__))
+        revived = self._revived.get(id(thing))
+        if revived is None:
+            revived = self._revived[id(thing)] = Revived(thing, thing.__class__, thing.__dict__, {})
+        _, rest, at_rest, twins = revived
         twin: Any = object.__new__(live_class(life, rest))
         for name, value in at_rest.items():
             setattr(twin, name, value)
         for name, value in live.items():
             setattr(twin, name, value)
         lead(twin, way, all_of)
-        twins = self._twins.setdefault(id(thing), {})
         twins[worker] = twin
         if len(twins) == 1:
             thing.__class__ = twin.__class__
@@ -199,7 +209,7 @@ class Binding:
 
     def _place(self, thing: Any, now: Any) -> None:
         """Put an object, or its twin, where its reactor has it."""
-        owner = getattr(thing, "_owner", None)
+        owner = thing._owner
         if owner is not None and getattr(thing, "_multiport", None) is None:
             names = vars(owner)
             if getattr(names.get(thing.name), "_declared", None) is thing._declared:

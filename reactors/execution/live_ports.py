@@ -41,7 +41,7 @@ from reactors_runtime import engine as engines
 from reactors_runtime._core import lib
 from reactors_runtime._doors import Door
 from reactors_runtime.encoding import decode, encode
-from reactors_runtime.values import OUTSIDE, ArrayStore, dumps, loads, outside, read_only
+from reactors_runtime.values import OUTSIDE, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -132,6 +132,10 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
         backend=backend,
         workers=workers,
         statistics=reactions,
-        notes=[f"{reactor.path}: {reactor.__note__()}" for reactor in graph.reactors if type(reactor) in noted],
+        notes=[
+            f"{reactor.path}: {reactor.__note__()}"
+            for reactor in graph.reactors
+            if type(reactor) in noted and isinstance(reactor, Noted)
+        ],
         program=classes[0],
     )
