@@ -33,8 +33,8 @@ from reactors_runtime.planning.image import Image
 from reactors_runtime.settings.value_settings import ValueSettings
 
 if TYPE_CHECKING:
+    from reactors.launch import Placement
     from reactors.model.reactor import Reactor
-    from reactors.run import Placement
     from reactors_runtime.memory import Memory
     from reactors_runtime.processes.workers import Report
 

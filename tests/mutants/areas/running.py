@@ -153,7 +153,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/run.py",
+        "reactors/launch.py",
         "tests/semantics/test_physical_time.py tests/execution/test_record.py",
         (
             Mistake(
