@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from reactors.drawing.records import ReactorNode, picture
 from reactors.elaboration.advice import warn_of_the_unlikely
 from reactors.elaboration.connections import wires
 from reactors.elaboration.precedence import Precedence, order
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from reactors.drawing.draw import Look
+    from reactors.drawing.records import ReactorNode
     from reactors.elaboration.tree import Handle
     from reactors.model.native import Native
     from reactors.model.reaction import Reaction
@@ -105,6 +105,8 @@ class Graph:
     @cached_property
     def root(self) -> ReactorNode:
         """The tree of reactors with everything they have, for drawing."""
+        from reactors.drawing.records import picture
+
         return picture(self._tree, self._wires, self.program, self.declarations)
 
     def bodies_of(self, numbers: Sequence[int]) -> tuple[list[Any], list[Any]]:

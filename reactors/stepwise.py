@@ -20,7 +20,7 @@ from reactors.elaboration.workers import Workers, counted
 from reactors.execution import arena
 from reactors.execution.arguments import whole
 from reactors.execution.binding import Binding
-from reactors.execution.in_process import start
+from reactors.execution.in_threads import start
 from reactors.execution.session import Session
 from reactors.graph import Graph
 from reactors.model.thread_state import Running

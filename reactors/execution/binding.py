@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reactors.execution import live_ports
-from reactors.execution.debug_ports import DEBUG, DebugMultiport
-from reactors.execution.watch import Watch
 from reactors.model.actions import LogicalAction, PhysicalAction
 from reactors.model.ports import Port
 from reactors.model.triggers import Startup
@@ -27,6 +25,7 @@ from reactors_runtime.values import ArrayStore, ObjectStore, PickleStore, Sequen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reactors.execution.watch import Watch
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
@@ -66,7 +65,12 @@ class Binding:
         with self._lock:
             self._threads[engine.worker] = engine.thread
             watched: dict[str, Any] = {}
+            plain: type = live_ports.LiveMultiport
             if self.debug:
+                from reactors.execution.debug_ports import DebugMultiport
+                from reactors.execution.watch import Watch
+
+                plain = DebugMultiport
                 watch = watched["_watch"] = Watch(engine, self._alone)
                 self._watches.append(watch)
                 engine.around = watch.around
@@ -81,7 +85,6 @@ class Binding:
                 if isinstance(thing, Port) and thing._multiport is not None:
                     multiports[id(thing._multiport)] = thing._multiport, elements[element].mutable
             for multiport, mutable in multiports.values():
-                plain = DebugMultiport if self.debug else live_ports.LiveMultiport
                 life = live_ports.LiveMutableMultiport if mutable else plain
                 live, all_of = self._rows(multiport, engine)
                 self._revive(multiport, engine.worker, life, {**live, **watched}, all_of=all_of)
@@ -129,7 +132,11 @@ class Binding:
 
     def _watched(self, life: type) -> type:
         """The class that checks more, in debug mode."""
-        return DEBUG.get(life, life) if self.debug else life
+        if not self.debug:
+            return life
+        from reactors.execution.debug_ports import DEBUG
+
+        return DEBUG.get(life, life)
 
     def _of_action(self, life: type, image: Image) -> type:
         life = self._watched(life)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from reactors.reports import summary
 from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
@@ -71,9 +70,13 @@ class Result:
         Reactions of members of a bank, or of a list, share one row, which names the slowest member. `share` is of the
         time of the workers that it ran on. A table is as wide as the terminal, or `width` characters, at the most.
         """
+        from reactors.reports import summary
+
         return summary.text(self, most, width)
 
     def _repr_html_(self) -> str:
+        from reactors.reports import summary
+
         return summary.html(self, _MOST)
 
 

@@ -142,7 +142,7 @@ MISTAKES = (
         (Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None"),),
     ),
     Mistakes(
-        "reactors/execution/in_process.py",
+        "reactors/execution/in_threads.py",
         "tests/faults/test_start.py",
         (
             Mistake(
