@@ -13,7 +13,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - reports       what a run reports: progress, result, timeline, log, hints
 - execution     what is alive while a program runs: sessions, ports, clocks, debug mode
 - shipping      to worker processes and back
-- run, script   `rx.run`, and programs in files
+- launch, script  `rx.run`, and programs in files
 - stepwise      a run whose beat is given from outside
 - lowlevel      what libraries on top need, and programs do not
 - rl            environments, replay, algorithms, training, serving: it has a map of its own
@@ -21,63 +21,60 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - command       the command line
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reactors.errors import (
-    ActionValueError,
-    ArgumentError,
-    CausalityError,
-    ContainmentError,
-    DeclarationError,
-    DrawingError,
-    DurationError,
-    ElaborationError,
-    MemoryTooSmall,
-    MicrostepLimitError,
-    MismatchError,
-    OutsideReactionError,
-    ParameterError,
-    PlacementError,
-    ReactionError,
-    ReactorError,
-    ReactorWarning,
-    ReplayError,
-    RunWhileImported,
-    SharedValueError,
-    ShippingError,
-    StructureError,
-    TooManyOpenFiles,
-    UndeclaredAccessError,
-    ValueMismatchError,
-    WidthError,
-    WiringError,
-    WorkerDied,
-    WorkerError,
-    WorkerStartError,
-)
-from reactors.execution.clock import VirtualClock
-from reactors.execution.log_context import LogContext
-from reactors.graph import Graph
-from reactors.model.actions import LogicalAction, PhysicalAction, Timer
-from reactors.model.bank import bank, interleaved
-from reactors.model.connect import connect
-from reactors.model.modes import Mode, State
-from reactors.model.native import native
-from reactors.model.ports import Input, Output
-from reactors.model.reaction import reaction
-from reactors.model.reactor import Reactor
-from reactors.model.triggers import reset, shutdown, startup, stop
-from reactors.names.modules import refuse as _refuse
-from reactors.reports.result import Result
-from reactors.run import run
-from reactors.tag import Tag
-
 if TYPE_CHECKING:
+    from reactors.errors import (
+        ActionValueError,
+        ArgumentError,
+        CausalityError,
+        ContainmentError,
+        DeclarationError,
+        DrawingError,
+        DurationError,
+        ElaborationError,
+        MemoryTooSmall,
+        MicrostepLimitError,
+        MismatchError,
+        OutsideReactionError,
+        ParameterError,
+        PlacementError,
+        ReactionError,
+        ReactorError,
+        ReactorWarning,
+        ReplayError,
+        RunWhileImported,
+        SharedValueError,
+        ShippingError,
+        StructureError,
+        TooManyOpenFiles,
+        UndeclaredAccessError,
+        ValueMismatchError,
+        WidthError,
+        WiringError,
+        WorkerDied,
+        WorkerError,
+        WorkerStartError,
+    )
+    from reactors.execution.clock import VirtualClock
+    from reactors.execution.log_context import LogContext
+    from reactors.graph import Graph
+    from reactors.launch import run
+    from reactors.model.actions import LogicalAction, PhysicalAction, Timer
     from reactors.model.bank import BankOf as Bank
+    from reactors.model.bank import bank, interleaved
+    from reactors.model.connect import connect
+    from reactors.model.modes import Mode, State
+    from reactors.model.native import native
+    from reactors.model.ports import Input, Output
+    from reactors.model.reaction import reaction
+    from reactors.model.reactor import Reactor
+    from reactors.model.triggers import reset, shutdown, startup, stop
+    from reactors.reports.result import Result
+    from reactors.tag import Tag
 
     __version__: str
-else:
-    from reactors.model.bank import Bank
 
 __all__ = [
     "ActionValueError",
@@ -137,15 +134,72 @@ __all__ = [
 ]
 
 
+_ROOMS = {
+    "errors": (
+        "ActionValueError",
+        "ArgumentError",
+        "CausalityError",
+        "ContainmentError",
+        "DeclarationError",
+        "DrawingError",
+        "DurationError",
+        "ElaborationError",
+        "MemoryTooSmall",
+        "MicrostepLimitError",
+        "MismatchError",
+        "OutsideReactionError",
+        "ParameterError",
+        "PlacementError",
+        "ReactionError",
+        "ReactorError",
+        "ReactorWarning",
+        "ReplayError",
+        "RunWhileImported",
+        "SharedValueError",
+        "ShippingError",
+        "StructureError",
+        "TooManyOpenFiles",
+        "UndeclaredAccessError",
+        "ValueMismatchError",
+        "WidthError",
+        "WiringError",
+        "WorkerDied",
+        "WorkerError",
+        "WorkerStartError",
+    ),
+    "execution.clock": ("VirtualClock",),
+    "execution.log_context": ("LogContext",),
+    "graph": ("Graph",),
+    "launch": ("run",),
+    "model.actions": ("LogicalAction", "PhysicalAction", "Timer"),
+    "model.bank": ("Bank", "bank", "interleaved"),
+    "model.connect": ("connect",),
+    "model.modes": ("Mode", "State"),
+    "model.native": ("native",),
+    "model.ports": ("Input", "Output"),
+    "model.reaction": ("reaction",),
+    "model.reactor": ("Reactor",),
+    "model.triggers": ("reset", "shutdown", "startup", "stop"),
+    "reports.result": ("Result",),
+    "tag": ("Tag",),
+}
+_PLACE = {name: room for room, its in _ROOMS.items() for name in its}
+
+
 if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there is any name
 
     def __dir__() -> list[str]:
         return __all__
 
     def __getattr__(name: str) -> Any:
-        """The version; all else is refused, for everything that there is has been imported."""
-        if name != "__version__":
-            _refuse(globals(), name, __all__)
-        from importlib.metadata import version  # a sixth of the time that importing this package takes
+        """What is imported when it is asked for: a program that only declares needs a third of it."""
+        if name == "__version__":
+            from importlib.metadata import version
 
-        return version("reactors")
+            return version("reactors")
+        if name not in _PLACE:
+            from reactors.names.modules import refuse
+
+            refuse(globals(), name, __all__)
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACE[name]}"), name)
+        return found

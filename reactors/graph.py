@@ -7,12 +7,9 @@ plain integers, and for people, the tree of reactors and the graphs of connectio
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from reactors.drawing.records import ReactorNode, picture
 from reactors.elaboration.advice import warn_of_the_unlikely
 from reactors.elaboration.connections import wires
 from reactors.elaboration.precedence import Precedence, order
@@ -22,17 +19,19 @@ from reactors.elaboration.sources import resolve
 from reactors.elaboration.tree import grow
 from reactors.elaboration.wiring import wire
 from reactors.names.keywords import spelled_out
+from reactors_runtime import collector
 from reactors_runtime.program import FOREVER, Program
 from reactors_runtime.program import Reactor as Row
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import networkx as nx
 
     from reactors.drawing.draw import Look
+    from reactors.drawing.records import ReactorNode
     from reactors.elaboration.tree import Handle
     from reactors.model.native import Native
     from reactors.model.reaction import Reaction
@@ -72,7 +71,7 @@ class Graph:
 
     @spelled_out("rx.Graph")
     def __init__(self, main: Reactor, *, debug: bool = False) -> None:
-        with _without_collections():
+        with collector.at_rest(afresh=True):
             self._elaborate(main, debug=debug)
 
     def _elaborate(self, main: Reactor, *, debug: bool) -> None:
@@ -97,7 +96,7 @@ class Graph:
         self.bodies = [each.bodies.body for each in ordered]
         self.late = [each.bodies.late for each in ordered]
         self.declarations: list[Reaction[Any]] = [declaration for _, declaration, _, _ in ordered]
-        self._tree, self._wires = tree, connected
+        self._tree, self._wires = tree._replace(elements=elements), connected
 
     def __repr__(self) -> str:
         program = self.program
@@ -106,6 +105,8 @@ class Graph:
     @cached_property
     def root(self) -> ReactorNode:
         """The tree of reactors with everything they have, for drawing."""
+        from reactors.drawing.records import picture
+
         return picture(self._tree, self._wires, self.program, self.declarations)
 
     def bodies_of(self, numbers: Sequence[int]) -> tuple[list[Any], list[Any]]:
@@ -204,15 +205,3 @@ class Graph:
         from reactors.drawing import draw
 
         return draw.mimebundle(self)
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """No garbage collection meanwhile: all that is made stays, and looking through it again and again takes long."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from reactors_runtime.callers import belongs, user_frame
@@ -38,6 +37,8 @@ class Location(NamedTuple):
         return cls.of(sys._getframe(depth + 1))
 
     def __str__(self) -> str:
+        from pathlib import Path
+
         path = Path(self.file)
         with suppress(ValueError, OSError):  # it lies elsewhere, or the directory is gone
             path = path.relative_to(Path.cwd())

@@ -20,7 +20,7 @@ from reactors.elaboration.workers import Workers, counted
 from reactors.execution import arena
 from reactors.execution.arguments import whole
 from reactors.execution.binding import Binding
-from reactors.execution.in_process import start
+from reactors.execution.in_threads import start
 from reactors.execution.session import Session
 from reactors.graph import Graph
 from reactors.model.thread_state import Running
@@ -33,8 +33,8 @@ from reactors_runtime.planning.image import Image
 from reactors_runtime.settings.value_settings import ValueSettings
 
 if TYPE_CHECKING:
+    from reactors.launch import Placement
     from reactors.model.reactor import Reactor
-    from reactors.run import Placement
     from reactors_runtime.memory import Memory
     from reactors_runtime.processes.workers import Report
 

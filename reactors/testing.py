@@ -26,9 +26,9 @@ from reactors.errors import ArgumentError
 from reactors.execution.arguments import whole
 from reactors.execution.clock import VirtualClock
 from reactors.graph import Graph
+from reactors.launch import run
 from reactors.model.native import Native
 from reactors.model.ports import Port
-from reactors.run import run
 from reactors.time import duration
 from reactors_runtime.processes import workers
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from reactors.elaboration.workers import Backend
+    from reactors.launch import Placement
     from reactors.model.actions import Action, PhysicalAction
     from reactors.model.reactor import Reactor
     from reactors.rl.envs.checker import check_env  # noqa: F401 - found by __getattr__
-    from reactors.run import Placement
     from reactors.tag import Tag
     from reactors.time import Duration
 

@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 from operator import index
-from typing import TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from reactors.errors import DurationError
 from reactors_runtime._core import lib
@@ -37,6 +37,16 @@ _UNITS = {
 _PATTERN = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+))\s*([^\W\d_]+)\s*")
 
 
+class _Subject(NamedTuple):
+    """What is a duration, and whose; spelt out only when an error names it."""
+
+    what: str
+    of: object
+
+    def __str__(self) -> str:
+        return f"the {self.what}" if self.of is None else f"the {self.what} of {self.of}"
+
+
 def duration(value: object, what: str = "duration", of: object = None, *, or_else: str = "") -> int:
     """Nanoseconds in `value`; `what` is its name in the error and `of`, where known, whose it is.
 
@@ -50,7 +60,7 @@ def duration(value: object, what: str = "duration", of: object = None, *, or_els
     """
     if type(value) is int and 0 <= value <= LONGEST:
         return value
-    subject = f"the {what}" if of is None else f"the {what} of {of}"
+    subject = _Subject(what, of)
     ns = _nanoseconds(value, subject, or_else)
     if ns < 0:
         raise DurationError(
@@ -66,7 +76,7 @@ def names_attribute(given: object) -> TypeGuard[str]:
     return isinstance(given, str) and given.isidentifier()
 
 
-def _nanoseconds(value: object, subject: str, or_else: str) -> int:
+def _nanoseconds(value: object, subject: _Subject, or_else: str) -> int:
     forms = 'a string such as "10 ms", a datetime.timedelta, or a whole number of nanoseconds'
     if isinstance(value, str):
         return _parse(value, subject, or_else)
@@ -80,7 +90,7 @@ def _nanoseconds(value: object, subject: str, or_else: str) -> int:
     raise DurationError(f"{subject} is {value!r}, of type {type(value).__name__}; write {forms}")
 
 
-def _parse(text: str, subject: str, or_else: str) -> int:
+def _parse(text: str, subject: _Subject, or_else: str) -> int:
     found = _PATTERN.fullmatch(text)
     if found is None:
         if re.fullmatch(r"\s*[+-]?[\d._]+\s*", text):

@@ -126,7 +126,7 @@ def test_a_circle_is_noticed(copy: Path, late: str) -> None:
 def test_an_import_against_the_law_is_noticed(copy: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", copy)
     wrong = copy / "reactors" / "model" / "layout.py"
-    wrong.write_text(wrong.read_text() + "\n\ndef late() -> None:\n    import reactors.run  # noqa: F401\n")
+    wrong.write_text(wrong.read_text() + "\n\ndef late() -> None:\n    import reactors.launch  # noqa: F401\n")
     program = (  # no copy that is installed
         "import sys; sys.meta_path[:] = [each for each in sys.meta_path if isinstance(each, type)]\n"
         "from importlinter.cli import lint_imports_command; sys.exit(lint_imports_command())"
@@ -135,7 +135,7 @@ def test_an_import_against_the_law_is_noticed(copy: Path) -> None:
         [sys.executable, "-c", program, "--no-cache"], cwd=copy, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "reactors.model is not allowed to import reactors.run" in done.stdout
+    assert "reactors.model is not allowed to import reactors.launch" in done.stdout
 
 
 # ---- what users cannot do, `rl` does not do ----

@@ -17,25 +17,30 @@
 #include <numpy/ndarraytypes.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 /* How a value is set: by _put; in the list; into the array for it; into a record for other processes, and in the list. */
 enum { CALLS = 0, KEEPS = 1, COPIES = 2, SENDS = 3 };
 
-typedef struct {
+typedef struct {              /* what most need first, for all of it is seldom in a cache */
     PyObject_HEAD
     uint8_t *door;            /* NULL: at rest */
     const uint64_t *where;    /* the number of the value that is read or written */
     const uint64_t *low;      /* of a value that travels: those before this number are not needed any more */
     PyObject *values;         /* list: what is read; NULL: _get knows */
+    char sets;
+    uint32_t n;               /* channels of a multiport whose doors follow one another; else 0 */
     PyObject *slots;          /* COPIES: list of arrays to write into */
     PyObject *views;          /* a multiport's: of blocks to read */
     uint8_t *records;         /* of values that go to another process, or come from one; NULL: there are none */
     uint64_t stride;          /* bytes from one to the next */
     rx_worker *core;
+    PyObject *engine;         /* for the Python class on top, which calls it _engine; */
+    PyObject *store;          /* _store, */
+    uint32_t number;          /* and _door */
     uint32_t action;
-    uint32_t n;               /* channels of a multiport whose doors follow one another; else 0 */
-    char sets;
 } Door;
 
 static PyObject *array_type;  /* numpy.ndarray: what is never kept as it is, for its owner may change it */
@@ -45,17 +50,20 @@ static PyObject *refuse(Door *d, const char *use, const char *kind)
     return PyObject_CallMethod((PyObject *)d, "_refuse", "ss", use, kind);
 }
 
-static int replace(PyObject **member, PyObject *value)
+static void replace(PyObject **member, PyObject *value)
 {
     PyObject *old = *member;
-    if (value == Py_None) value = NULL;
-    if (value && !PyList_Check(value)) {
+    *member = value == Py_None ? NULL : Py_NewRef(value);
+    Py_XDECREF(old);
+}
+
+static int replace_list(PyObject **member, PyObject *value)
+{
+    if (value != Py_None && !PyList_Check(value)) {
         PyErr_SetString(PyExc_TypeError, "values and slots are lists");
         return -1;
     }
-    Py_XINCREF(value);
-    *member = value;
-    Py_XDECREF(old);
+    replace(member, value);
     return 0;
 }
 
@@ -327,9 +335,10 @@ static PyObject *door_set_all(Door *d, PyObject *const *arguments, Py_ssize_t n,
 static PyObject *door_attach_all(Door *d, PyObject *arguments)
 {
     unsigned long long door, where;
-    PyObject *channels, *views, *own;
-    if (!PyArg_ParseTuple(arguments, "KKIOOO", &door, &where, &d->n, &channels, &views, &own)) return NULL;
-    if (replace(&d->values, channels) || replace(&d->views, views) || replace(&d->slots, own)) return NULL;
+    PyObject *engine, *channels, *views, *own;
+    if (!PyArg_ParseTuple(arguments, "OKKIOOO", &engine, &door, &where, &d->n, &channels, &views, &own)) return NULL;
+    if (replace_list(&d->values, channels) || replace_list(&d->views, views) || replace_list(&d->slots, own)) return NULL;
+    replace(&d->engine, engine);
     d->door = (uint8_t *)(uintptr_t)door;
     d->where = (uint64_t *)(uintptr_t)where;
     Py_RETURN_NONE;
@@ -403,16 +412,20 @@ static PyObject *door_schedule(Door *d, PyObject *const *arguments, Py_ssize_t n
     Py_RETURN_NONE;
 }
 
-/* _attach(door, where, low, values, slots, records, stride, sets, core, action): addresses are integers */
+/* _attach(engine, store, number, door, where, low, values, slots, records, stride, sets, core, action): addresses are integers */
 static PyObject *door_attach(Door *d, PyObject *arguments)
 {
     unsigned long long door, where, low, records, stride, core;
-    PyObject *values, *slots;
+    PyObject *engine, *store, *values, *slots;
     int sets;
-    unsigned action;
-    if (!PyArg_ParseTuple(arguments, "KKKOOKKiKI", &door, &where, &low, &values, &slots, &records, &stride, &sets, &core, &action))
+    unsigned action, number;
+    if (!PyArg_ParseTuple(arguments, "OOIKKKOOKKiKI", &engine, &store, &number, &door, &where, &low, &values, &slots, &records, &stride,
+                          &sets, &core, &action))
         return NULL;
-    if (replace(&d->values, values) || replace(&d->slots, slots)) return NULL;
+    if (replace_list(&d->values, values) || replace_list(&d->slots, slots)) return NULL;
+    replace(&d->engine, engine);
+    replace(&d->store, store);
+    d->number = number;
     d->door = (uint8_t *)(uintptr_t)door;
     d->where = (uint64_t *)(uintptr_t)where;
     d->low = (uint64_t *)(uintptr_t)low;
@@ -433,7 +446,8 @@ static PyObject *door_detach(Door *d, PyObject *unused)
     replace(&d->values, Py_None);
     replace(&d->slots, Py_None);
     replace(&d->views, Py_None);
-    Py_RETURN_NONE;
+    replace(&d->store, Py_None);
+    Py_RETURN_NONE;           /* the engine says what is wrong with the use of what is kept beyond the run */
 }
 
 static int door_traverse(Door *d, visitproc visit, void *arg)
@@ -442,6 +456,8 @@ static int door_traverse(Door *d, visitproc visit, void *arg)
     Py_VISIT(d->values);
     Py_VISIT(d->slots);
     Py_VISIT(d->views);
+    Py_VISIT(d->engine);
+    Py_VISIT(d->store);
     return 0;
 }
 
@@ -450,6 +466,8 @@ static int door_clear(Door *d)
     Py_CLEAR(d->values);
     Py_CLEAR(d->slots);
     Py_CLEAR(d->views);
+    Py_CLEAR(d->engine);
+    Py_CLEAR(d->store);
     return 0;
 }
 
@@ -461,6 +479,13 @@ static void door_dealloc(Door *d)
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(d);
     Py_DECREF(type);
 }
+
+static PyMemberDef members[] = {
+    {"_engine", T_OBJECT, offsetof(Door, engine), 0, "What runs the reactions that use it."},
+    {"_store", T_OBJECT, offsetof(Door, store), READONLY, "Where its values are."},
+    {"_door", T_UINT, offsetof(Door, number), READONLY, "The number of its door."},
+    {0},
+};
 
 static PyGetSetDef getset[] = {
     {"_is_present", (getter)door_is_present, (setter)door_set_is_present, "Whether it is there at this tag.", NULL},
@@ -489,6 +514,7 @@ static PyType_Slot slots[] = {
     {Py_tp_traverse, door_traverse},
     {Py_tp_clear, door_clear},
     {Py_tp_dealloc, door_dealloc},
+    {Py_tp_members, members},
     {Py_tp_getset, getset},
     {Py_tp_methods, methods},
     {0, NULL},

@@ -24,8 +24,8 @@ from reactors.drawing.draw import RENDERED, WRITTEN, Look, dot, draw
 from reactors.elaboration.workers import BACKENDS, Workers
 from reactors.errors import DurationError
 from reactors.graph import Graph
+from reactors.launch import run
 from reactors.reports.json_text import json_line
-from reactors.run import run
 from reactors.script import WrongTarget, reactor_class, split
 from reactors.time import duration
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from reactors.elaboration.reactions import Enlisted
 from reactors.errors import CausalityError
 from reactors_runtime.program import FOREVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from reactors.elaboration.reactions import Enlisted
     from reactors.elaboration.tree import Tree
     from reactors.elaboration.wiring import Wiring
     from reactors_runtime.program import Element, Mode
@@ -69,12 +69,11 @@ def order(tree: Tree, reactions: Sequence[Enlisted], wiring: Wiring, elements: S
     if levels is None:
         raise _cycle_error(precedence, tree, wiring, reactions)
     deadlines = [FOREVER if row.deadline is None else row.deadline for row in rows]
-    for r in sorted(range(len(rows)), key=levels.__getitem__, reverse=True):
-        deadlines[r] = min([deadlines[r], *(deadlines[after] for after in followers[r])])
+    if any(row.deadline is not None for row in rows):
+        for r in sorted(range(len(rows)), key=levels.__getitem__, reverse=True):
+            deadlines[r] = min([deadlines[r], *(deadlines[after] for after in followers[r])])
     static = sorted(range(len(rows)), key=lambda r: (deadlines[r], levels[r]))  # it is stable
-    return [
-        reactions[r]._replace(row=rows[r]._replace(level=levels[r], inferred_deadline=deadlines[r])) for r in static
-    ]
+    return [Enlisted(rows[r].ordered(levels[r], deadlines[r]), *reactions[r][1:]) for r in static]
 
 
 def _followers(precedence: Precedence) -> list[list[int]]:

@@ -28,6 +28,7 @@ from reactors_runtime.program import NativeFunction
 from reactors_runtime.program import Reaction as Row
 
 if TYPE_CHECKING:
+    from reactors.code.bytecode import Use
     from reactors.elaboration.tree import Place, Tree
     from reactors.model.reaction import Bodies, Reaction
     from reactors.time import Duration
@@ -45,15 +46,18 @@ class Enlisted(NamedTuple):
 def enlist(tree: Tree) -> list[Enlisted]:
     """All reactions in order of elaboration. Their levels are not known yet."""
     found: list[Enlisted] = []
+    assigned: dict[Reaction[Any], list[tuple[str, Use]]] = {}
     for index, place in enumerate(tree.places):
         for number, (reaction, mode) in enumerate(place.reactions):
             if reaction._owner is not None:
                 _check_reach(tree, place, reaction)
-            triggers, uses, effects = (
-                _elements(place, reaction, mode, ends) if ends else []
-                for ends in (reaction.triggers, reaction.uses, reaction.effects)
-            )
-            _check_assignments(place, reaction)
+            triggers = _elements(place, reaction, mode, reaction.triggers)
+            uses = _elements(place, reaction, mode, reaction.uses) if reaction.uses else []
+            effects = _elements(place, reaction, mode, reaction.effects) if reaction.effects else []
+            if (deep := assigned.get(reaction)) is None:
+                deep = assigned[reaction] = _deep_assignments(reaction)
+            for file, use in deep:
+                _check_assignment(place, reaction, Location(file, use.line), use)
             if reaction._owner is not None and not isinstance(reaction.body, Native):
                 _check_method(place, reaction)
             row = Row(
@@ -136,22 +140,23 @@ def _check_method(place: Place, reaction: Reaction[Any]) -> None:
             check_code(reaction, own, own_code(body), f"{place.path}.{body.__name__}")
 
 
-def _check_assignments(place: Place, reaction: Reaction[Any]) -> None:
+def _deep_assignments(reaction: Reaction[Any]) -> list[tuple[str, Use]]:
+    """Where its code assigns to attributes of attributes of its reactor: file and use."""
+    functions = [function for body in (reaction.body, reaction.late) if (function := own_code(body)) is not None]
+    return [(each.__code__.co_filename, use) for each in functions for use in deep_assignments(each.__code__)]
+
+
+def _check_assignment(place: Place, reaction: Reaction[Any], at: Location, use: Use) -> None:
     """Refuse a reaction that would replace a port of a reactor that its own contains."""
-    for body in (reaction.body, reaction.late):
-        if (function := own_code(body)) is None:
-            continue
-        for use in deep_assignments(function.__code__):
-            inner = vars(place.reactor).get(use.name)
-            inner = inner[0] if isinstance(inner, Bank | list | tuple) and inner else inner
-            end = vars(inner).get(use.use.removeprefix(ASSIGNED)) if isinstance(inner, Reactor) else None
-            if isinstance(end, Declared):
-                at = Location(function.__code__.co_filename, use.line)
-                raise DeclarationError(
-                    f"{place.path}.{reaction.name} ({at}): .{end.name} of self.{use.name} is assigned to, which would "
-                    f"replace the {end.word} {end.where()}; "
-                    + (f"to send a value write .{end.name}.set(...)" if isinstance(end, Input) else "leave it alone")
-                )
+    inner = vars(place.reactor).get(use.name)
+    inner = inner[0] if isinstance(inner, Bank | list | tuple) and inner else inner
+    end = vars(inner).get(use.use.removeprefix(ASSIGNED)) if isinstance(inner, Reactor) else None
+    if isinstance(end, Declared):
+        raise DeclarationError(
+            f"{place.path}.{reaction.name} ({at}): .{end.name} of self.{use.name} is assigned to, which would "
+            f"replace the {end.word} {end.where()}; "
+            + (f"to send a value write .{end.name}.set(...)" if isinstance(end, Input) else "leave it alone")
+        )
 
 
 def _deadline(place: Place, reaction: Reaction[Any], limit: Duration) -> int:

@@ -38,7 +38,8 @@ def resolve(tree: Tree, wiring: Wiring) -> list[Element]:
     """The elements with their sources and offsets. What a source carries has to fit where it arrives."""
     elements, up = [*tree.elements], wiring.up
     for e in wiring.written:
-        elements[e] = elements[e]._replace(source=e)
+        element = elements[e]
+        elements[e] = element.driven(e, (0, 0), False, element.dtype, element.shape)
     tops: dict[int, int] = {}  # where the way up ends, written or not
     for e in up:
         way: list[int] = []
@@ -54,13 +55,8 @@ def resolve(tree: Tree, wiring: Wiring) -> list[Element]:
             tops[below] = tops.get(wire.source, wire.source)
             later = (0, 1) if wire.physical and wire.delay == (0, 0) else wire.delay
             dtype, shape = _fitting(tree, elements, tops[below], below, wire)
-            elements[below] = elements[below]._replace(
-                source=over.source,
-                offset=compose(over.offset, later),
-                physical=over.physical or wire.physical,
-                dtype=dtype,
-                shape=shape,
-            )
+            offset, physical = compose(over.offset, later), over.physical or wire.physical
+            elements[below] = elements[below].driven(over.source, offset, physical, dtype, shape)
     return elements
 
 

@@ -97,7 +97,7 @@ def grow(main: Reactor) -> Tree:
         reactor._path, reactor._index = path, len(growing.places)
         contents = look_into(reactor, path, classes, strays)
         stack.extend((each, reactor._index) for each in reversed(contents.children))
-        growing.add(Place(reactor, child.name, path, bank, container, outer), contents)
+        growing.add(Place(reactor, child.name, path, bank, container, outer, contents.ports, contents.timed), contents)
     tree = Tree(growing.places, growing.elements, growing.handles, growing.multiports, growing.modes)
     for stray, said in strays:
         if not tree.holds(stray):
@@ -145,24 +145,24 @@ class _Growing:
                     )
                 e = builtins[end, mode] = len(self.elements)
                 self._add(handle(reactor, e), Element(prefix + end.name, Kind[end.name.upper()], index, mode=mode))
-        self.places.append(
-            place._replace(ports=contents.ports, timed=contents.timed, reactions=reactions, builtins=builtins)
-        )
+        self.places.append(Place(*place[:8], reactions, builtins))
 
     def _add(self, handle: Handle, element: Element) -> None:
         self.handles.append(handle)
         self.elements.append(element)
 
     def _add_port(self, port: Port[Any], prefix: str, index: int) -> None:
-        layout = port._declared._layout or port._carried()
-        width = port._length()
+        declared = port._declared
+        layout = declared._layout or port._carried()
         first = len(self.elements)
+        width = None if declared._width is None else port._length()
         several = first + (1 if width is None else width)
         refuse_too_many(several, lambda: f"{port.where()} is one of {several:,} ports, timers and actions so far")
-        channels = port._open()
-        if channels is not None:
-            self.multiports.append([*range(first, first + len(channels))])
-        for e, each in enumerate((port,) if channels is None else channels, first):
+        channels: Sequence[Port[Any]] = (port,)
+        if width is not None:
+            channels = port._open() or ()
+            self.multiports.append([*range(several - width, several)])
+        for e, each in enumerate(channels, first):
             each._element = e
             element = Element(
                 prefix + each.name,
@@ -171,7 +171,7 @@ class _Growing:
                 dtype=layout.dtype,
                 shape=layout.shape,
                 type=layout.type,
-                mutable=port._declared._mutable,
+                mutable=declared._mutable,
             )
             self._add(each, element)
 

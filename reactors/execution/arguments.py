@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from reactors.errors import ArgumentError, ContainmentError, RunWhileImported
 from reactors.execution.clock import VirtualClock
@@ -16,10 +15,10 @@ from reactors.time import LONGEST
 
 def not_while_importing() -> None:
     """Refuse to run what a file runs when all that is wanted of it is what it defines."""
-    from reactors_runtime.processes import worker
-
-    if executing.definitions or worker.loading:
-        what = "the program's classes are imported by a worker" if worker.loading else "the file is imported"
+    worker = sys.modules.get("reactors_runtime.processes.worker")  # which is imported in one, if nowhere else
+    loading = worker is not None and worker.loading
+    if executing.definitions or loading:
+        what = "the program's classes are imported by a worker" if loading else "the file is imported"
         raise RunWhileImported(
             f'rx.run while {what}: everything in the file is run then; put this call under if __name__ == "__main__":'
         )
@@ -45,7 +44,11 @@ def switches(**given: object) -> None:
 
 def writable(file: str | os.PathLike[str] | None, what: str) -> None:
     """Refuse before the run what could not be written after it."""
-    if file is not None and not (folder := Path(file).parent).is_dir():
+    if file is None:
+        return
+    from pathlib import Path
+
+    if not (folder := Path(file).parent).is_dir():
         raise ArgumentError(f"{what} of rx.run is {os.fspath(file)!r}, but there is no folder {str(folder)!r}; make it")
 
 

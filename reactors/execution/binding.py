@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import threading
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from reactors.execution import live_ports
-from reactors.execution.debug_ports import DEBUG, DebugMultiport
-from reactors.execution.watch import Watch
 from reactors.model.actions import LogicalAction, PhysicalAction
 from reactors.model.ports import Port
 from reactors.model.triggers import Startup
@@ -27,6 +25,7 @@ from reactors_runtime.values import ArrayStore, ObjectStore, PickleStore, Sequen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reactors.execution.watch import Watch
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
@@ -38,6 +37,15 @@ def live_class(life: type, rest: type) -> type:
     return type(rest.__name__, (life, rest), {"__module__": rest.__module__})
 
 
+class Revived(NamedTuple):
+    """An object that has come alive, its class and dict at rest, and its twins by worker."""
+
+    thing: Any
+    rest: type
+    at_rest: dict[str, Any]
+    twins: dict[int, Any]
+
+
 class Binding:
     """Makes the objects of a program live for the engines of this process, and lets them rest again.
 
@@ -46,38 +54,41 @@ class Binding:
 
     def __init__(self, objects: Sequence[Any], *, debug: bool = False) -> None:
         self.objects, self.debug = objects, debug
-        self._twins: dict[int, dict[int, Any]] = {}  # id of an object -> worker -> its twin
-        self._rest: dict[int, tuple[Any, type, dict[str, Any]]] = {}  # id -> the object, its class and dict at rest
+        self._revived: dict[int, Revived] = {}  # by the id of the object
         self._threads: dict[int, int] = {}  # worker -> thread
         self._lock = threading.Lock()
         self._alone = threading.RLock()
         self._watches: list[Watch] = []
 
     def attach(self, engine: Engine) -> None:
-        """Everything that this worker's reactions declare."""
+        """Everything that this worker's reactions declare; what they use one after another lies so in memory, too."""
         with self._lock:
             self._threads[engine.worker] = engine.thread
             watched: dict[str, Any] = {}
+            plain: type = live_ports.LiveMultiport
             if self.debug:
+                from reactors.execution.debug_ports import DebugMultiport
+                from reactors.execution.watch import Watch
+
+                plain = DebugMultiport
                 watch = watched["_watch"] = Watch(engine, self._alone)
                 self._watches.append(watch)
                 engine.around = watch.around
             multiports: dict[int, tuple[Any, bool]] = {}
+            elements = engine.image.program.elements
             for element, door in engine.part.doors.items():
                 thing = self.objects[element]
                 if thing is None or isinstance(thing, Startup):  # which no program has a name for
                     continue
                 life, live, way = self._life(thing, engine, element)
-                live.update(_engine=engine, _door=door, **watched)
-                self._revive(thing, engine.worker, life, live, engine.way(door, **way))
-                multiport = getattr(thing, "_multiport", None)
-                if multiport is not None:
-                    multiports[id(multiport)] = multiport, engine.image.program.elements[element].mutable
+                self._revive(thing, engine.worker, life, {**live, **watched}, engine.way(door, **way))
+                if isinstance(thing, Port) and thing._multiport is not None:
+                    multiports[id(thing._multiport)] = thing._multiport, elements[element].mutable
             for multiport, mutable in multiports.values():
-                plain = DebugMultiport if self.debug else live_ports.LiveMultiport
                 life = live_ports.LiveMutableMultiport if mutable else plain
                 live, all_of = self._rows(multiport, engine)
                 self._revive(multiport, engine.worker, life, {**live, **watched}, all_of=all_of)
+            engine.stores.forget()
 
     def attach_caller(self, image: Image, memory: Memory) -> None:
         """The physical actions, for threads of a process that runs no worker."""
@@ -91,13 +102,16 @@ class Binding:
 
     def detach(self) -> None:
         """Everything at rest again."""
-        for thing, rest, at_rest in self._rest.values():
-            thing.__class__, thing.__dict__ = rest, at_rest
+        for thing, rest, at_rest, twins in self._revived.values():
+            thing.__class__ = rest
+            if vars(thing) is not at_rest:
+                thing.__dict__ = at_rest
+            thing._detach()
+            thing._engine = None
             self._place(thing, thing)
-            for live in (thing, *self._twins[id(thing)].values()):  # which may be kept
-                live._detach()
-        self._rest.clear()
-        self._twins.clear()
+            for twin in twins.values():  # which may be kept
+                twin._detach()
+        self._revived.clear()
         for watch in self._watches:
             watch.close()
         self._watches.clear()
@@ -113,12 +127,16 @@ class Binding:
             live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
             plain = engine.image.options.plain
             life = self._of_action(live_ports.LivePhysicalAction, engine.image)
-            return life, {**live, "_waiting": {}, "_plain": plain}, {}
+            return life, {**live, "_waiting": {}, "_plain": plain, "_shown": 0}, {}
         return live_ports.LiveTimer, {}, {}
 
     def _watched(self, life: type) -> type:
         """The class that checks more, in debug mode."""
-        return DEBUG.get(life, life) if self.debug else life
+        if not self.debug:
+            return life
+        from reactors.execution.debug_ports import DEBUG
+
+        return DEBUG.get(life, life)
 
     def _of_action(self, life: type, image: Image) -> type:
         life = self._watched(life)
@@ -128,39 +146,40 @@ class Binding:
         life, live, way = self._port_by_store(engine, element)
         life = self._watched(life)
         if engine.image.program.elements[element].mutable and life is not live_ports.NoSource:
-            life = live_class(live_ports.MutablePort, life)
+            life, live = live_class(live_ports.MutablePort, life), {**live, "_reader": (), "_copy": None}
         return life, live, way
 
     def _port_by_store(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         store = engine.stores.of(element)
+        if store is None:
+            return live_ports.NoSource, {}, {}
         source = engine.image.sources.get(element)
         writes = source is not None and source.worker == engine.worker
-        live = {"_store": store}
-        if store is None:
-            return live_ports.NoSource, live, {}
         if isinstance(store, ArrayStore):
-            return live_ports.ArrayPort, live, store.way() if writes else {"values": store.views}
+            way = store.way() if writes else {"values": store.views}
+            return live_ports.ArrayPort, {"_tensors": {}}, {"store": store, **way}
         if isinstance(store, PickleStore):
-            return live_ports.PicklePort, live, store.way()
+            return live_ports.PicklePort, {}, {"store": store, **store.way()}
         assert isinstance(store, ObjectStore)
         pickled = engine.stores.pickled(element) if writes else None
         if pickled is not None:
-            way = {**pickled.way(), "values": store.values, "sets": SENDS}
-            return live_ports.PicklePort, {**live, "_pickled": pickled}, way
+            way = {"store": store, **pickled.way(), "values": store.values, "sets": SENDS}
+            return live_ports.PicklePort, {"_pickled": pickled}, way
         way = {"values": store.values, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
-        return live_ports.ObjectPort, live, way
+        return live_ports.ObjectPort, {}, way
 
     def _rows(self, multiport: Any, engine: Engine) -> tuple[dict[str, Any], tuple[Any, ...]]:
         """What a multiport knows of its channels: twins, doors, the blocks whose rows they are; and its way to them."""
         # Another worker of this process may have been here before.
-        _, _, at_rest = self._rest.get(id(multiport), (None, None, multiport.__dict__))
-        channels = [self._twins.get(id(c), {}).get(engine.worker, c) for c in at_rest["_channels"]]
+        revived = self._revived
+        at_rest = revived[id(multiport)].at_rest if id(multiport) in revived else vars(multiport)
+        channels = [revived[id(c)].twins.get(engine.worker, c) if id(c) in revived else c for c in at_rest["_channels"]]
         doors = [engine.part.doors.get(channel._element, -1) for channel in channels]
         together = bool(doors) and doors[0] >= 0 and doors == list(range(doors[0], doors[0] + len(doors)))
         first = doors[0] if together else -1
         own = blocks(engine, [channel._element for channel in channels]) if together else []
         views = [read_only(block) for block in own]
-        live = {"_engine": engine, "_channels": channels, "_blocks": own, "_views": views, "_tensors": {}}
+        live = {"_channels": channels, "_blocks": own, "_views": views, "_tensors": {}}
         return live, engine.way_to_all(first, channels, views, own)
 
     def _revive(
@@ -172,15 +191,21 @@ class Binding:
         way: tuple[Any, ...] = (),
         all_of: tuple[Any, ...] = (),
     ) -> None:
-        _, rest, at_rest = self._rest.setdefault(id(thing), (thing, thing.__class__, thing.__dict__))
+        revived = self._revived.get(id(thing))
+        if revived is None:
+            revived = self._revived[id(thing)] = Revived(thing, thing.__class__, thing.__dict__, {})
+        _, rest, at_rest, twins = revived
         twin: Any = object.__new__(live_class(life, rest))
-        for name, value in (*at_rest.items(), *live.items()):
+        for name, value in at_rest.items():
+            setattr(twin, name, value)
+        for name, value in live.items():
             setattr(twin, name, value)
         lead(twin, way, all_of)
-        twins = self._twins.setdefault(id(thing), {})
         twins[worker] = twin
         if len(twins) == 1:
-            thing.__class__, thing.__dict__ = twin.__class__, {**at_rest, **live}
+            thing.__class__ = twin.__class__
+            if live:
+                thing.__dict__ = {**at_rest, **live}
             lead(thing, way, all_of)
             self._place(thing, twin)
         else:
@@ -191,7 +216,7 @@ class Binding:
 
     def _place(self, thing: Any, now: Any) -> None:
         """Put an object, or its twin, where its reactor has it."""
-        owner = getattr(thing, "_owner", None)
+        owner = thing._owner
         if owner is not None and getattr(thing, "_multiport", None) is None:
             names = vars(owner)
             if getattr(names.get(thing.name), "_declared", None) is thing._declared:

@@ -41,7 +41,7 @@ from reactors_runtime import engine as engines
 from reactors_runtime._core import lib
 from reactors_runtime._doors import Door
 from reactors_runtime.encoding import decode, encode
-from reactors_runtime.values import OUTSIDE, ArrayStore, dumps, loads, outside, read_only
+from reactors_runtime.values import OUTSIDE, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +75,6 @@ class Live(Door):
     where: Callable[[], str]  # path, file and line, as errors name it
     _engine: Engine
     _element: int
-    _door: int
 
     is_present = Door._is_present
 
@@ -174,7 +173,6 @@ class ObjectPort(LivePort):
 class PicklePort(LivePort):
     """Objects that go to other processes, or came from one."""
 
-    _store: Any  # PickleStore: what came; ObjectStore: what this worker wrote itself
     _pickled: Any = None
 
     def _get(self) -> Any:
@@ -215,8 +213,7 @@ def unpickled(read: Callable[[Any], Any], pickled: Any, thing: Any) -> Any:
 class ArrayPort(LivePort):
     """Arrays of one shape and dtype: written into a slot, read there."""
 
-    _store: ArrayStore
-    _tensors: dict[int, Any] | None = None
+    _tensors: dict[int, Any]  # by slot
 
     loan = Door._loan
 
@@ -232,8 +229,6 @@ class ArrayPort(LivePort):
         if not self.is_present:
             return None
         where = self._engine.where[self._door]
-        if self._tensors is None:
-            self._tensors = {}
         tensor = self._tensors.get(where)
         if tensor is None:
             if where >= OUTSIDE:
@@ -252,8 +247,8 @@ class ArrayPort(LivePort):
 class MutablePort(LivePort):
     """An input whose readers get copies of their own. On top of the class for where its values live."""
 
-    _reader: tuple[int, ...] = ()  # the tag and the reaction that the copy belongs to
-    _copy: Any = None
+    _reader: tuple[int, ...]  # the tag and the reaction that the copy belongs to
+    _copy: Any
 
     @property
     def value(self) -> Any:
@@ -492,8 +487,8 @@ class LivePhysicalAction(Live):
     _worker: int
     _waiting: dict[int, Any]  # values on their way, by number
     _numbers: ClassVar[Any] = itertools.count(1)
-    _plain: bool = False  # values are such that can be recorded, and travel as that
-    _shown: int = 0
+    _plain: bool  # values are such that can be recorded, and travel as that
+    _shown: int
 
     value = Door._value
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from reactors.execution.context import Context
 from reactors.model.modes import note_states
 from reactors.model.thread_state import Running, executing
+from reactors_runtime import collector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +34,7 @@ class Session:
         self.engine, self.reactors, self.binding = engine, [*reactors], binding
         self.running = Running() if running is None else running
 
+    @collector.at_rest()
     def begin(self) -> None:
         """Ports, timers and actions first; then each reactor, and what its modes renew."""
         self.binding.attach(self.engine)

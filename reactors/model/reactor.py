@@ -12,7 +12,6 @@ every `self.n += 1`. Containment is read from `vars` when the program is elabora
 from __future__ import annotations
 
 import sys
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 
 from reactors.code.functions import own_code
@@ -306,6 +305,8 @@ class Reactor(Owner):
         """A number that depends on the seed of the run and the path of the reactor, and on nothing else."""
         if self._run_seed is None:
             self._running("seed")
+        from hashlib import blake2b
+
         return int.from_bytes(blake2b(f"{self._run_seed}:{self.path}".encode(), digest_size=8).digest()) >> 1
 
     @property

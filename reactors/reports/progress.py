@@ -16,13 +16,13 @@ from reactors.tag import Tag
 from reactors_runtime import callers
 from reactors_runtime import engine as engines
 from reactors_runtime.processes import terminal
-from reactors_runtime.processes.stuck import Stall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
+    from reactors_runtime.processes.stuck import Stall
 
 _EVERY_S = {True: 0.1, False: 5.0}  # on a terminal, elsewhere
 
@@ -40,7 +40,11 @@ class Progress:
         self._image, self._memory, self._in_thread = image, memory, in_thread
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._wanted = bool(wanted)
-        self._stall = Stall(image, memory) if self._terminal else None
+        self._stall: Stall | None = None
+        if self._terminal:
+            from reactors_runtime.processes.stuck import Stall
+
+            self._stall = Stall(image, memory)
         self._report: Callable[[Tag, float, float | None], Any] = wanted if callable(wanted) else self._draw
         self._every = 0.1 if callable(wanted) else _EVERY_S[self._terminal]
         self._began = self._last = time.monotonic()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from reactors.reports import summary
 from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
@@ -71,9 +70,13 @@ class Result:
         Reactions of members of a bank, or of a list, share one row, which names the slowest member. `share` is of the
         time of the workers that it ran on. A table is as wide as the terminal, or `width` characters, at the most.
         """
+        from reactors.reports import summary
+
         return summary.text(self, most, width)
 
     def _repr_html_(self) -> str:
+        from reactors.reports import summary
+
         return summary.html(self, _MOST)
 
 
@@ -95,6 +98,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
     wall_time = float(bells["finished"].max()) / 1e9
     reactions, workers = [], []
     classes = [type(reactor).__name__ for reactor in graph.reactors]
+    noted = {kind for kind in {type(reactor) for reactor in graph.reactors} if issubclass(kind, Noted)}
     relayed = 0  # what connections of modes did is no reaction of the program
     for worker, part in enumerate(image.parts):
         stats = tables.view(memory, part.offsets["stats"], len(part.reactions), tables.STATS)
@@ -131,6 +135,10 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
         backend=backend,
         workers=workers,
         statistics=reactions,
-        notes=[f"{reactor.path}: {reactor.__note__()}" for reactor in graph.reactors if isinstance(reactor, Noted)],
+        notes=[
+            f"{reactor.path}: {reactor.__note__()}"
+            for reactor in graph.reactors
+            if type(reactor) in noted and isinstance(reactor, Noted)
+        ],
         program=classes[0],
     )

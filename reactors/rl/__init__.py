@@ -34,8 +34,6 @@ here: this package takes of `reactors` only what its users can (tests/test_house
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reactors.lowlevel import refuse
-
 if TYPE_CHECKING:
     from reactors.rl import record as record
     from reactors.rl import sb3 as sb3
@@ -167,6 +165,8 @@ if not TYPE_CHECKING:  # which takes a `__getattr__` for the promise that there 
         if name in {"record", "sb3"}:
             return import_module(f"{__name__}.{name}")
         if name not in _PLACE:
+            from reactors.lowlevel import refuse
+
             return refuse(globals(), name, __dir__())
         found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACE[name]}"), name)
         return found

@@ -8,6 +8,11 @@ COPIES: int
 SENDS: int
 
 class Door:
+    _engine: Any
+    @property
+    def _store(self) -> Any: ...
+    @property
+    def _door(self) -> int: ...
     @property
     def _is_present(self) -> bool: ...
     @property

@@ -104,6 +104,7 @@ class Engine:
         self.core = lib.rx_open(self.base, worker)
         if self.core == ffi.NULL:
             raise MemoryError(f"worker {worker}: no memory for its tables")
+        self._core_at = int(ffi.cast("uintptr_t", self.core))
         view = ffi.new("rx_worker_view *")
         lib.rx_view(self.core, view)
         doors = max(len(self.part.door_cells), 1)
@@ -135,26 +136,26 @@ class Engine:
     def way(
         self,
         door: int,
-        *,
+        store: object = None,
         values: list[Any] | None = None,
         slots: list[Any] | None = None,
         records: int = 0,
         stride: int = 0,
         sets: int = 0,
+        *,
         travels: bool = False,
         action: int = 0,
     ) -> tuple[Any, ...]:
         """What `Door._attach` takes to lead to this door; csrc/python/doors.c has what it means."""
+        at, where = self._doors_at + door, self._where_at + 8 * door
         low = self._low_at + 8 * door if travels else 0
-        core = int(ffi.cast("uintptr_t", self.core))
-        places = self._doors_at + door, self._where_at + 8 * door, low
-        return *places, values, slots, records, stride, sets, core, action
+        return self, store, door, at, where, low, values, slots, records, stride, sets, self._core_at, action
 
     def way_to_all(self, first: int, channels: list[Any], views: list[Any], own: list[Any]) -> tuple[Any, ...]:
         """What `Door._attach_all` takes to lead to a multiport's channels; [first] -1: their doors lie apart."""
         if first < 0:
-            return 0, 0, 0, channels, None, None
-        return self._doors_at + first, self._where_at + 8 * first, len(channels), channels, views, own
+            return self, 0, 0, 0, channels, None, None
+        return self, self._doors_at + first, self._where_at + 8 * first, len(channels), channels, views, own
 
     # ---- what reactions ask ----
 
@@ -359,7 +360,7 @@ class Engine:
 
     def _loop(self, calls: list[Any]) -> int:
         """Run what comes until something is the matter."""
-        return run(int(ffi.cast("uintptr_t", self.core)), calls, self._finished)
+        return run(self._core_at, calls, self._finished)
 
     def _finished(self, call: int, returned: object) -> None:
         """Refuse what would have to go on after a reaction has returned."""

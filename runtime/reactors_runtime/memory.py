@@ -11,7 +11,6 @@ import contextlib
 import errno
 import os
 import resource
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from reactors_runtime._core import ffi, lib
@@ -103,6 +102,8 @@ class Memory:
 
 def available() -> int:
     """How many bytes a process may still take: what the machine has free, or its control group allows, if less."""
+    from pathlib import Path
+
     facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     free = sum(int(facts.get(name, "0").split()[0]) for name in ("MemAvailable", "SwapFree")) * 1024
     return min([free, *_group_limits()])
@@ -110,6 +111,8 @@ def available() -> int:
 
 def _addresses_left() -> int:
     """How many more bytes of address space this process may have."""
+    from pathlib import Path
+
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most == resource.RLIM_INFINITY:
         return 1 << 62
@@ -134,6 +137,8 @@ def _limit(error: Exception, size: int) -> str | None:
 
 def _group_limits() -> Iterable[int]:
     """The room left in each memory control group that this process is in, of either version."""
+    from pathlib import Path
+
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, kinds, path = line.split(":", 2)
         if not kinds:

@@ -75,6 +75,17 @@ class Element(NamedTuple):
         """Whether a value arrives on this element at the tag at which its source is written."""
         return self.source >= 0 and self.offset == (0, 0) and not self.physical
 
+    def driven(
+        self,
+        source: int,
+        offset: tuple[int, int],
+        physical: bool,
+        dtype: np.dtype | None,
+        shape: tuple[int, ...] | None,
+    ) -> Element:
+        """The same with these; as `_replace` would make it, in a fifth of the time."""
+        return Element._make((*self[:3], source, offset, physical, dtype, shape, *self[8:]))
+
 
 @dataclass(slots=True)
 class NativeFunction:
@@ -101,6 +112,10 @@ class Reaction(NamedTuple):
     native: NativeFunction | None = None
     mode: int = -1  # the mode it belongs to; -1: none
     transitions: Mapping[int, bool] = {}  # modes that it may enter -> whether by reset
+
+    def ordered(self, level: int, inferred_deadline: int) -> Reaction:
+        """The same with its place in the order; as `_replace` would make it, in a fifth of the time."""
+        return Reaction._make((*self[:3], level, *self[4:8], inferred_deadline, *self[9:]))
 
 
 class Mode(NamedTuple):

@@ -7,7 +7,6 @@ leaves the object behind that it asked.
 from __future__ import annotations
 
 import builtins
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     >>> closest("ouput", ["output", "input"]), closest("PP0", ["A2C", "PPO"]), closest("gone", ["output"])
     ('output', 'PPO', None)
     """
+    from difflib import get_close_matches
+
     spelt = {each.lower(): each for each in sorted(known, reverse=True)}
     near = get_close_matches(name.lower(), list(spelt), 1, 0.65)
     return spelt[near[0]] if near else None

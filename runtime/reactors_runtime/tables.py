@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reactors_runtime._core import ffi
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from reactors_runtime.memory import Memory
 
 _NUMPY = {"uint8_t": np.uint8, "uint32_t": np.uint32, "uint64_t": np.uint64, "int64_t": np.int64}
@@ -57,6 +58,6 @@ BELL = _dtype("rx_bell")
 MARK = np.dtype([("tag", TAG), ("at", "i8"), ("reaction", "u4"), ("valued", "u4"), ("value", "f8"), ("name", "S56")])
 
 
-def view(memory: Memory, offset: int, count: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def view(memory: Memory, offset: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """`count` items at an offset of the arena, in place."""
     return np.ndarray((count,), dtype, memory.map, offset)

@@ -48,10 +48,14 @@ class Stores:
         self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value. Its length: 2^k
         self._by_source: dict[tuple[int, bool], Store] = {}
 
+    def forget(self) -> None:
+        """Nobody asks any more: who uses a store has it."""
+        self._by_source.clear()
+
     def close(self) -> None:
         """Let go of the engine and all values."""
         self.actions.clear()
-        self._by_source.clear()
+        self.forget()
         del self.engine
 
     def of(self, element: int) -> Store | None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import xronos
+from clocked import Clocked
 from row import ONE, Bar, Measure, Row, Sample
 
 import reactors as rx
@@ -31,20 +32,6 @@ row = Row(
     ),
     check_rounds=2000,
 )
-
-
-class Clocked(rx.Reactor):
-    """Notes when the program starts and ends, so that building it does not count."""
-
-    began = ended = 0.0
-
-    @rx.reaction(rx.startup)
-    def begin(self) -> None:
-        self.began = time.perf_counter()
-
-    @rx.reaction(rx.shutdown)
-    def end(self) -> None:
-        self.ended = time.perf_counter()
 
 
 class Ticking(Clocked):

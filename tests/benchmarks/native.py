@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from bare import Clocked
 from cbodies import body
+from clocked import Clocked
 from row import ONE, Bar, Measure, Row, Sample
 
 import reactors as rx

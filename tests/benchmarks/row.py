@@ -20,7 +20,7 @@ IDEAL = f"{CORES} parts apart"  # each in a process, without a word to the other
 
 
 class Sample(NamedTuple):
-    """The seconds that the rounds took, and an outcome that must be equal in every peer that gives one."""
+    """Seconds (or bytes) that the rounds took, and an outcome that must be equal in every peer that gives one."""
 
     seconds: float
     check: object = None
@@ -85,7 +85,7 @@ class Row:
     def value(self, variant: str, rounds: int, seconds: float) -> float:
         """The figure in the row's unit."""
         work = self.work(variant) * rounds
-        scale = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
+        scale = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0, "bytes": 1.0}
         return work / seconds if self.is_rate else seconds / work * scale[self.unit.split()[0]]
 
     def speedup(self, ours: float, theirs: float) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors.execution import in_process
+from reactors.execution import inline
 from reactors.stepwise import Stepwise
 from reactors_runtime.engine import Engine
 from reactors_runtime.planning.image import Image
@@ -149,7 +149,7 @@ def test_a_worker_without_memory_for_its_tables_ends_the_others(monkeypatch: pyt
                 raise MemoryError("worker 1: no memory for its tables")
             super().__init__(image, worker, *given)
 
-    monkeypatch.setattr(in_process, "Engine", Second)
+    monkeypatch.setattr(inline, "Engine", Second)
     main = Pair(stop)
     with pytest.raises(MemoryError, match="worker 1"):
         run(main, backend="thread")

@@ -6,6 +6,7 @@ A field that a row does not name is 0.
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 
+_REACTION = (
+    "global", "reactor", "number", "flags", "reads", "n_reads", "writes", "n_writes", "n_ports", "waits", "n_waits",
+    "deadline",
+)  # fmt: skip
+
 
 class Sub(NamedTuple):
     """A subscription: a source's values going to one worker."""
@@ -37,9 +43,14 @@ class Sub(NamedTuple):
 
 def table(dtype: np.dtype[Any], rows: Sequence[Mapping[str, Any]]) -> NDArray[Any]:
     """Rows of one kind, all of which name the same fields."""
+    return columns(dtype, tuple(rows[0]) if rows else (), [tuple(row.values()) for row in rows])
+
+
+def columns(dtype: np.dtype[Any], names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> NDArray[Any]:
+    """The same of what there are many of: each row has a value for each name."""
     made = np.zeros(len(rows), dtype)
-    for name in rows[0] if rows else ():
-        made[name] = np.array([row[name] for row in rows], made.dtype[name])
+    for name, column in zip(names, zip(*rows, strict=True), strict=bool(rows)):
+        made[name] = np.array([*column], made.dtype[name])
     return made
 
 
@@ -57,19 +68,19 @@ def numbered(plan: Plan) -> list[Sub]:
 
 def subscriptions(subs: Sequence[Sub], released: Mapping[int, int]) -> NDArray[Any]:
     """The subscriptions of all workers; of some `released` says where their consumer counts what it needs no more."""
-    rows: Rows = []
-    for number, (source, consumer, first_tap) in enumerate(subs):
-        rows.append({
-            "producer": source.worker, "consumer": consumer, "source": source.number,
-            "taps": first_tap, "n_taps": len(source.ways[consumer]), "released": released.get(number, 0),
-            **_values(source),
-        })  # fmt: skip
-    return table(tables.SUB, rows)
+    rows = [
+        (
+            source.worker, consumer, source.number, first_tap, len(source.ways[consumer]), released.get(number, 0),
+            *_values(source),
+        )
+        for number, (source, consumer, first_tap) in enumerate(subs)
+    ]  # fmt: skip
+    names = ("producer", "consumer", "source", "taps", "n_taps", "released", *_VALUES)
+    return columns(tables.SUB, names, rows)
 
 
-def _values(source: WrittenPort) -> dict[str, int]:
-    """Where values of a source lie, as it says itself, and its subscriptions."""
-    return {name: getattr(source, name) for name in ("mode", "slots", "data", "stride", "bytes", "refs")}
+_VALUES = ("mode", "slots", "data", "stride", "bytes", "refs")  # where values of a source lie, as it and its subs say
+_values = attrgetter(*_VALUES)
 
 
 class Filling:
@@ -80,7 +91,7 @@ class Filling:
         self._part = plan.parts[worker]
         self._reactions = [plan.program.reactions[number] for number in self._part.reactions]
         self._lists: list[int] = []
-        self._fans: Rows = []
+        self._fans: list[tuple[int, int]] = []  # mask, word
         self._waits: Rows = []
         self._visits = np.zeros(len(self._part.first_of_word), np.uint64)
         self._cells = np.zeros(self._part.cells, tables.CELL)
@@ -91,8 +102,8 @@ class Filling:
         """By the member of rx_tables that says where each lies."""
         replay = self._plan.options.replay
         made = {
-            "reactions": table(tables.REACTION, self._filled_reactions()),
-            "sources": table(tables.SOURCE, self._filled_sources()),
+            "reactions": self._filled_reactions(),
+            "sources": self._filled_sources(),
             "taps": table(tables.TAP, self._filled_taps()),
             "timers": table(tables.TIMER, self._filled_timers()),
             "actions": table(tables.ACTION, self._filled_actions()),
@@ -107,66 +118,67 @@ class Filling:
         }
         self._fill_triggers()
         made["modes"], made["machines"] = self._filled_modes()
-        made["cells"], made["fans"] = self._cells, table(tables.FAN, self._fans)
+        made["cells"], made["fans"] = self._cells, columns(tables.FAN, ("mask", "word"), self._fans)
         made["lists"], made["waits"] = np.array(self._lists, np.uint32), table(tables.WAIT, self._waits)
         return made
 
-    def _filled_reactions(self) -> Rows:
-        rows: Rows = []
+    def _filled_reactions(self) -> NDArray[Any]:
+        rows: list[tuple[int, ...]] = []
+        lists, several = self._lists, self._plan.workers > 1
         for local, (reaction, doors) in enumerate(zip(self._reactions, self._plan.touched[self._worker], strict=True)):
             flags = lib.RX_STOPS if reaction.stop is not None else 0
             flags |= lib.RX_ALONE if reaction.deadline is not None else 0
             if reaction.native is not None:
                 flags |= lib.RX_NATIVE if reaction.deadline is None else lib.RX_NATIVE_DUE
-            waits = _filled_waits(delays.before_reaction(self._plan, self._worker, local))
+            waits = _filled_waits(delays.before_reaction(self._plan, self._worker, local)) if several else []
             if waits:
                 word, bit = self._plan.bits[self._worker][local]
                 self._visits[word] |= np.uint64(bit)
-            reads = len(self._lists)
-            rows.append({
-                "global": self._part.reactions[local], "reactor": reaction.reactor, "number": reaction.number,
-                "flags": flags,
-                "reads": reads, "n_reads": len(doors.reads),
-                "writes": reads + len(doors.reads), "n_writes": len(doors.ports) + len(doors.actions),
-                "n_ports": len(doors.ports),
-                "waits": len(self._waits), "n_waits": len(waits),
-                "deadline": FOREVER if reaction.deadline is None else reaction.deadline,
-            })  # fmt: skip
+            reads, n_reads, n_ports = len(lists), len(doors.reads), len(doors.ports)
+            deadline = FOREVER if reaction.deadline is None else reaction.deadline
+            rows.append((
+                self._part.reactions[local], reaction.reactor, reaction.number, flags, reads, n_reads, reads + n_reads,
+                n_ports + len(doors.actions), n_ports, len(self._waits), len(waits), deadline,
+            ))  # fmt: skip
             self._waits += waits
-            self._lists += (*doors.reads, *doors.ports, *doors.actions)
-        return rows
+            lists += doors.reads
+            lists += doors.ports
+            lists += doors.actions
+        return columns(tables.REACTION, _REACTION, rows)
 
     def _fill_triggers(self) -> None:
-        bits: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-        for local, reaction in enumerate(self._reactions):
-            word, bit = self._plan.bits[self._worker][local]
+        """What each cell triggers: a row for each word of the ready set in which there is some of it."""
+        cell_of = self._plan.cell_of[self._worker]
+        bits: dict[int, dict[int, int]] = {}  # cell -> word -> mask
+        for (word, bit), reaction in zip(self._plan.bits[self._worker], self._reactions, strict=True):
             for element in reaction.triggers:
-                bits[self._plan.cell(self._worker, element)][word] |= bit
-        for cell, words in bits.items():
-            self._cells["fan"][cell], self._cells["n_fan"][cell] = self._fan(words)
+                fan = bits.setdefault(cell_of[element], {})
+                fan[word] = fan.get(word, 0) | bit
+        begins = [self._fan(words) for words in bits.values()]
+        self._cells["fan"][[*bits]] = begins
+        self._cells["n_fan"][[*bits]] = [len(words) for words in bits.values()]
 
-    def _fan(self, words: Mapping[int, int]) -> tuple[int, int]:
-        """Where one more fan begins, and its length."""
+    def _fan(self, words: Mapping[int, int]) -> int:
+        """Where one more fan begins."""
         begin = len(self._fans)
-        self._fans += [{"mask": mask, "word": word} for word, mask in words.items()]
-        return begin, len(words)
+        self._fans += [(mask, word) for word, mask in words.items()]
+        return begin
 
-    def _filled_sources(self) -> Rows:
+    def _filled_sources(self) -> NDArray[Any]:
         numbers: dict[int, list[int]] = defaultdict(list)
         for number, sub in enumerate(self._subs):
             if sub.source.worker == self._worker:
                 numbers[sub.source.number].append(number)
-        rows: Rows = []
+        rows: list[tuple[int, ...]] = []
+        travelling: dict[int, int] = {}  # cell -> source
         for source in self._part.sources:
             if source.element < 0 or source.mode != lib.RX_PLAIN or source.bytes:
-                self._cells["source"][source.cell] = source.number
-            subs = numbers[source.number]
-            rows.append({
-                "cell": source.cell, "writer": source.writers[-1], "subs": len(self._lists), "n_subs": len(subs),
-                **_values(source),
-            })  # fmt: skip
+                travelling[source.cell] = source.number
+            subs = numbers.get(source.number, ())
+            rows.append((source.cell, source.writers[-1], len(self._lists), len(subs), *_values(source)))
             self._lists += subs
-        return rows
+        self._cells["source"][[*travelling]] = [*travelling.values()]
+        return columns(tables.SOURCE, ("cell", "writer", "subs", "n_subs", *_VALUES), rows)
 
     def _filled_taps(self) -> Rows:
         rows: Rows = []
@@ -253,10 +265,10 @@ class Filling:
             )
             if mode.initial:
                 machine["initial"] = k
-            fan, n_fan = self._fan(members[m])
+            fan = self._fan(members[m])
             cells = [self._plan.mode_cells.get((m, kind), lib.RX_NONE) for kind in _AT_MODES]
             rows.append({
-                "machine": list(machines).index(mode.reactor), "global": m, "fan": fan, "n_fan": n_fan,
+                "machine": list(machines).index(mode.reactor), "global": m, "fan": fan, "n_fan": len(members[m]),
                 "startup": cells[0], "shutdown": cells[1], "reset": cells[2],
             })  # fmt: skip
         modal = table(tables.MACHINE, list(machines.values()))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors_runtime import tables
+from reactors_runtime import collector, tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime.planning import delays, filling
 from reactors_runtime.planning.arena import LINE, Arena
@@ -41,6 +41,7 @@ class Image(Plan):
     parts, for the message when memory does not suffice.
     """
 
+    @collector.at_rest()
     def __init__(self, program: Program, placement: Sequence[int], workers: int, options: RunOptions) -> None:
         super().__init__(program, placement, workers, options)
         self.shares: list[tuple[str, int]] = []

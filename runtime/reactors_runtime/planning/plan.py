@@ -198,17 +198,17 @@ class Plan:
 
     def _open_doors(self) -> None:
         elements = self.program.elements
+        happening = Kind.PHYSICAL_ACTION, Kind.TIMER
         for element, e in enumerate(elements):  # they happen even if no reaction names them
-            if e.kind in (Kind.PHYSICAL_ACTION, Kind.TIMER):
+            if e.kind in happening:
                 self._door(self.placement[e.reactor], element)
         for worker, part in enumerate(self.parts):
             stops = {stop.writers[0]: stop for stop in part.sources if stop.element < 0}
             for local, number in enumerate(part.reactions):
                 reaction = self.program.reactions[number]
-                reads = (*reaction.triggers, *reaction.uses)
-                doors = Touched([self._door(worker, read) for read in reads], [], [])
+                doors = Touched([self._door(worker, read) for read in (*reaction.triggers, *reaction.uses)], [], [])
                 for effect in reaction.effects:
-                    is_port = elements[effect].kind == Kind.PORT
+                    is_port = elements[effect].kind is Kind.PORT
                     (doors.ports if is_port else doors.actions).append(self._door(worker, effect))
                 if local in stops:
                     part.stop_doors[local] = len(part.door_cells)
@@ -223,9 +223,12 @@ class Plan:
         """
         elements = self.program.elements
         latest: dict[tuple[int, bool], tuple[Offset, bool, int]] = {}
+        late = [(element, e) for element, e in enumerate(elements) if e.offset != (0, 0) or e.physical]
+        if not late:
+            return
         read = {e for reaction in self.program.reactions for e in (*reaction.triggers, *reaction.uses)}
-        for element, e in enumerate(elements):
-            if e.kind == Kind.PORT and e.source in self.sources and (e.offset > (0, 0) or e.physical):
+        for element, e in late:
+            if e.source in self.sources:
                 key, arrival = (e.source, e.physical), (e.offset, element in read, element)
                 latest[key] = max(latest.get(key, arrival), arrival)
         for (source, _), (_, is_read, element) in latest.items():

@@ -27,6 +27,8 @@ def ranks(program: Program, placement: Sequence[int]) -> list[Rank]:
     each other.
     """
     elements, reactions = program.elements, program.reactions
+    if min(placement) == max(placement):
+        return [(reaction.inferred_deadline, 0, reaction.level) for reaction in reactions]
     writers: dict[int, list[int]] = defaultdict(list)
     for r, reaction in enumerate(reactions):
         for effect in reaction.effects:

@@ -142,7 +142,7 @@ MISTAKES = (
         (Mistake("every run has the seed 0", "_rng = seed, None", "_rng = 0, None"),),
     ),
     Mistakes(
-        "reactors/execution/in_process.py",
+        "reactors/execution/in_threads.py",
         "tests/faults/test_start.py",
         (
             Mistake(
@@ -153,7 +153,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/run.py",
+        "reactors/launch.py",
         "tests/semantics/test_physical_time.py tests/execution/test_record.py",
         (
             Mistake(

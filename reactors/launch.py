@@ -15,24 +15,20 @@ from reactors.elaboration.placing import placed
 from reactors.elaboration.workers import Backend, Workers, where_to_run
 from reactors.errors import (
     MicrostepLimitError,
-    ReactorWarning,
     ReplayError,
 )
 from reactors.execution import arena
 from reactors.execution.arguments import checked, chosen, not_while_importing, outside_world, switches, whole, writable
 from reactors.execution.bare_numbers import warn_of_bare_numbers
-from reactors.execution.in_process import in_threads, inline
+from reactors.execution.inline import inline
 from reactors.graph import Graph
 from reactors.model.thread_state import not_in_a_reaction
 from reactors.names.keywords import spelled_out
-from reactors.reports import recording as logs
-from reactors.reports import timeline
 from reactors.reports.failures import failure, noted, runaway
 from reactors.reports.progress import Progress
 from reactors.reports.result import Result, collect
 from reactors.reports.spreading import warn_of_idleness
 from reactors.time import Duration, duration
-from reactors_runtime import callers
 from reactors_runtime.engine import NotRecorded, ReactionFailed, Runaway
 from reactors_runtime.planning import placement as placements
 from reactors_runtime.planning.image import Image
@@ -40,7 +36,7 @@ from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from reactors.execution.clock import VirtualClock
     from reactors.model.reactor import Reactor
@@ -131,9 +127,13 @@ def run(
             injections=[] if clock is None else clock.events(graph, plain=record is not None),
         )
         if record is not None:
-            options.record = logs.begin(record, graph, seed, fast=fast)
+            from reactors.reports import recording
+
+            options.record = recording.begin(record, graph, seed, fast=fast)
         if replay is not None:
-            recorded = logs.read(replay, graph)
+            from reactors.reports import recording
+
+            recorded = recording.read(replay, graph)
             seed, options.replay, options.fast, options.keepalive = recorded.seed, recorded.replay, True, True
         if options.waits:
             warn_of_bare_numbers(graph, timeout)
@@ -156,30 +156,24 @@ def run(
 
 
 def _backend(way: str) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
+    """What runs the workers; imported late, for one that is alone does without."""
     if way == "process":
-        from reactors.shipping.processes import in_processes  # late: cloudpickle takes a while, and others do without
+        from reactors.shipping.processes import in_processes
 
         return in_processes
-    return in_threads if way == "thread" else inline
+    if way == "thread":
+        from reactors.execution.in_threads import in_threads
+
+        return in_threads
+    return inline
 
 
-@contextlib.contextmanager
-def _left_behind(graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Write the end of the log and the trace, however the run ends.
+def _left_behind(
+    graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None
+) -> contextlib.AbstractContextManager[None]:
+    """What sees to the files that a run leaves."""
+    if image.options.record is None and trace is None:
+        return contextlib.nullcontext()
+    from reactors.reports.files import left_behind
 
-    If that fails, it never hides what the run ended with: then it is a note of that. Without a trace a run is as good;
-    without the end of its log it is not what was asked for.
-    """
-    try:
-        yield
-    except BaseException as error:
-        traced = "" if trace is None else timeline.written(trace, graph, image, memory)
-        for problem in (logs.finished(image, memory), traced):
-            if problem and problem not in str(error):
-                error.add_note(problem)
-        raise
-    problem = logs.finished(image, memory)
-    if problem:
-        raise ReplayError(f"{graph.main.path}: {problem}")
-    if trace is not None and (problem := timeline.written(trace, graph, image, memory)):
-        callers.warn(problem, ReactorWarning)
+    return left_behind(graph, image, memory, trace)

@@ -1,4 +1,4 @@
-"""Workers of this process, with the caller's own objects: this thread alone, or a thread for each."""
+"""Several workers of this process, with the caller's own objects: a thread for each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import WorkerStartError
 from reactors.execution.binding import Binding
-from reactors.execution.session import Session
+from reactors.execution.inline import work
 from reactors.reports.failures import first, is_aftermath
 from reactors_runtime import engine as engines
-from reactors_runtime.engine import Engine
-from reactors_runtime.processes import terminal
+from reactors_runtime.processes import faults, terminal
 from reactors_runtime.processes.interrupts import Interrupts
 from reactors_runtime.processes.stuck import Stopping
 from reactors_runtime.settings import numeric_threads
@@ -24,16 +23,6 @@ if TYPE_CHECKING:
     from reactors_runtime.planning.image import Image
 
 
-def inline(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:  # noqa: ARG001
-    """In this thread, where a debugger can follow."""
-    binding = Binding(graph.elements, debug=debug)
-    try:
-        with numeric_threads.limited():
-            _work(graph, image, memory, 0, binding, {})
-    finally:
-        binding.detach()
-
-
 def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
     """A thread per worker, all with the user's own objects."""
     binding = Binding(graph.elements, debug=debug)
@@ -41,11 +30,11 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
     failures: dict[int, BaseException] = {}
     values = ValueSettings.now()
 
-    def work(worker: int) -> None:
+    def see_through(worker: int) -> None:
         try:
             values.accept_in_thread()
             with numeric_threads.limited():
-                _work(graph, image, memory, worker, binding, shared)
+                work(graph, image, memory, worker, binding, shared)
         except BaseException as error:  # noqa: BLE001 - raised again where they are joined
             failures[worker] = error
             engines.abort(memory, image)
@@ -53,7 +42,8 @@ def in_threads(graph: Graph, image: Image, memory: Memory, line: Progress, debug
 
     # What never returns cannot be ended in a thread; as a daemon it ends with the process.
     threads = [
-        threading.Thread(target=work, args=(w,), name=f"reactors worker {w}", daemon=True) for w in range(image.workers)
+        threading.Thread(target=see_through, args=(w,), name=f"reactors worker {w}", daemon=True)
+        for w in range(image.workers)
     ]
     stopping = Stopping(image, memory, "Ctrl-C leaves it behind")
 
@@ -94,19 +84,4 @@ def start(thread: threading.Thread, what: str) -> None:
     try:
         thread.start()
     except RuntimeError as error:
-        from reactors_runtime.processes import faults
-
         raise WorkerStartError(str(faults.not_started(what, str(error)))) from error
-
-
-def _work(graph: Graph, image: Image, memory: Memory, worker: int, binding: Binding, shared: dict[int, Any]) -> None:
-    """One worker, from its beginning to its end."""
-    engine = Engine(image, worker, memory, shared)
-    session = Session(engine, (r for r in graph.reactors if image.placement[r._index] == worker), binding)
-    try:
-        session.begin()
-        with session.executing():
-            engine.run(*graph.bodies_of(engine.reactions))
-    finally:
-        session.end()
-        engine.close()
