@@ -6,15 +6,46 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <stdint.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
 
-static PyObject *array_type, *dtype_name, *shape_name;
+#include <stdint.h>
+#include <string.h>
 
 typedef struct {
-    PyObject *dtype, *shape;  /* of an observation; dtype None: all go back */
-    PyObject *block;          /* rows of observations */
-    double *rewards, *totals;
+    PyArrayObject *block;     /* rows of observations; NULL: all answers go back */
+    size_t bytes;             /* of a row */
+    PyArrayObject *rewards, *totals, *terminated, *truncated;
 } Place;
+
+static int is_array(PyObject *given) { return PyArray_CheckExact(given); }
+
+/* Types by number, for a dtype that came by a pickle is another object than that of NumPy's own arrays. */
+static int is_numbers(const PyArrayObject *array)
+{
+    return PyTypeNum_ISNUMBER(PyArray_TYPE(array)) || PyTypeNum_ISBOOL(PyArray_TYPE(array));
+}
+
+/* Bytes of a row of the block if rows can be copied into it as they are, else 0. */
+static size_t bytes_of_row(const PyArrayObject *block)
+{
+    npy_intp bytes = PyArray_ITEMSIZE(block);
+    if (PyArray_NDIM(block) < 2 || !is_numbers(block) || !PyArray_ISNOTSWAPPED(block)) return 0;
+    for (int d = PyArray_NDIM(block) - 1; d > 0; d--) {
+        if (PyArray_STRIDE(block, d) != bytes && PyArray_DIM(block, d) != 1) return 0;
+        bytes *= PyArray_DIM(block, d);
+    }
+    return (size_t)bytes;
+}
+
+static int is_row(const PyArrayObject *block, const PyArrayObject *array)
+{
+    int n = PyArray_NDIM(array);
+    if (PyArray_TYPE(array) != PyArray_TYPE(block) || n + 1 != PyArray_NDIM(block)) return 0;
+    if (!PyArray_ISNOTSWAPPED(array) || !PyArray_IS_C_CONTIGUOUS(array)) return 0;
+    return !memcmp(PyArray_DIMS(array), PyArray_DIMS(block) + 1, (size_t)n * sizeof(npy_intp));
+}
 
 static int is_false(PyObject *flag)
 {
@@ -24,37 +55,24 @@ static int is_false(PyObject *flag)
     return yes == 0;
 }
 
-static int has_form(const Place *to, PyObject *array)
-{
-    PyObject *dtype = PyObject_GetAttr(array, dtype_name), *shape = PyObject_GetAttr(array, shape_name);
-    int same = dtype == to->dtype && shape && PyObject_RichCompareBool(shape, to->shape, Py_EQ) > 0;
-    Py_XDECREF(dtype);
-    Py_XDECREF(shape);
-    return same;
-}
+static inline void *entry(PyArrayObject *array, Py_ssize_t i) { return PyArray_BYTES(array) + i * PyArray_STRIDE(array, 0); }
 
 /* 1: the answer is stored, 0: it is another kind. */
 static int store(const Place *to, Py_ssize_t i, PyObject *answer)
 {
     if (!PyTuple_CheckExact(answer) || PyTuple_Size(answer) != 5) return 0;
     PyObject *observation = PyTuple_GetItem(answer, 0), *reward = PyTuple_GetItem(answer, 1), *info = PyTuple_GetItem(answer, 4);
-    if ((PyObject *)Py_TYPE(observation) != array_type || (PyObject *)Py_TYPE(reward) == array_type) return 0;
+    if (!is_array(observation) || !is_row(to->block, (PyArrayObject *)observation) || is_array(reward)) return 0;
     if (!PyDict_CheckExact(info) || PyDict_Size(info)) return 0;
     if (!is_false(PyTuple_GetItem(answer, 2)) || !is_false(PyTuple_GetItem(answer, 3))) return 0;
     double number = PyFloat_AsDouble(reward);
-    if (number != number || (number == -1.0 && PyErr_Occurred()) || !has_form(to, observation)) {
+    if (number != number || (number == -1.0 && PyErr_Occurred())) {
         PyErr_Clear();
         return 0;
     }
-    PyObject *row = PyLong_FromSsize_t(i);
-    int failed = !row || PyObject_SetItem(to->block, row, observation);
-    Py_XDECREF(row);
-    if (failed) {
-        PyErr_Clear();
-        return 0;
-    }
-    to->rewards[i] = number;
-    to->totals[i] += number;
+    memmove(entry(to->block, i), PyArray_DATA((PyArrayObject *)observation), to->bytes);     /* it may be that row */
+    *(double *)entry(to->rewards, i) = number;
+    *(double *)entry(to->totals, i) += number;
     return 1;
 }
 
@@ -70,17 +88,33 @@ static PyObject *stepped(PyObject *calls, PyObject *actions, Py_ssize_t i)
     return answer;
 }
 
-/* At least [n] numbers in memory, of the type that struct has a letter for. */
-static int numbers(PyObject *given, Py_buffer *view, char type, Py_ssize_t n)
+/* An array of at least [n] entries of a type; NULL with an exception. */
+static PyArrayObject *entries(PyObject *given, int type, Py_ssize_t n)
 {
-    if (PyObject_GetBuffer(given, view, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_ND)) return -1;
-    if (view->format && view->format[0] == type && !view->format[1] && view->len >= n * view->itemsize) return 0;
-    PyErr_Format(PyExc_ValueError, "%R has no room for %zd numbers of type %c", given, n, type);
-    PyBuffer_Release(view);
-    return -1;
+    PyArrayObject *array = (PyArrayObject *)given;
+    if (is_array(given) && PyArray_TYPE(array) == type && PyArray_NDIM(array) == 1 && PyArray_DIM(array, 0) >= n && PyArray_ISBEHAVED(array))
+        return array;
+    return (PyArrayObject *)PyErr_Format(PyExc_ValueError, "%R has no room for %zd %s", given, n, type == NPY_BOOL ? "flags" : "numbers");
 }
 
-/* walk(calls, actions, first, dtype, shape, block, rewards, totals, at) */
+/* Where answers go; 0, or -1 with an exception. */
+static int find_place(Place *to, PyObject *const *given, Py_ssize_t n)
+{
+    if (given[0] != Py_None && (!is_array(given[0]) || !PyArray_NDIM((PyArrayObject *)given[0]) || PyArray_DIM((PyArrayObject *)given[0], 0) < n)) {
+        PyErr_Format(PyExc_ValueError, "%R has no room for %zd observations", given[0], n);
+        return -1;
+    }
+    to->block = given[0] == Py_None ? NULL : (PyArrayObject *)given[0];
+    to->bytes = to->block ? bytes_of_row(to->block) : 0;
+    if (!to->bytes) to->block = NULL;
+    to->rewards = entries(given[1], NPY_DOUBLE, n);
+    to->totals = to->rewards ? entries(given[2], NPY_DOUBLE, n) : NULL;
+    to->terminated = to->totals ? entries(given[3], NPY_BOOL, n) : NULL;
+    to->truncated = to->terminated ? entries(given[4], NPY_BOOL, n) : NULL;
+    return to->truncated ? 0 : -1;
+}
+
+/* walk(calls, actions, first, block, rewards, totals, terminated, truncated, at) */
 static PyObject *walk(PyObject *module, PyObject *const *given, Py_ssize_t n_given)
 {
     (void)module;
@@ -89,17 +123,20 @@ static PyObject *walk(PyObject *module, PyObject *const *given, Py_ssize_t n_giv
     PyObject *calls = given[0], *result = NULL;
     Py_ssize_t n = PyList_Size(calls), i = PyLong_AsSsize_t(given[2]);
     if (i < 0) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "there is no environment %zd", i);
-    Py_buffer rewards, totals, at;
-    if (numbers(given[6], &rewards, 'd', n)) return NULL;
-    if (numbers(given[7], &totals, 'd', n)) goto release_rewards;
-    if (numbers(given[8], &at, 'I', 1)) goto release_totals;
-    Place to = {given[3], given[4], given[5], rewards.buf, totals.buf};
-    int all = given[3] == Py_None;        /* none can be stored here */
+    Place to;
+    if (find_place(&to, given + 3, n)) return NULL;
+    Py_buffer at;
+    if (PyObject_GetBuffer(given[8], &at, PyBUF_WRITABLE)) return NULL;
+    if (at.len < 4) {
+        PyErr_SetString(PyExc_ValueError, "there is no room for a place");
+        goto release;
+    }
     for (; i < n; i++) {
         *(volatile uint32_t *)at.buf = (uint32_t)(i + 1);
+        *(npy_bool *)entry(to.terminated, i) = *(npy_bool *)entry(to.truncated, i) = NPY_FALSE;
         PyObject *answer = stepped(calls, given[1], i);
         if (!answer) goto release;
-        if (all || !store(&to, i, answer)) {
+        if (!to.block || !store(&to, i, answer)) {
             result = Py_BuildValue("(nN)", i, answer);
             goto release;
         }
@@ -109,16 +146,12 @@ static PyObject *walk(PyObject *module, PyObject *const *given, Py_ssize_t n_giv
     result = Py_NewRef(Py_None);
 release:
     PyBuffer_Release(&at);
-release_totals:
-    PyBuffer_Release(&totals);
-release_rewards:
-    PyBuffer_Release(&rewards);
     return result;
 }
 
 static PyMethodDef functions[] = {
     {"walk", (PyCFunction)(void (*)(void))walk, METH_FASTCALL,
-     "walk(calls, actions, first, dtype, shape, block, rewards, totals, at)\n--\n\n"
+     "walk(calls, actions, first, block, rewards, totals, terminated, truncated, at)\n--\n\n"
      "Call from the first on, each with its action, and store what it answers; index and answer of one that is uncommon."},
     {0},
 };
@@ -126,13 +159,7 @@ static PyMethodDef functions[] = {
 static int fill(PyObject *module)
 {
     (void)module;
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    if (!numpy) return -1;
-    array_type = PyObject_GetAttrString(numpy, "ndarray");
-    Py_DECREF(numpy);
-    dtype_name = PyUnicode_InternFromString("dtype");
-    shape_name = PyUnicode_InternFromString("shape");
-    return array_type && dtype_name && shape_name ? 0 : -1;
+    return PyArray_ImportNumPyAPI();
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill}, {0, NULL}};

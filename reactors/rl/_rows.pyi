@@ -7,11 +7,11 @@ def walk(
     calls: list[Callable[[Any], Any]],
     actions: Sequence[Any],
     first: int,
-    dtype: Any,
-    shape: Any,
     block: Any,
     rewards: Any,
     totals: Any,
+    terminated: Any,
+    truncated: Any,
     at: Any,
     /,
 ) -> tuple[int, Any] | None: ...
