@@ -149,10 +149,32 @@ release:
     return result;
 }
 
+/* joined(blocks, n): the first [n] rows of blocks that lie one behind the other, (blocks, rows, ...), as a new array. */
+static PyObject *join(PyObject *module, PyObject *const *given, Py_ssize_t n_given)
+{
+    (void)module;
+    Py_ssize_t n = n_given == 2 ? PyLong_AsSsize_t(given[1]) : -1;
+    if (n < 0) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "joined takes blocks and how many rows");
+    PyArrayObject *from = (PyArrayObject *)given[0];
+    if (!is_array(given[0]) || PyArray_NDIM(from) < 2 || !PyArray_IS_C_CONTIGUOUS(from) || PyDataType_REFCHK(PyArray_DESCR(from)) ||
+        PyArray_DIM(from, 0) * PyArray_DIM(from, 1) < n)
+        return PyErr_Format(PyExc_ValueError, "there are no %zd rows in %R", n, given[0]);
+    npy_intp dims[NPY_MAXDIMS];
+    memcpy(dims, PyArray_DIMS(from) + 1, (size_t)(PyArray_NDIM(from) - 1) * sizeof *dims);
+    dims[0] = n;
+    PyArray_Descr *dtype = PyArray_DESCR(from);
+    Py_INCREF(dtype);                     /* which is taken over */
+    PyObject *made = PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(from) - 1, dims, NULL, NULL, 0, NULL);
+    if (made) memcpy(PyArray_DATA((PyArrayObject *)made), PyArray_DATA(from), (size_t)PyArray_NBYTES((PyArrayObject *)made));
+    return made;
+}
+
 static PyMethodDef functions[] = {
     {"walk", (PyCFunction)(void (*)(void))walk, METH_FASTCALL,
      "walk(calls, actions, first, block, rewards, totals, terminated, truncated, at)\n--\n\n"
      "Call from the first on, each with its action, and store what it answers; index and answer of one that is uncommon."},
+    {"joined", (PyCFunction)(void (*)(void))join, METH_FASTCALL,
+     "joined(blocks, n)\n--\n\nThe first n rows of blocks that lie one behind the other, as a new array."},
     {0},
 };
 

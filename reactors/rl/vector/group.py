@@ -31,6 +31,14 @@ RESERVED = ("reset", "step", "close")  # not to be called behind the vector envi
 Infos = list[tuple[int, Any]]  # which environment, what it said
 
 
+class RefusedError(Exception):
+    """Carries out of a step what an environment raised that has to be reset before."""
+
+    def __init__(self, error: SimulationError) -> None:
+        super().__init__()
+        self.error = error
+
+
 class Group:
     """Environments `first` and up, made by `makers`; `room` is how many rows blocks for them have."""
 
@@ -73,13 +81,26 @@ class Group:
         self.read = reader(self.observation_space)
         self.alone: tuple[Any, Any, Any] = np.zeros(n), np.zeros(n, bool), np.zeros(n, bool)
 
-    def step(self, actions: Any, observations: Any, rewards: Any, ended: Any) -> Infos:
-        """Step them all into rows; `ended` is (2, rows): terminated, truncated. What infos there are."""
+    def step(self, actions: Any, observations: Any, rewards: Any, terminated: Any, truncated: Any) -> Infos:
+        """Step them all into rows; what infos there are. Raises `RefusedError`."""
         sim = self.simulation
         self.block = observations
-        sim.step(actions, observations, rewards, ended[0], ended[1])
+        try:
+            sim.step(actions, observations, rewards, terminated, truncated)
+        except SimulationError as error:
+            if isinstance(error.__cause__, ResetNeeded):
+                self.refused(error, observations)
+            raise
         sim.observations = observations
         return self.end_episodes(observations) if sim.ended or sim.infos else []
+
+    def refused(self, error: SimulationError, observations: Any) -> NoReturn:
+        """An environment has to be reset first, which is the caller's to do: all go on from where they are."""
+        sim, i = self.simulation, error.index - self.first
+        observations[i : len(self.makers)] = sim.observations[i : len(self.makers)]
+        sim.observations = observations
+        self.end_episodes(observations)
+        raise RefusedError(error)
 
     def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
         """Step one of them: its index, its observation as the only row, reward, terminated, truncated, infos."""
