@@ -2,7 +2,7 @@
  *
  * Between two environments Python takes half a microsecond, to unpack an answer, look at it, and copy it: as much as a
  * small environment itself. Here the common answer is stored at once: an array of the form that is expected, a number,
- * an episode that goes on, nothing else to report. Any other answer goes back to Python, which goes on behind it. */
+ * whether the episode goes on, nothing else to report. Any other answer goes back to Python, which goes on behind it. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -13,10 +13,13 @@
 #include <stdint.h>
 #include <string.h>
 
+static PyObject *numpy_false, *numpy_true;
+
 typedef struct {
     PyArrayObject *block;     /* rows of observations; NULL: all answers go back */
     size_t bytes;             /* of a row */
     PyArrayObject *rewards, *totals, *terminated, *truncated;
+    PyObject *ended;          /* list: the places of those whose episodes are over */
 } Place;
 
 static int is_array(PyObject *given) { return PyArray_CheckExact(given); }
@@ -47,24 +50,35 @@ static int is_row(const PyArrayObject *block, const PyArrayObject *array)
     return !memcmp(PyArray_DIMS(array), PyArray_DIMS(block) + 1, (size_t)n * sizeof(npy_intp));
 }
 
-static int is_false(PyObject *flag)
+/* 0 or 1; -1: what is no flag, which Python will see next. */
+static int truth(PyObject *flag)
 {
-    if (flag == Py_False) return 1;
+    if (flag == Py_False || flag == numpy_false) return 0;
+    if (flag == Py_True || flag == numpy_true) return 1;
     int yes = PyObject_IsTrue(flag);
-    if (yes < 0) PyErr_Clear();           /* Python, which sees it next, will complain */
-    return yes == 0;
+    if (yes < 0) PyErr_Clear();
+    return yes ? -1 : 0;
 }
 
 static inline void *entry(PyArrayObject *array, Py_ssize_t i) { return PyArray_BYTES(array) + i * PyArray_STRIDE(array, 0); }
 
-/* 1: the answer is stored, 0: it is another kind. */
+static int note_end(const Place *to, Py_ssize_t i)
+{
+    PyObject *place = PyLong_FromSsize_t(i);
+    int failed = !place || PyList_Append(to->ended, place);
+    Py_XDECREF(place);
+    return failed ? -1 : 1;
+}
+
+/* 1: the answer is stored, 0: it is another kind; -1: an exception is set. */
 static int store(const Place *to, Py_ssize_t i, PyObject *answer)
 {
     if (!PyTuple_CheckExact(answer) || PyTuple_Size(answer) != 5) return 0;
     PyObject *observation = PyTuple_GetItem(answer, 0), *reward = PyTuple_GetItem(answer, 1), *info = PyTuple_GetItem(answer, 4);
     if (!is_array(observation) || !is_row(to->block, (PyArrayObject *)observation) || is_array(reward)) return 0;
     if (!PyDict_CheckExact(info) || PyDict_Size(info)) return 0;
-    if (!is_false(PyTuple_GetItem(answer, 2)) || !is_false(PyTuple_GetItem(answer, 3))) return 0;
+    int terminated = truth(PyTuple_GetItem(answer, 2)), truncated = truth(PyTuple_GetItem(answer, 3));
+    if (terminated < 0 || truncated < 0) return 0;
     double number = PyFloat_AsDouble(reward);
     if (number != number || (number == -1.0 && PyErr_Occurred())) {
         PyErr_Clear();
@@ -73,7 +87,9 @@ static int store(const Place *to, Py_ssize_t i, PyObject *answer)
     memmove(entry(to->block, i), PyArray_DATA((PyArrayObject *)observation), to->bytes);     /* it may be that row */
     *(double *)entry(to->rewards, i) = number;
     *(double *)entry(to->totals, i) += number;
-    return 1;
+    *(npy_bool *)entry(to->terminated, i) = (npy_bool)terminated;
+    *(npy_bool *)entry(to->truncated, i) = (npy_bool)truncated;
+    return terminated || truncated ? note_end(to, i) : 1;
 }
 
 /* The answer of environment [i]; a new reference. */
@@ -114,19 +130,19 @@ static int find_place(Place *to, PyObject *const *given, Py_ssize_t n)
     return to->truncated ? 0 : -1;
 }
 
-/* walk(calls, actions, first, block, rewards, totals, terminated, truncated, at) */
+/* walk(calls, actions, first, block, rewards, totals, terminated, truncated, ended, at) */
 static PyObject *walk(PyObject *module, PyObject *const *given, Py_ssize_t n_given)
 {
     (void)module;
-    if (n_given != 9 || !PyList_Check(given[0]))
-        return PyErr_Format(PyExc_TypeError, "walk takes nine arguments, of which the first is a list");
+    if (n_given != 10 || !PyList_Check(given[0]) || !PyList_Check(given[8]))
+        return PyErr_Format(PyExc_TypeError, "walk takes ten arguments, of which the first and the ninth are lists");
     PyObject *calls = given[0], *result = NULL;
     Py_ssize_t n = PyList_Size(calls), i = PyLong_AsSsize_t(given[2]);
     if (i < 0) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "there is no environment %zd", i);
-    Place to;
+    Place to = {.ended = given[8]};
     if (find_place(&to, given + 3, n)) return NULL;
     Py_buffer at;
-    if (PyObject_GetBuffer(given[8], &at, PyBUF_WRITABLE)) return NULL;
+    if (PyObject_GetBuffer(given[9], &at, PyBUF_WRITABLE)) return NULL;
     if (at.len < 4) {
         PyErr_SetString(PyExc_ValueError, "there is no room for a place");
         goto release;
@@ -136,11 +152,13 @@ static PyObject *walk(PyObject *module, PyObject *const *given, Py_ssize_t n_giv
         *(npy_bool *)entry(to.terminated, i) = *(npy_bool *)entry(to.truncated, i) = NPY_FALSE;
         PyObject *answer = stepped(calls, given[1], i);
         if (!answer) goto release;
-        if (!to.block || !store(&to, i, answer)) {
+        int stored = to.block ? store(&to, i, answer) : 0;
+        if (!stored) {
             result = Py_BuildValue("(nN)", i, answer);
             goto release;
         }
         Py_DECREF(answer);
+        if (stored < 0) goto release;
     }
     *(volatile uint32_t *)at.buf = 0;
     result = Py_NewRef(Py_None);
@@ -163,7 +181,7 @@ static PyObject *join(PyObject *module, PyObject *const *given, Py_ssize_t n_giv
     memcpy(dims, PyArray_DIMS(from) + 1, (size_t)(PyArray_NDIM(from) - 1) * sizeof *dims);
     dims[0] = n;
     PyArray_Descr *dtype = PyArray_DESCR(from);
-    Py_INCREF(dtype);                     /* which is taken over */
+    Py_INCREF((PyObject *)dtype);         /* which is taken over */
     PyObject *made = PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(from) - 1, dims, NULL, NULL, 0, NULL);
     if (made) memcpy(PyArray_DATA((PyArrayObject *)made), PyArray_DATA(from), (size_t)PyArray_NBYTES((PyArrayObject *)made));
     return made;
@@ -171,7 +189,7 @@ static PyObject *join(PyObject *module, PyObject *const *given, Py_ssize_t n_giv
 
 static PyMethodDef functions[] = {
     {"walk", (PyCFunction)(void (*)(void))walk, METH_FASTCALL,
-     "walk(calls, actions, first, block, rewards, totals, terminated, truncated, at)\n--\n\n"
+     "walk(calls, actions, first, block, rewards, totals, terminated, truncated, ended, at)\n--\n\n"
      "Call from the first on, each with its action, and store what it answers; index and answer of one that is uncommon."},
     {"joined", (PyCFunction)(void (*)(void))join, METH_FASTCALL,
      "joined(blocks, n)\n--\n\nThe first n rows of blocks that lie one behind the other, as a new array."},
@@ -181,7 +199,13 @@ static PyMethodDef functions[] = {
 static int fill(PyObject *module)
 {
     (void)module;
-    return PyArray_ImportNumPyAPI();
+    if (PyArray_ImportNumPyAPI()) return -1;
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (!numpy) return -1;
+    numpy_false = PyObject_GetAttrString(numpy, "False_");
+    numpy_true = PyObject_GetAttrString(numpy, "True_");
+    Py_DECREF(numpy);
+    return numpy_false && numpy_true ? 0 : -1;
 }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill}, {0, NULL}};

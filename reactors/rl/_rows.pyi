@@ -12,6 +12,7 @@ def walk(
     totals: Any,
     terminated: Any,
     truncated: Any,
+    ended: list[int],
     at: Any,
     /,
 ) -> tuple[int, Any] | None: ...

@@ -78,7 +78,7 @@ class Simulation:
         infos: what the environments said beside `observations`, by index; only what is not empty.
         final_infos: likewise beside the last observation of episodes that ended in the last step.
         ended: the places of those whose episodes ended in the last step, in order.
-        last: what environments observed at their last ends, by place, as they gave it: they may use it again.
+        last: what environments observed at an end, by place, as they gave it, where that is more than their row has.
         episodes: those that ended in the last step.
         calls: what is called to step each.
         broken: what was wrong with environments that have to be made again, by place.
@@ -167,7 +167,7 @@ class Simulation:
         i, k = 0, len(calls)
         while i < k:
             try:
-                uncommon = walk(calls, actions, i, block, rewards, totals, terminated, truncated, at)
+                uncommon = walk(calls, actions, i, block, rewards, totals, terminated, truncated, self.ended, at)
             except Exception as error:
                 if not at[0]:  # it is not one of them
                     raise

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from reactors.rl.vector.lockstep import Form
 
 
+def is_array(space: Space) -> bool:
+    """Whether a batch of values of this space is a block of memory as it is."""
+    dtype = array_type(space).dtype
+    return dtype is not None and dtype.names is None
+
+
 def actions_form(space: Space) -> Form:
     """The form of a port for the actions of this space: a block where all have one dtype, or nothing."""
     where = array_type(space)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,8 @@ class Rows(rx.Reactor):
         form = rows_form(group.observation_space, group.room)
         self.in_block = bool(form)
         self.observations = rx.Output(**form)
-        answers = self.observations, self.rewards, self.terminated, self.truncated, self.infos
+        self.finals = rx.Output(**form)  # last observations, in the rows of those that have ended
+        answers = self.observations, self.rewards, self.terminated, self.truncated, self.infos, self.finals
         if actions:
             self.actions = rx.Input(**actions)
             self.of_numbers = len(actions["shape"]) == 1  # which are new objects when they come out of an array
@@ -104,7 +106,7 @@ class Rows(rx.Reactor):
         rewards, terminated, truncated = self.rewards.loan(), self.terminated.loan(), self.truncated.loan()
         infos: Any
         try:
-            infos = self.group.step(actions, observations, rewards, terminated, truncated)
+            infos = self.group.step(actions, observations, rewards, terminated, truncated, self.lend)
         except RefusedError as refused:
             infos = refused.error, refused.error.__cause__
         self.observations.set(observations)
@@ -113,6 +115,12 @@ class Rows(rx.Reactor):
         self.truncated.set(truncated)
         if infos:
             self.infos.set(infos)
+
+    def lend(self) -> Any:
+        """Room for last observations, which are told by that."""
+        block = self.finals.loan()
+        self.finals.set(block)
+        return block
 
     def obey(self) -> None:
         """Do what else a vector environment can be asked."""
@@ -181,8 +189,10 @@ class Beat(rx.Reactor):
         next_turn = () if asynchronous else self.turn
         self.add_reaction(rx.startup, self.begin, effects=next_turn)
         self.add_reaction(self.turn, self.send, effects=sent)
-        self.add_reaction(self.infos, self.note)
+        self.finals = rx.Input(**form, width=groups)
         answers = self.observations, self.terminated, self.truncated
+        self.add_reaction(self.infos, self.note)
+        self.add_reaction(self.finals, self.note_ends, uses=answers[1:])
         self.add_reaction(self.rewards, self.gather, uses=answers, effects=next_turn)
         self.add_reaction(self.reply, self.listen, uses=self.observations, effects=next_turn)
         if asynchronous:
@@ -228,6 +238,18 @@ class Beat(rx.Reactor):
         self.refusal = next((each for each in said if each.__class__ is tuple), None)
         self.noted = [info for each in said if each.__class__ is list for info in each]
 
+    def note_ends(self) -> None:
+        """Episodes of which nothing is told but the last observation, or more, which has been noted."""
+        known = {i for i, _ in self.noted}
+        for group in self.finals.present:
+            over, last = self.terminated[group].value | self.truncated[group].value, self.finals[group].value
+            for row in over.nonzero()[0].tolist():
+                i = group * self.room + row
+                if i not in known:
+                    self.noted.append((i, {"final_info": {}, "final_obs": last[row].copy()}))
+        if known:
+            self.noted.sort(key=itemgetter(0))
+
     def gather(self) -> None:
         """The answers to a step."""
         n = self.num_envs
@@ -269,5 +291,5 @@ class Lockstep(rx.Reactor):
         if asynchronous:
             rx.connect(beat.one, [each.one for each in rows])
             rx.connect([each.answer for each in rows], beat.answer, physical=True)
-        for name in ("observations", "rewards", "terminated", "truncated", "infos", "reply"):
+        for name in ("observations", "rewards", "terminated", "truncated", "finals", "infos", "reply"):
             rx.connect([getattr(each, name) for each in rows], getattr(beat, name))

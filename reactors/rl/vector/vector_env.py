@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import gymnasium as gym
 import numpy as np
@@ -103,6 +103,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             arguments.check_belongings(self.env_fns)
         self._find_spaces(kwargs)
         self.workers = arguments.number_of_workers(workers, n, max_concurrency, oversubscribe=oversubscribe)
+        self._in_block = batches.is_array(self.single_observation_space)
         self._form = batches.actions_form(self.action_space)
         self._block = (self._form["dtype"], self.action_space.shape) if self._form else None
         self.asynchronous, self.isolate = asynchronous, isolate
@@ -194,7 +195,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _begin(self, state: AsyncState, name: str) -> None:
         """Refuse a call while another one is pending, or after the end."""
-        self._assert_is_running()
+        if self._closed or self._run.end:
+            self._refuse_ended()
         if self._state is not AsyncState.DEFAULT:
             raise AlreadyPendingCallError(*self._pending_call(name))
         if self._pending:
@@ -215,7 +217,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _wait(self, state: AsyncState, name: str, timeout: float | None) -> None:
         """Wait for what is pending."""
-        self._assert_is_running()
+        if self.closed:
+            self._refuse_ended()
         if self._state is not state:
             pending = self._state is not AsyncState.DEFAULT
             instead = f" What is pending is `{self._state.value}`: call `{self._state.value}_wait`." if pending else ""
@@ -234,9 +237,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         still = f" Still at work: {late}." if late else ""
         return multiprocessing.TimeoutError(f"The call to `{name}` has timed out after {timeout} second(s).{still}")
 
-    def _assert_is_running(self) -> None:
-        if not self.closed:
-            return
+    def _refuse_ended(self) -> NoReturn:
         name = type(self).__name__
         if self._run.end:
             raise ClosedEnvironmentError(
@@ -334,7 +335,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
         Their answers are for `recv`; in which order they come is not reproducible. For `asynchronous=True` only.
         """
-        self._assert_is_running()
+        if self.closed:
+            self._refuse_ended()
         if self._state is not AsyncState.DEFAULT:
             raise AlreadyPendingCallError(*self._pending_call("send"))
         if not self.asynchronous:
@@ -359,7 +361,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         As `step` gives them, in the order in which they came; `infos["env_id"]` says which ones they are. Raises
         `multiprocessing.TimeoutError` after `timeout` seconds, and nothing is lost then.
         """
-        self._assert_is_running()
+        if self.closed:
+            self._refuse_ended()
         beat, n = self._run.beat, len(self._pending) if batch_size is None else batch_size
         if not 0 < n <= len(self._pending):
             raise NoAsyncCallError(
@@ -473,7 +476,8 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return list(iterate(space, actions))
 
     def _observations(self) -> Any:
-        return batches.batched(self.single_observation_space, self._run.beat.batch)
+        found = self._run.beat.batch
+        return found if self._in_block else batches.batched(self.single_observation_space, found)
 
     def _infos(self, listed: Infos) -> dict[str, Any]:
         """All infos as one, as `_add_info` has it; what most episodes end with, which is a lot, goes in at once."""

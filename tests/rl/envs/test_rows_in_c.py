@@ -18,12 +18,14 @@ ANOTHER = pickle.loads(pickle.dumps(FLOAT32))  # equal, and another object
 OBSERVED = np.arange(3, dtype=FLOAT32)
 
 
-def walked(answer: Any, block: Any, n: int = 2) -> tuple[Any, Any]:
-    """What is left to Python of a row of environments that all answer this, and what the first one's total is."""
-    totals, numbers, flags = np.zeros(n), np.zeros(n), np.ones((2, n), bool)
+def walked(answer: Any, block: Any, over: tuple[bool, bool] = (False, False)) -> tuple[Any, Any]:
+    """What is left to Python of two environments that both answer this, and what the first one's total is."""
+    totals, numbers, flags = np.zeros(2), np.zeros(2), np.ones((2, 2), bool)
+    ended: list[int] = []
     at = memoryview(bytearray(4)).cast("I")
-    left = walk([lambda _: answer] * n, [0] * n, 0, block, numbers, totals, flags[0], flags[1], at)
-    assert not flags[:, 0].any()
+    left = walk([lambda _: answer] * 2, [0] * 2, 0, block, numbers, totals, flags[0], flags[1], ended, at)
+    assert flags[:, 0].tolist() == [*over]
+    assert ended == [0, 1] * any(over)
     return left, totals[0]
 
 
@@ -46,11 +48,19 @@ def test_the_common_answer_is_stored(block: Any, observed: Any) -> None:
         assert (block[:2] == OBSERVED).all()
 
 
+@pytest.mark.parametrize("over", [(True, False), (False, True), (True, True), (np.True_, np.False_)])
+def test_ends_are_stored_and_noted(over: Any) -> None:
+    block = np.zeros((2, 3), FLOAT32)
+    assert walked((OBSERVED, 1.0, *over, {}), block, over) == (None, 1.0)
+    assert (block == OBSERVED).all()
+
+
 @pytest.mark.parametrize(
     "answer",
     [
-        (OBSERVED, 1.0, True, False, {}),
-        (OBSERVED, 1.0, False, True, {}),
+        (OBSERVED, 1.0, 1, False, {}),
+        (OBSERVED, 1.0, False, np.ones(2), {}),
+        (OBSERVED, 1.0, True, False, {"lives": 3}),
         (OBSERVED, 1.0, False, False, {"lives": 3}),
         (OBSERVED, float("nan"), False, False, {}),
         (OBSERVED, "1", False, False, {}),
@@ -98,7 +108,7 @@ def test_what_has_no_room_is_refused(number: int) -> None:
     for wrong in (places[number - 1][:1], [1, 2], np.zeros(())):
         given = [*places[: number - 1], wrong, *places[number:]]
         with pytest.raises(ValueError, match="has no room for 2"):
-            walk([print] * 2, [0, 0], 0, *given, memoryview(bytearray(4)).cast("I"))
+            walk([print] * 2, [0, 0], 0, *given, [], memoryview(bytearray(4)).cast("I"))
 
 
 class Counting(gym.Env[Any, Any]):
