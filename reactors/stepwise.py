@@ -103,6 +103,7 @@ class Stepwise:
         except BaseException:
             self._end()
             raise
+        self._inside = self._session.executing()
         self._steps = self._engine.steps(*graph.bodies_of(self._engine.reactions))
 
     def _start_others(self, *, debug: bool) -> None:
@@ -148,10 +149,10 @@ class Stepwise:
 
         A reaction that runs in this thread is not interrupted by the timeout.
         """
-        if self.over:
+        if not self._end.alive:
             return False
         due = None if timeout is None else time.monotonic() + timeout
-        with self._session.executing():
+        with self._inside:
             while True:
                 try:
                     paused = next(self._steps)
@@ -178,7 +179,7 @@ class Stepwise:
         engines.abort(self._memory, self._image)
         error: BaseException | None = None
         try:
-            with self._session.executing():
+            with self._inside:
                 for _ in self._steps:
                     pass
         except (KeyboardInterrupt, ReactionFailed) as found:

@@ -5,16 +5,15 @@ In this way wherever a program runs: in this thread or one for each worker, step
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reactors.execution.context import Context
 from reactors.model.modes import note_states
-from reactors.model.thread_state import Running, executing
+from reactors.model.thread_state import Inside, Running
 from reactors_runtime import collector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from reactors.execution.binding import Binding
     from reactors.model.reactor import Reactor
@@ -44,14 +43,9 @@ class Session:
             _settle(reactor)
         note_states(self.engine, self.reactors)
 
-    @contextmanager
-    def executing(self) -> Iterator[None]:
-        """While this thread executes reactions; so that nothing nests in them."""
-        before, executing.run = executing.run, self.running
-        try:
-            yield
-        finally:
-            executing.run = before
+    def executing(self) -> Inside:
+        """A context in which this thread executes reactions; so that nothing nests in them."""
+        return Inside(self.running)
 
     def end(self) -> None:
         """The run is over for these reactors, and for the threads that they have started."""

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from reactors.errors import StructureError
 from reactors.names import lacking
 from reactors_runtime import whereabouts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Executing(threading.local):
@@ -76,14 +71,24 @@ def not_in_a_reaction(what: str) -> None:
         )
 
 
-@contextmanager
-def apart() -> Iterator[None]:
-    """Make a program that the reaction which runs now steps by itself."""
-    before, executing.run = executing.run, None
-    try:
-        yield
-    finally:
-        executing.run = before
+class Inside:
+    """A context in which this thread executes reactions of a program; of none, if it is None."""
+
+    __slots__ = ("before", "run")
+
+    def __init__(self, run: Running | None) -> None:
+        self.run = run
+
+    def __enter__(self) -> None:
+        self.before, executing.run = executing.run, self.run
+
+    def __exit__(self, *_: object) -> None:
+        executing.run = self.before
+
+
+def apart() -> Inside:
+    """A context in which the reaction that runs now makes a program that it steps by itself."""
+    return Inside(None)
 
 
 def _start(thread: threading.Thread) -> None:

@@ -7,11 +7,13 @@ def walk(
     calls: list[Callable[[Any], Any]],
     actions: Sequence[Any],
     first: int,
-    dtype: Any,
-    shape: Any,
     block: Any,
     rewards: Any,
     totals: Any,
+    terminated: Any,
+    truncated: Any,
+    ended: list[int],
     at: Any,
     /,
 ) -> tuple[int, Any] | None: ...
+def joined(blocks: Any, n: int, /) -> Any: ...

@@ -42,7 +42,8 @@ _UNFINISHED: dict[type[Any], str] = {
     AsyncGeneratorType: "ag",
     GeneratorType: "gi",
 }  # and how their code is named
-_LOOK = {lib.RX_INTERRUPTED, lib.RX_PAUSED}  # nothing is the matter: the caller may look around
+_PAUSED: int = lib.RX_PAUSED
+_LOOK = {lib.RX_INTERRUPTED, _PAUSED}  # nothing is the matter: the caller may look around
 
 
 class ReactionFailed(Exception):  # noqa: N818 - what happened, not what is wrong
@@ -302,7 +303,7 @@ class Engine:
             calls = [each if each is None else self.around(each) for each in calls]
         self._calls = calls
         failure: BaseException | None = None
-        code, begun = 0, False
+        code, begun, core = 0, False, int(ffi.cast("uintptr_t", self.core))
         while True:
             try:
                 if not begun:
@@ -310,23 +311,17 @@ class Engine:
                     code = lib.rx_start(self.core)
                     if watched:
                         lib.rx_watch(self.core)
-                if code in (lib.RX_NOT_RECORDED, lib.RX_NO_MEMORY):
-                    failure = self._failed(self._lacking(code), failure)
-                elif code < 0 and code not in _LOOK:
-                    self._abort(ABORTED)
+                if code < 0 and code not in _LOOK:
+                    failure = self._broken_off(code, failure)
                 before, here.engine = here.engine, self
                 try:
-                    code = self._loop(calls)
+                    code = run(core, calls, self._finished)
                 finally:
                     here.engine = before
-                if code == lib.RX_DONE:
-                    break
-                if code == lib.RX_RUNAWAY:
-                    self._runaway()
-                    code = 0
-                elif code == lib.RX_RENEWED:
-                    self._renew()
-                    code = 0
+                if code not in _LOOK:
+                    if code == lib.RX_DONE:
+                        break
+                    code = self._seen_to(code)
             except KeyboardInterrupt as error:
                 if isinstance(failure, KeyboardInterrupt):  # the second one: at once
                     raise
@@ -338,9 +333,26 @@ class Engine:
                 self._late = False
                 failure, code = self._failed(found, failure), 0
             if watched and code in _LOOK:
-                yield code == lib.RX_PAUSED
+                yield code == _PAUSED
         if failure is not None:
             raise failure
+
+    def _broken_off(self, code: int, failure: BaseException | None) -> BaseException | None:
+        """The core cannot go on, or was told not to; the failure to raise, if there is one."""
+        if code in (lib.RX_NOT_RECORDED, lib.RX_NO_MEMORY):
+            return self._failed(self._lacking(code), failure)
+        self._abort(ABORTED)
+        return failure
+
+    def _seen_to(self, code: int) -> int:
+        """Do what the core asks for on the way, and have it go on; other codes come back."""
+        if code == lib.RX_RUNAWAY:
+            self._runaway()
+        elif code == lib.RX_RENEWED:
+            self._renew()
+        else:
+            return code
+        return 0
 
     def _failed(self, error: BaseException, before: BaseException | None) -> BaseException:
         """End the program because of `error`. The failure to raise: that one, or what has gone wrong before."""
@@ -357,10 +369,6 @@ class Engine:
         if code == lib.RX_NO_MEMORY:
             return MemoryError(f"worker {self.worker}: no memory for more pending events")
         return NotRecorded(unrecorded(self.memory, self.image))
-
-    def _loop(self, calls: list[Any]) -> int:
-        """Run what comes until something is the matter."""
-        return run(self._core_at, calls, self._finished)
 
     def _finished(self, call: int, returned: object) -> None:
         """Refuse what would have to go on after a reaction has returned."""

@@ -78,7 +78,7 @@ class Simulation:
         infos: what the environments said beside `observations`, by index; only what is not empty.
         final_infos: likewise beside the last observation of episodes that ended in the last step.
         ended: the places of those whose episodes ended in the last step, in order.
-        last: what environments observed at their last ends, by place, as they gave it: they may use it again.
+        last: what environments observed at an end, by place, as they gave it, where that is more than their row has.
         episodes: those that ended in the last step.
         calls: what is called to step each.
         broken: what was wrong with environments that have to be made again, by place.
@@ -105,8 +105,7 @@ class Simulation:
         self.observation_space, self.action_space = observation_space, action_space
         self.restarting, self.remedy, self.nan_rewards = on_error == "restart", remedy, nan_rewards
         where = array_type(observation_space)
-        plain = where.dtype is not None and where.dtype.names is None and where.shape != ()
-        self._fast = (where.dtype, where.shape) if plain and not thorough else (None, None)
+        self._storable = where.dtype is not None and not thorough  # by C, where an observation is a row as it is
         self._write = writer(observation_space)
         self._action = reader(action_space)
         self._is_array = array_type(action_space).dtype is not None
@@ -158,18 +157,17 @@ class Simulation:
 
     def step(self, actions: Sequence[Any], following: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
         """Step all environments, each with its action, and reset none; `ended` says whose episodes are over."""
-        dtype, shape = self._fast
         calls, at, totals = self.calls, self.at, self._totals
-        terminated.fill(False)
-        truncated.fill(False)
+        block = following if self._storable else None
         self.steps += 1
         if self.ended:
             self.ended = []
-        self.infos = {}
+        if self.infos:
+            self.infos = {}
         i, k = 0, len(calls)
         while i < k:
             try:
-                uncommon = walk(calls, actions, i, dtype, shape, following, rewards, totals, at)
+                uncommon = walk(calls, actions, i, block, rewards, totals, terminated, truncated, self.ended, at)
             except Exception as error:
                 if not at[0]:  # it is not one of them
                     raise

@@ -105,7 +105,7 @@ def _keep(block: Any, i: int, value: Any) -> None:
 
 def _array_writer(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Write:
     def write(block: Any, i: int, value: Any) -> None:
-        if value.__class__ is np.ndarray and value.dtype is dtype and value.shape == shape:
+        if value.__class__ is np.ndarray and value.dtype == dtype and value.shape == shape:
             block[i] = value
             return
         array = np.asarray(value)

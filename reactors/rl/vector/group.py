@@ -31,6 +31,14 @@ RESERVED = ("reset", "step", "close")  # not to be called behind the vector envi
 Infos = list[tuple[int, Any]]  # which environment, what it said
 
 
+class RefusedError(Exception):
+    """Carries out of a step what an environment raised that has to be reset before."""
+
+    def __init__(self, error: SimulationError) -> None:
+        super().__init__()
+        self.error = error
+
+
 class Group:
     """Environments `first` and up, made by `makers`; `room` is how many rows blocks for them have."""
 
@@ -73,13 +81,32 @@ class Group:
         self.read = reader(self.observation_space)
         self.alone: tuple[Any, Any, Any] = np.zeros(n), np.zeros(n, bool), np.zeros(n, bool)
 
-    def step(self, actions: Any, observations: Any, rewards: Any, ended: Any) -> Infos:
-        """Step them all into rows; `ended` is (2, rows): terminated, truncated. What infos there are."""
+    def step(
+        self, actions: Any, observations: Any, rewards: Any, terminated: Any, truncated: Any, finals: Callable[[], Any]
+    ) -> Infos:
+        """Step them all into rows; what infos there are. Raises `RefusedError`.
+
+        Where an episode has ended in SAME_STEP mode, and nothing is to be told of it but the last observation, that is
+        in its row of the block that `finals` gives.
+        """
         sim = self.simulation
         self.block = observations
-        sim.step(actions, observations, rewards, ended[0], ended[1])
+        try:
+            sim.step(actions, observations, rewards, terminated, truncated)
+        except SimulationError as error:
+            if isinstance(error.__cause__, ResetNeeded):
+                self.refused(error, observations)
+            raise
         sim.observations = observations
-        return self.end_episodes(observations) if sim.ended or sim.infos else []
+        return self.end_episodes(observations, finals) if sim.ended or sim.infos else []
+
+    def refused(self, error: SimulationError, observations: Any) -> NoReturn:
+        """An environment has to be reset first, which is the caller's to do: all go on from where they are."""
+        sim, i = self.simulation, error.index - self.first
+        observations[i : len(self.makers)] = sim.observations[i : len(self.makers)]
+        sim.observations = observations
+        self.end_episodes(observations)
+        raise RefusedError(error)
 
     def step_one(self, i: int, action: Any) -> tuple[int, Any, float, bool, bool, Infos]:
         """Step one of them: its index, its observation as the only row, reward, terminated, truncated, infos."""
@@ -90,7 +117,7 @@ class Group:
         reward, terminated, truncated = (each[i].item() for each in self.alone)
         return self.first + i, self.block[i : i + 1], reward, terminated, truncated, infos
 
-    def end_episodes(self, observations: Any) -> Infos:
+    def end_episodes(self, observations: Any, finals: Callable[[], Any] | None = None) -> Infos:
         """End the episodes that are over, each as the mode has it; what infos there are, in order."""
         sim = self.simulation
         infos = sim.infos
@@ -101,10 +128,14 @@ class Group:
                 sim.last[i] = self.seen(observations, i)
                 sim.rebuild(i)
             if self.mode is AutoresetMode.SAME_STEP:
-                last = sim.last[i]
+                plain = i not in sim.last
+                last = observations[i] if plain else sim.last.pop(i)
                 last = last.copy() if isinstance(last, np.ndarray) else deepcopy(last)  # the reset may write over it
                 sim.infos = {}
                 sim.reset(i, into=observations)
+                if plain and finals is not None and not sim.infos:
+                    finals()[i] = last
+                    continue
                 infos[i] = {"final_info": info, "final_obs": last, **sim.infos.get(i, {})}
                 if "restarted" in info:
                     infos[i]["restarted"] = info["restarted"]

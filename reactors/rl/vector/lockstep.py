@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from copy import deepcopy
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy import ndarray
 
 import reactors as rx
+from reactors.rl._rows import joined
 from reactors.rl.envs.spaces import array_type, rows
+from reactors.rl.vector.group import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +61,8 @@ class Rows(rx.Reactor):
     listed = rx.Input()
     order = rx.Input()
     rewards = rx.Output(shape="room", dtype=np.float64)
-    ended = rx.Output(shape=(2, "room"), dtype=np.bool_)  # terminated, truncated
+    terminated = rx.Output(shape="room", dtype=np.bool_)
+    truncated = rx.Output(shape="room", dtype=np.bool_)
     infos = rx.Output()
     reply = rx.Output()
 
@@ -68,9 +71,11 @@ class Rows(rx.Reactor):
         form = rows_form(group.observation_space, group.room)
         self.in_block = bool(form)
         self.observations = rx.Output(**form)
-        answers = self.observations, self.rewards, self.ended, self.infos
+        self.finals = rx.Output(**form)  # last observations, in the rows of those that have ended
+        answers = self.observations, self.rewards, self.terminated, self.truncated, self.infos, self.finals
         if actions:
             self.actions = rx.Input(**actions)
+            self.of_numbers = len(actions["shape"]) == 1  # which are new objects when they come out of an array
             self.add_reaction(self.actions, self.step, effects=answers)
         self.add_reaction(self.listed, self.step_listed, effects=answers)
         self.add_reaction(self.order, self.obey, effects=(self.observations, self.reply))
@@ -88,7 +93,8 @@ class Rows(rx.Reactor):
 
     def step(self) -> None:
         """Step them all, with a block of actions."""
-        self.step_with(self.actions.value[self.group.own].copy())  # environments may keep them, or write into them
+        actions = self.actions.value[self.group.own]
+        self.step_with(actions if self.of_numbers else actions.copy())  # environments may keep theirs, or write into it
 
     def step_listed(self) -> None:
         """Step them all, with actions as they are."""
@@ -97,13 +103,24 @@ class Rows(rx.Reactor):
     def step_with(self, actions: Any) -> None:
         """Step each with its action."""
         observations: Any = self.observations.loan() if self.in_block else [None] * len(actions)
-        rewards, ended = self.rewards.loan(), self.ended.loan()
-        infos = self.group.step(actions, observations, rewards, ended)
+        rewards, terminated, truncated = self.rewards.loan(), self.terminated.loan(), self.truncated.loan()
+        infos: Any
+        try:
+            infos = self.group.step(actions, observations, rewards, terminated, truncated, self.lend)
+        except RefusedError as refused:
+            infos = refused.error, refused.error.__cause__
         self.observations.set(observations)
         self.rewards.set(rewards)
-        self.ended.set(ended)
+        self.terminated.set(terminated)
+        self.truncated.set(truncated)
         if infos:
             self.infos.set(infos)
+
+    def lend(self) -> Any:
+        """Room for last observations, which are told by that."""
+        block = self.finals.loan()
+        self.finals.set(block)
+        return block
 
     def obey(self) -> None:
         """Do what else a vector environment can be asked."""
@@ -134,7 +151,8 @@ class Beat(rx.Reactor):
     listed = rx.Output()
     order = rx.Output()
     rewards = rx.Input(shape="room", dtype=np.float64, width="groups")
-    ended = rx.Input(shape=(2, "room"), dtype=np.bool_, width="groups")
+    terminated = rx.Input(shape="room", dtype=np.bool_, width="groups")
+    truncated = rx.Input(shape="room", dtype=np.bool_, width="groups")
     infos = rx.Input(width="groups")
     reply = rx.Input(width="groups")
 
@@ -159,20 +177,22 @@ class Beat(rx.Reactor):
         self.copy, self.asynchronous = copy, asynchronous
         self.next_ones: dict[int, Any] = {}
         self.ready: list[Answer] = []
-        # The last group may have fewer environments than room; its rows beyond them are cut off with one view of all.
-        self.whole: Any = rows(array_type(observation_space), groups * room)
-        self.batch = self.whole[:num_envs]
+        self.batch: Any = rows(array_type(observation_space), num_envs)
         self.turn: Any = rx.PhysicalAction() if asynchronous else rx.LogicalAction()
         sent: tuple[Any, ...] = self.listed, self.order
         if actions:
             self.actions = rx.Output(**actions)
             sent = self.actions, *sent
-        self.observations = rx.Input(**rows_form(observation_space, room), width=groups)
+        form = rows_form(observation_space, room)
+        self.in_block = bool(form)
+        self.observations = rx.Input(**form, width=groups)
         next_turn = () if asynchronous else self.turn
         self.add_reaction(rx.startup, self.begin, effects=next_turn)
         self.add_reaction(self.turn, self.send, effects=sent)
+        self.finals = rx.Input(**form, width=groups)
+        answers = self.observations, self.terminated, self.truncated
         self.add_reaction(self.infos, self.note)
-        answers = self.observations, self.ended
+        self.add_reaction(self.finals, self.note_ends, uses=answers[1:])
         self.add_reaction(self.rewards, self.gather, uses=answers, effects=next_turn)
         self.add_reaction(self.reply, self.listen, uses=self.observations, effects=next_turn)
         if asynchronous:
@@ -183,8 +203,6 @@ class Beat(rx.Reactor):
 
     def begin(self) -> None:
         """Wait for the first call."""
-        # To look a multiport's channels up takes longer than to read them.
-        self.all_observations, self.all_rewards, self.all_ended = [*self.observations], [*self.rewards], [*self.ended]
         self.rest()
 
     def send_ones(self) -> None:
@@ -203,6 +221,7 @@ class Beat(rx.Reactor):
     def send(self) -> None:
         """Pass the caller's wish on."""
         self.noted: Infos = []
+        self.refusal: Any = None
         if self.next_order is not None:
             self.order.set(self.next_order)
         elif self.next_actions.__class__ is list:
@@ -214,41 +233,45 @@ class Beat(rx.Reactor):
             self.pause()
 
     def note(self) -> None:
-        """What environments said beside their observations."""
-        self.noted = [info for answer in self.infos if answer.is_present for info in answer.value]
+        """What environments said beside their observations, or which one refused to be stepped."""
+        said = [self.infos[i].value for i in self.infos.present]
+        self.refusal = next((each for each in said if each.__class__ is tuple), None)
+        self.noted = [info for each in said if each.__class__ is list for info in each]
+
+    def note_ends(self) -> None:
+        """Episodes of which nothing is told but the last observation, or more, which has been noted."""
+        known = {i for i, _ in self.noted}
+        for group in self.finals.present:
+            over, last = self.terminated[group].value | self.truncated[group].value, self.finals[group].value
+            for row in over.nonzero()[0].tolist():
+                i = group * self.room + row
+                if i not in known:
+                    self.noted.append((i, {"final_info": {}, "final_obs": last[row].copy()}))
+        if known:
+            self.noted.sort(key=itemgetter(0))
 
     def gather(self) -> None:
         """The answers to a step."""
         n = self.num_envs
-        if self.groups == 1:
-            returns, ended = self.all_rewards[0].value.copy(), self.all_ended[0].value.copy()
-        else:
-            returns = np.concatenate([each.value for each in self.all_rewards])
-            ended = np.concatenate([each.value for each in self.all_ended], 1)
-        self.latest = returns[:n], ended[0, :n], ended[1, :n]
+        self.latest = joined(self.rewards.array, n), joined(self.terminated.array, n), joined(self.truncated.array, n)
         self.look()
 
     def listen(self) -> None:
         """The answers to anything else."""
-        self.replies = [answer.value for answer in self.reply]
-        if all(each.is_present for each in self.all_observations):
+        self.replies = self.reply.value
+        if len(self.observations.present) == self.groups:
             self.look()
         else:
             self.rest()
 
     def look(self) -> None:
         """Put the observations of all groups together, in the order of the environments."""
-        found = [each.value for each in self.all_observations]
-        if found[0].__class__ is ndarray:
-            if self.groups == 1 and self.copy:
-                self.batch = found[0].copy()
-            else:
-                if self.copy:
-                    self.whole = np.empty(self.whole.shape, self.whole.dtype)
-                np.concatenate(found, out=self.whole)
-                self.batch = self.whole[: self.num_envs]
+        if not self.in_block:
+            self.batch = [each for group in self.observations.value for each in group]
+        elif self.copy:
+            self.batch = joined(self.observations.array, self.num_envs)
         else:
-            self.batch = [each for group in found for each in group]
+            self.batch[...] = joined(self.observations.array, self.num_envs)
         self.rest()
 
     def rest(self) -> None:
@@ -256,3 +279,17 @@ class Beat(rx.Reactor):
         if not self.asynchronous:
             self.turn.schedule()
         self.pause()
+
+
+class Lockstep(rx.Reactor):
+    """The program behind a vector environment: the beat, and rows that it is given to."""
+
+    def __init__(self, beat: Beat, rows: list[Rows], *, in_blocks: bool, asynchronous: bool) -> None:
+        self.beat, self.rows = beat, rows
+        for name in ("actions", "listed", "order") if in_blocks else ("listed", "order"):
+            rx.connect(getattr(beat, name), [getattr(each, name) for each in rows], after=0, broadcast=True)
+        if asynchronous:
+            rx.connect(beat.one, [each.one for each in rows])
+            rx.connect([each.answer for each in rows], beat.answer, physical=True)
+        for name in ("observations", "rewards", "terminated", "truncated", "finals", "infos", "reply"):
+            rx.connect([getattr(each, name) for each in rows], getattr(beat, name))

@@ -251,13 +251,14 @@ class Plan:
 
     def _share_blocks(self) -> None:
         """The slots of a multiport's sources are rows of one block, where their values are alike."""
-        inputs_first = sorted(
-            range(len(self.program.multiports)),
-            key=lambda m: all(self.program.elements[e].source == e for e in self.program.multiports[m]),
+        multiports = self.program.multiports
+        inputs_first = sorted(  # and last those of one channel, whose row may be one of others
+            range(len(multiports)),
+            key=lambda m: (len(multiports[m]) == 1, all(self.program.elements[e].source == e for e in multiports[m])),
         )
         for multiport in inputs_first:
             rows = self.sources_of(multiport)
-            if 1 < len(rows) == len(self.program.multiports[multiport]) and self._may_share_block(rows):
+            if 0 < len(rows) == len(multiports[multiport]) and self._may_share_block(rows):
                 slots = max(row.slots for row in rows)
                 for row in rows:
                     row.block = multiport

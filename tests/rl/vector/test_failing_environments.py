@@ -101,6 +101,7 @@ def test_an_environment_that_is_stepped_beyond_its_end() -> None:
     envs.step([0] * 5)
     with pytest.raises(rl.SimulationError, match=r"environment 0 .*reset_mask"):
         envs.step([0] * 5)
+    envs.close()
 
 
 def test_a_process_that_dies() -> None:
@@ -243,12 +244,24 @@ def test_restarting_goes_on_and_says_so(mode: AutoresetMode, workers: int) -> No
     assert envs.restarts == 1
 
 
-def test_whose_episode_is_over_is_the_callers_fault_also_with_restarts() -> None:
-    envs = rl.VectorEnv([partial(Line, 1)], workers=1, autoreset_mode="Disabled", on_error="restart")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_whose_episode_is_over_is_the_callers_fault_also_with_restarts_and_can_be_reset(workers: int) -> None:
+    makers = [partial(Line, 1), partial(Line, 9), partial(Line, 1), partial(Line, 9)]
+    envs = rl.VectorEnv(makers, workers=workers, autoreset_mode="Disabled", on_error="restart")
     envs.reset(seed=0)
-    envs.step([0])
-    with pytest.raises(rl.SimulationError, match="reset_mask"):
-        envs.step([0])
+    observed, _, _, over, _ = envs.step([0] * 4)
+    assert over.tolist() == [True, False, True, False]
+    with pytest.raises(rl.SimulationError, match=r"environment 0 .*reset_mask"):
+        envs.step([0] * 4)
+    envs.step_async([0] * 4)
+    with pytest.raises(rl.SimulationError, match=r"environment 0 .*reset_mask"):
+        envs.step_wait()
+    again, _ = envs.reset(options={"reset_mask": over})
+    assert again[0, 0] == 0
+    assert again[1].tolist() == observed[1].tolist()  # one after it was not stepped
+    assert envs.step([0] * 4)[3].tolist() == over.tolist()
+    assert envs.restarts == 0
+    envs.close()
 
 
 @pytest.mark.parametrize("reward", [2, np.float32(2), np.int64(2), np.array(2.0), True + 1.0])
@@ -267,7 +280,12 @@ def test_rewards_of_any_number_type(reward: Any) -> None:
     envs.close()
 
 
-def test_a_step_before_the_first_reset_is_refused() -> None:
-    envs = rl.VectorEnv("CartPole-v1", num_envs=2, workers=1)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_step_before_the_first_reset_is_refused_and_the_environments_go_on(workers: int) -> None:
+    envs = rl.VectorEnv("CartPole-v1", num_envs=2, workers=workers)
     with pytest.raises(rl.SimulationError, match="ResetNeeded"):
         envs.step([0, 1])
+    first = envs.reset(seed=1)[0]
+    envs.step([0, 1])
+    assert (envs.reset(seed=1)[0] == first).all()
+    envs.close()

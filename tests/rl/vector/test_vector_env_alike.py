@@ -30,6 +30,7 @@ def test_a_step_before_the_first_reset_is_for_the_environment_to_refuse() -> Non
         with pytest.raises(rl.SimulationError) as caught:
             envs.step([0, 0])
         assert isinstance(caught.value.__cause__, ResetNeeded)
+        envs.close()
 
 
 # ---- seeds ----

@@ -142,9 +142,9 @@ HANGING = """
 import sys, time
 import gymnasium as gym
 from reactors import rl, stepwise
-from reactors.rl.vector import vector_env
+from reactors.rl.vector import lockstep_run
 
-vector_env.STUCK_AFTER_S = 0.3
+lockstep_run.STUCK_AFTER_S = 0.3
 stepwise.PATIENCE_S = 0.2
 
 class Hangs(gym.Wrapper):
@@ -181,15 +181,15 @@ def test_ctrl_c_between_two_looks_at_an_environment_that_hangs_ends_all(monkeypa
     def press(line: str) -> None:
         raise KeyboardInterrupt(line)
 
-    monkeypatch.setattr("reactors.rl.vector.vector_env.STUCK_AFTER_S", 0.1)
+    monkeypatch.setattr("reactors.rl.vector.lockstep_run.STUCK_AFTER_S", 0.1)
     monkeypatch.setattr(stepwise, "PATIENCE_S", 0.1)
-    monkeypatch.setattr("reactors.rl.vector.vector_env.say", press)
+    monkeypatch.setattr("reactors.rl.vector.lockstep_run.say", press)
     envs = rl.VectorEnv([Three, Hanging], workers=2, oversubscribe=True)
-    envs._terminal = True
+    envs._run._terminal = True
     envs.reset(seed=3)
     with pytest.raises(KeyboardInterrupt):
         envs.step([0, 0])
-    assert envs._run.over
+    assert envs._run._run.over
     with pytest.raises(ClosedEnvironmentError, match="It was: KeyboardInterrupt"):
         envs.step([0, 0])
 

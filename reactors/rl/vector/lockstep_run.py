@@ -1,0 +1,199 @@
+"""A run of environments in lock-step, from their making to their end, and how both are told."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import reactors as rx
+from reactors.lowlevel import CRASHES, STUCK_AFTER_S, apart, ending, say, stepwise
+from reactors.rl.envs.simulation import error_text
+from reactors.rl.errors import SimulationError
+from reactors.rl.vector.group import Group
+from reactors.rl.vector.lockstep import Beat, Form, Lockstep, Rows
+from reactors.rl.vector.whereabouts import Whereabouts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gymnasium.vector import AutoresetMode
+
+    from reactors.rl.envs.simulation import OnError
+    from reactors.rl.envs.spaces import Space
+
+
+class LockstepRun:
+    """The program behind a vector environment, which goes on by one call after the other.
+
+    What is wanted next is given to the `beat`, which has afterwards what came of it. After an error nothing is left of
+    the program, and `end` says what it was. `seeds` are those of the environments, to name them.
+    """
+
+    def __init__(
+        self,
+        makers: Sequence[Callable[[], Any]],
+        spaces: tuple[Space, Space],
+        actions: Form,
+        seeds: list[int | None],
+        *,
+        workers: int,
+        mode: AutoresetMode,
+        copy: bool,
+        on_error: OnError,
+        isolate: bool,
+        asynchronous: bool,
+    ) -> None:
+        self.seeds, self.on_error = seeds, on_error
+        self.end = ""
+        self.overdue = False  # what was called last is still at work, and nobody waits for it
+        self._asynchronous = asynchronous
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        with apart():
+            self._make(makers, spaces, actions, workers=workers, mode=mode, copy=copy, isolate=isolate)
+        self.beat.pause = self._run.pause
+        self.go_on()  # makes the environments
+
+    def _make(
+        self,
+        makers: Sequence[Callable[[], Any]],
+        spaces: tuple[Space, Space],
+        actions: Form,
+        *,
+        workers: int,
+        mode: AutoresetMode,
+        copy: bool,
+        isolate: bool,
+    ) -> None:
+        n, asynchronous = len(makers), self._asynchronous
+        room = -(-n // workers)
+        firsts = range(0, n, room)
+        self.beat = Beat(len(firsts), room, n, spaces[0], actions, copy=copy, asynchronous=asynchronous)
+        self._whereabouts = Whereabouts(len(firsts))
+        groups = [
+            Group(makers[i : i + room], i, room, spaces, mode, self._whereabouts, on_error=self.on_error)
+            for i in firsts
+        ]
+        rows = self._rows = [Rows(group, actions, asynchronous=asynchronous) for group in groups]
+        first = 1 if isolate else 0
+        try:
+            self._run = stepwise.Stepwise(
+                Lockstep(self.beat, rows, in_blocks=bool(actions), asynchronous=asynchronous),
+                workers=first + len(rows),
+                placement={f"main.rows[{i}]": first + i for i in range(len(rows))},
+            )
+        except BaseException as error:
+            self._gone(error)
+            raise
+
+    # ---- going on ----
+
+    def call(self) -> None:
+        """Send out what the beat has been given."""
+        if self._asynchronous:
+            self.beat.turn.schedule()
+        self.go_on()
+
+    def order(self, *order: Any) -> list[Any]:
+        """Have all groups obey an order; their replies."""
+        self.beat.next_order = order
+        self.call()
+        self.go_on()
+        return self.replies()
+
+    def replies(self) -> list[Any]:
+        """What the groups said to an order; raises what one of them raised."""
+        replies: list[Any] = self.beat.replies
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+        return replies
+
+    def go_on(self, timeout: float | None = None) -> bool:
+        """Run to the next pause; False if that took too long."""
+        try:
+            return self._run.advance(timeout) if not self._terminal else self._advanced(timeout)
+        except rx.ReactionError as error:
+            self._gone(error.__cause__ or error)
+            cause = error.__cause__
+            if isinstance(cause, SimulationError):
+                raise cause from cause.__cause__
+            raise
+        except rx.WorkerDied as error:
+            died = self._died(error)
+            self._gone(died)
+            raise died from None
+        except (rx.WorkerStartError, KeyboardInterrupt) as error:
+            self._gone(error)
+            self._run.close(stepwise.PATIENCE_S)  # it is not over if Ctrl-C came just before it went on
+            raise
+
+    def _advanced(self, timeout: float | None) -> bool:
+        """Run to the next pause; say once, on the terminal, whom that waits for if it takes long."""
+        long = STUCK_AFTER_S
+        if timeout is not None and timeout <= long:
+            return self._run.advance(timeout)
+        if self._run.advance(long) or self._run.over:
+            return not self._run.over
+        say(f"rl.VectorEnv: no answer for {long:g} s from {self.late() or 'its workers'}; Ctrl-C stops it")
+        return self._run.advance(None if timeout is None else timeout - long)
+
+    # ---- its end ----
+
+    @property
+    def restarts(self) -> int:
+        """How many environments were made again."""
+        if self._run.over:
+            return sum(rows.group.restarts for rows in self._rows)
+        return int(sum(self.order("restarted")))
+
+    def close(self, timeout: float | None) -> None:
+        """Close the environments and end the workers, which are killed if they take so many seconds."""
+        self._run.close(timeout)
+        self._whereabouts.close()
+
+    def _gone(self, error: BaseException) -> None:
+        self.end = error_text(error)
+        self._whereabouts.close()
+
+    def late(self) -> str:
+        """The environments that have not answered, as far as they are known."""
+        return self._spelled([rows.group for rows in self._rows if self._whereabouts.of(rows.group.number) is not None])
+
+    def _died(self, error: rx.WorkerDied) -> rx.WorkerDied:
+        """The death of a process, in terms of environments."""
+        named = [rows.group for rows in self._rows if f"{rows.path})" in str(error)]
+        what, status = self._spelled(named or [rows.group for rows in self._rows]), error.status
+        how = f"died: {error}"
+        if status is not None and named:
+            how = f"{ending(status)}: {_why(status)}"
+            if self.on_error == "raise":
+                how += '; to go on, with all environments made again, say on_error="restart"'
+        died = rx.WorkerDied(f"rl.VectorEnv: the process of {what}, {how}")
+        died.status = status
+        for note in getattr(error, "__notes__", ()):
+            died.add_note(note)
+        return died
+
+    def _spelled(self, groups: list[Group]) -> str:
+        """Groups of environments by number, and which of them they are at."""
+        texts = []
+        for group in groups:
+            text, at = f"environments {group.first} to {group.own.stop - 1}", self._whereabouts.of(group.number)
+            if group.own.stop - group.first == 1:
+                text = f"environment {group.first}"
+            if at is not None:
+                text += f", in environment {group.first + at} (seed {self.seeds[group.first + at]})"
+            texts.append(text)
+        return "; ".join(texts)
+
+
+def _why(status: int) -> str:
+    """Why a process of environments has ended, as far as its status says."""
+    if status >= 0:
+        return "an environment ended it (os._exit, sys.exit in native code), and has to raise an exception instead"
+    if status == -signal.SIGKILL:
+        return "if no one killed it, the system was out of memory (see dmesg), so take fewer or smaller environments"
+    if -status in CRASHES:
+        return "native code of an environment crashed, which with workers=1 a debugger can follow"
+    return "another process sent it this signal"
