@@ -128,9 +128,10 @@ class Engine:
         self.on_failure: Callable[[BaseException], None] | None = None  # is called with each as it happens
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
-            native = image.program.reactions[number].native
-            if native is not None:
-                lib.rx_set_native(self.core, local, native.address, native.state)
+            reaction = image.program.reactions[number]
+            for body, native in ((local, reaction.native), (local + len(self.reactions), reaction.native_late)):
+                if native is not None:
+                    lib.rx_set_native(self.core, body, native.address, native.state)
 
     def way(
         self,

@@ -274,7 +274,11 @@ MISTAKES = (
         "csrc/worker.c",
         "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py tests/faults/test_exceptions.py",
         (
-            Mistake("after a failure native reactions run", "if (r->flags & (RX_NATIVE | RX_NATIVE_DUE)) return next_failed(w);\n", ""),
+            Mistake(
+                "after a failure native reactions run",
+                "if (r->flags & (RX_NATIVE | RX_NATIVE_DUE)) return next_failed(w);\n",
+                "",
+            ),
             Mistake(
                 "shutdown reactions of modes are left out after a failure",
                 "    rx__trigger(w, shutdown);\n    rx__shut_modes(w);",
