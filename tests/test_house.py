@@ -37,7 +37,7 @@ MOST: dict[str, int] = {}  # of folders with more than there should be
 
 TWINS = {  # class names that stand for two things, and why
     "Mode", "Reaction", "Reactor",  # what users write, and its row in the runtime's program
-    "WorkerDied",  # the runtime's becomes the public one; notes on errors name either by its class
+    "WorkerDied",  # the runtime's becomes the public one
 }  # fmt: skip
 
 

@@ -94,8 +94,10 @@ class Binding:
         for thing, rest, at_rest in self._rest.values():
             thing.__class__, thing.__dict__ = rest, at_rest
             self._place(thing, thing)
-            for live in (thing, *self._twins[id(thing)].values()):  # which may be kept
-                live._detach()
+            for twin in self._twins[id(thing)].values():  # which may be kept
+                twin.__class__, twin.__dict__ = rest, {**at_rest}
+                twin._detach()
+            thing._detach()
         self._rest.clear()
         self._twins.clear()
         for watch in self._watches:

@@ -434,7 +434,10 @@ def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:
         what = error.exception
         reaction = f"{error.name(program)} raised " if error.reaction >= 0 else ""
     when = "then, while shutting down" if aftermath else "besides"
-    return f"{when}: {reaction}{type(what).__name__}: {what}{suggestion(what)}"
+    kind = type(what).__name__ + ": "
+    if error is what and type(what).__module__ != "builtins":  # ours, which say who and what by themselves
+        kind = ""
+    return f"{when}: {reaction}{kind}{what}{suggestion(what)}"
 
 
 # ---- seen from outside ----
@@ -498,7 +501,10 @@ def send(
     memory: Memory, worker: int, action: int, delay: int, *, value: int = 0, data: bytes | memoryview = b""
 ) -> bool:
     """Schedule a physical action from any thread of any process; whether the program took it."""
-    base = ffi.from_buffer("uint8_t[]", memory.map)
+    there = memory.map
+    if there is None:  # the run is over
+        return False
+    base = ffi.from_buffer("uint8_t[]", there)
     taken = lib.rx_send(base, memory.descriptor, worker, action, delay, value, ffi.from_buffer(data), len(data))
     if taken < 0:
         raise MemoryError("no memory for the value of a physical action")
