@@ -196,7 +196,7 @@ def _native(
         if isinstance(handle, Port) and element.dtype is None:
             raise DeclarationError(
                 f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use "
-                f"{handle.where()}, for it carries {handle._carried()}; declare it with shape and dtype (a single "
+                f"{handle.where()}, because it carries {handle._carried()}; declare it with shape and dtype (a single "
                 "number: dtype alone)"
             )
         if element.mutable and e not in effects:
@@ -207,6 +207,6 @@ def _native(
         if isinstance(handle, Action) and element.type is not None:
             raise DeclarationError(
                 f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use "
-                f"{handle.where()}, for it carries values; declare the action without a type"
+                f"{handle.where()}, because it carries values; declare the action without a type"
             )
     return reaction.body.function

@@ -1,4 +1,4 @@
-"""What is checked only when asked to (`rx.run(..., debug=True)`), because it is too dear for every day?
+"""What is checked only when asked to (`rx.run(..., debug=True)`), because it is too slow for every day?
 
 Types of objects that are set or scheduled; ports read that may be absent, or set twice at a tag; and, by way of
 `watch.py`, values that a reaction changed after they were set or read, or kept when it was over.

@@ -246,9 +246,9 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
     elif isinstance(given, HasPorts) and not isinstance(given, Owner):  # a bank
         wrong = f"{given!r}, of which it can name a port (bank.port)"
     elif isinstance(given, Stop):
-        wrong = f"{given!r}, which belongs into effects"
+        wrong = f"{given!r}, which belongs in effects"
     elif isinstance(given, str):
-        wrong = f"the string {given!r}; write the name without quotes, for it takes the thing itself"
+        wrong = f"the string {given!r}; write the name without quotes, because it takes the thing itself"
     elif isinstance(given, BuiltinTrigger | Timed):
         wrong = f"{given!r}, which cannot be {'read' if what == 'uses' else 'written'}"
     else:

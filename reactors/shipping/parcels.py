@@ -293,7 +293,8 @@ def _unshippable(graph: Graph, placement: Sequence[int], worker: int, error: Exc
             keep = ", which runs on the worker"
             if USES_GLOBAL in where or place.startswith("the class"):
                 keep += (
-                    ", and keep it in an attribute, for what code finds in globals or in its class goes along with it"
+                    ", and keep it in an attribute, because what code finds in globals or in its class goes "
+                    "along with it"
                 )
             return ShippingError(
                 f"{place}{where}{comma} cannot be sent to worker {worker}: it is {_kind(part)} ({error}); make it in a "

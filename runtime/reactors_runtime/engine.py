@@ -476,7 +476,7 @@ def unrecorded(memory: Memory, image: Image) -> str:
 
 def cut_short(log: str, error: int) -> str:
     """What to say of a log that cannot be written, because of this errno."""
-    return f"the log {log!r} ends before the run does, for it cannot be written ({os.strerror(error)})"
+    return f"the log {log!r} ends before the run does, because it cannot be written ({os.strerror(error)})"
 
 
 def begun(memory: Memory) -> bool:
