@@ -23,7 +23,7 @@ ENV = "CartPole-v1"
 
 
 def client(server: rl.Server, seed: int, returns: list[float]) -> None:
-    """Plays one episode after the other with the actions that the server says, until it serves no more."""
+    """Plays one episode after the other with the actions that the server says, until it no longer serves."""
     env = gym.make(ENV)
     observation, _ = env.reset(seed=seed)
     total = 0.0

@@ -67,7 +67,7 @@ class Graph:
     elements: Sequence[Handle]  # the ports, timers and actions themselves, parallel to program.elements
     reactors: list[Reactor]  # parallel to program.reactors
     bodies: list[Callable[[], object] | Native]  # parallel to program.reactions
-    late: list[Callable[[], object] | None]  # likewise: what runs instead when the deadline is missed
+    late: list[Callable[[], object] | Native | None]  # likewise: what runs instead when the deadline is missed
 
     @spelled_out("rx.Graph")
     def __init__(self, main: Reactor, *, debug: bool = False) -> None:

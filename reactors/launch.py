@@ -74,7 +74,7 @@ def run(
     worker has anything to do. `record` names a file for what comes from outside, and `replay` one from which that is
     taken instead. `trace` names a file for a timeline that
     chrome://tracing and Perfetto show. `progress` draws a line, or calls a function with the tag, the seconds since the
-    start, and how much of the timeout is over. `debug` checks what is too dear to check every day: types on ports,
+    start, and how much of the timeout is over. `debug` checks what is too slow to check every day: types on ports,
     shared values that are changed, globals that reactions set, draws from global random generators, tensors whose graph
     would get lost. `max_microsteps` at one time is an error. Numeric libraries use one thread in each worker, or as
     many as OMP_NUM_THREADS says.

@@ -89,8 +89,8 @@ def trace(main: Reactor | Graph, *, steps: list[Step] | None = None, **options: 
 
     It is the same list whatever `workers` and `backend` are. `clock` may also be a function that makes a `VirtualClock`
     for the program that it is given. Values are as they were when the reaction ended: deep copies, and the objects
-    themselves where there is no such copy. If the run fails, what it did until then is in `steps`, a list that was
-    given, and the end of it in the error's notes.
+    themselves where there is no such copy. C functions leave no step. If the run fails, what it did until then is in
+    `steps`, a list that was given, and the end of it in the error's notes.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -121,14 +121,15 @@ def _traced(graph: Graph, steps: list[Step]) -> Iterator[None]:
     bodies, late, declarations = graph.bodies.copy(), graph.late.copy(), graph.declarations.copy()
     for number, row in enumerate(graph.program.reactions):
         reactor, body, otherwise = graph.reactors[row.reactor], bodies[number], late[number]
-        if isinstance(body, Native) or graph.program.reactors[row.reactor].relay:
+        if graph.program.reactors[row.reactor].relay:
             continue
         vars(reactor)[NOTED] = []
         ports = [(port.path, port) for port in map(graph.elements.__getitem__, row.effects) if isinstance(port, Port)]
         declared = graph.declarations[number] = copy(declarations[number])
         declared._owner = reactor  # as if declared by call: processes are sent its body, not its place in the class
-        declared.body = graph.bodies[number] = _Traced(body, reactor, number, ports, late=False)
-        if otherwise is not None:
+        if not isinstance(body, Native):
+            declared.body = graph.bodies[number] = _Traced(body, reactor, number, ports, late=False)
+        if otherwise is not None and not isinstance(otherwise, Native):
             declared.late = graph.late[number] = _Traced(otherwise, reactor, number, ports, late=True)
     try:
         yield

@@ -277,6 +277,12 @@ static PyObject *door_array(Door *d, void *unused)
     return all ? Py_NewRef(all) : PyObject_CallMethod((PyObject *)d, "_gathered", NULL);
 }
 
+static int door_set_array(Door *d, PyObject *value, void *unused)
+{
+    (void)value, (void)unused;
+    return assigned(d, "array");
+}
+
 static PyObject *door_states(Door *d, PyObject *unused)
 {
     (void)unused;
@@ -490,7 +496,7 @@ static PyMemberDef members[] = {
 static PyGetSetDef getset[] = {
     {"_is_present", (getter)door_is_present, (setter)door_set_is_present, "Whether it is there at this tag.", NULL},
     {"_value", (getter)door_value, (setter)door_set_value, "What is there; None if nothing is.", NULL},
-    {"_array", (getter)door_array, NULL, "All channels as one block.", NULL},
+    {"_array", (getter)door_array, (setter)door_set_array, "All channels as one block.", NULL},
     {0},
 };
 

@@ -215,40 +215,48 @@ static inline planner *the_planner(void)
     return &p;
 }
 
-static inline void put(FILE *to, int64_t x) { fprintf(to, "%lld ", (long long)x); }
+static inline void put(FILE *to, const char *name, int64_t x) { fprintf(to, " %s=%lld", name, (long long)x); }
 
-static inline void put_list(FILE *to, const list *l)
+#define PUT(to, from, name) put(to, #name, (int64_t)(from)->name)
+
+/* A comma behind each, and one if there is none. */
+static inline void put_all(FILE *to, const char *name, const int *numbers, int n)
 {
-    put(to, l->n);
-    for (int i = 0; i < l->n; i++) put(to, l->at[i]);
+    fprintf(to, " %s=%s", name, n ? "" : ",");
+    for (int i = 0; i < n; i++) fprintf(to, "%d,", numbers[i]);
 }
 
-static inline void put_tag(FILE *to, rx_tag g)
+#define PUT_LIST(to, from, name) put_all(to, #name, (from)->name.at, (from)->name.n)
+
+static inline void put_tag(FILE *to, const char *name, rx_tag g)
 {
-    put(to, g.time);
-    put(to, (int64_t)g.microstep);
+    fprintf(to, " %s=%lld,%llu,", name, (long long)g.time, (unsigned long long)g.microstep);
 }
 
-/* One line of numbers, as images.py takes them. */
+/* Lines of names with numbers, as images.py takes them. */
 static inline void declare(const program *p, int fd, FILE *to)
 {
-    put(to, getpid()), put(to, fd), put(to, p->workers);
-    put(to, !p->real_time && !p->virtual_time), put(to, p->virtual_time), put(to, p->keepalive), put(to, p->processes);
-    put(to, p->timeout), put(to, p->spin_ns), put(to, p->trace), put(to, (int64_t)p->max_microsteps);
-    put(to, p->n_reactors);
-    for (int i = 0; i < p->n_reactors; i++) put(to, p->placement[i]);
-    put(to, p->n_elements);
     for (const element *e = p->elements; e < p->elements + p->n_elements; e++) {
-        put(to, e->kind), put(to, e->reactor), put(to, e->source), put_tag(to, e->offset), put(to, e->physical);
-        put(to, e->object ? -1 : (int64_t)e->bytes), put(to, e->first), put(to, e->period), put(to, e->min_delay);
+        fprintf(to, "element");
+        PUT(to, e, kind), PUT(to, e, reactor), PUT(to, e, source), PUT(to, e, physical), PUT(to, e, object), PUT(to, e, bytes);
+        PUT(to, e, first), PUT(to, e, period), PUT(to, e, min_delay), put_tag(to, "offset", e->offset);
+        fprintf(to, "\n");
     }
-    put(to, p->n_reactions);
     for (const reaction *r = p->reactions; r < p->reactions + p->n_reactions; r++) {
-        put(to, r->reactor), put(to, r->number), put(to, r->deadline), put_tag(to, r->stop), put(to, r->native);
-        put_list(to, &r->triggers), put_list(to, &r->uses), put_list(to, &r->effects);
+        fprintf(to, "reaction");
+        PUT(to, r, reactor), PUT(to, r, number), PUT(to, r, deadline), PUT(to, r, native), put_tag(to, "stop", r->stop);
+        PUT_LIST(to, r, triggers), PUT_LIST(to, r, uses), PUT_LIST(to, r, effects);
+        fprintf(to, "\n");
     }
-    put(to, p->n_blocks);
-    for (int i = 0; i < p->n_blocks; i++) put_list(to, &p->blocks[i]);
+    for (const list *block = p->blocks; block < p->blocks + p->n_blocks; block++) {
+        fprintf(to, "block");
+        put_all(to, "ports", block->at, block->n);
+        fprintf(to, "\n");
+    }
+    fprintf(to, "image");
+    put(to, "process", getpid()), put(to, "descriptor", fd), put_all(to, "placement", p->placement, p->n_reactors);
+    PUT(to, p, workers), PUT(to, p, real_time), PUT(to, p, virtual_time), PUT(to, p, keepalive), PUT(to, p, processes);
+    PUT(to, p, timeout), PUT(to, p, spin_ns), PUT(to, p, trace), PUT(to, p, max_microsteps);
     fprintf(to, "\n");
     fflush(to);
 }

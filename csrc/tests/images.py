@@ -1,13 +1,13 @@
-"""Makes the images that the C tests run, each from a line of numbers; build.h says which. Answers when it is written.
+"""Makes the images that the C tests run, each from lines of names with numbers, as build.h writes them.
 
-An image lies in the memory whose descriptor the test has. The answer is the static order, the number of each reaction
-as declared, and -1.
+A line for each element, reaction and block, and one for the image, which lies in the memory whose descriptor the test
+has. The answer, when it is written, is the static order, the number of each reaction as declared, and -1.
 """
 
 import os
 import sys
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from typing import Any
 
 import numpy as np
 
@@ -17,33 +17,30 @@ from reactors_runtime.planning.options import RunOptions
 from reactors_runtime.program import FOREVER, Element, Kind, NativeFunction, Program, Reaction, Reactor
 
 
-def elements(numbers: Iterator[int]) -> Iterator[Element]:
+def read(pair: str) -> tuple[str, Any]:
+    """A name with a number, or with numbers that have a comma behind each."""
+    name, _, value = pair.partition("=")
+    return name, [int(number) for number in value.split(",") if number] if "," in value else int(value)
+
+
+def element(name: str, given: dict[str, Any]) -> Element:
     """What can be present at a tag."""
-    for n in range(next(numbers)):
-        kind, reactor, source, time, microstep, physical, size, first, period, min_delay = (
-            next(numbers) for _ in range(10)
-        )
-        yield Element(
-            f"main.{reactor}.{n}", Kind(kind), reactor, source if kind == Kind.PORT else -1, (time, microstep),
-            bool(physical), np.dtype(np.uint8) if kind == Kind.PORT and size >= 0 else None, (max(size, 0),),
-            first=first, period=period, min_delay=min_delay,
-        )  # fmt: skip
+    port, size = given["kind"] == Kind.PORT, 0 if given["object"] else given["bytes"]
+    return Element(
+        name, Kind(given["kind"]), given["reactor"], given["source"] if port else -1, tuple(given["offset"]),
+        bool(given["physical"]), np.dtype(np.uint8) if port and not given["object"] else None, (size,),
+        first=given["first"], period=given["period"], min_delay=given["min_delay"],
+    )  # fmt: skip
 
 
-def reactions(numbers: Iterator[int]) -> Iterator[Reaction]:
-    """In the order of their declaration; they have no level yet."""
-    for n in range(next(numbers)):
-        reactor, number, deadline, time, microstep, native = (next(numbers) for _ in range(6))
-        triggers, uses, effects = (integers(numbers) for _ in range(3))
-        yield Reaction(
-            reactor, number, str(n), 0, triggers, uses, effects, None if deadline == FOREVER else deadline,
-            stop=None if time < 0 else (time, microstep), native=NativeFunction(0, 0) if native else None,
-        )  # fmt: skip
-
-
-def integers(numbers: Iterator[int]) -> list[int]:
-    """A list behind its length."""
-    return [next(numbers) for _ in range(next(numbers))]
+def reaction(name: str, given: dict[str, Any]) -> Reaction:
+    """It has no level yet."""
+    deadline, stop = given["deadline"], tuple(given["stop"])
+    return Reaction(
+        given["reactor"], given["number"], name, 0, given["triggers"], given["uses"], given["effects"],
+        None if deadline == FOREVER else deadline, stop=None if stop[0] < 0 else stop,
+        native=NativeFunction(0, 0) if given["native"] else None,
+    )  # fmt: skip
 
 
 def levelled(all_elements: list[Element], declared: list[Reaction]) -> list[Reaction]:
@@ -62,32 +59,40 @@ def levelled(all_elements: list[Element], declared: list[Reaction]) -> list[Reac
     return [reaction._replace(level=levels[r]) for r, reaction in enumerate(declared)]
 
 
-def write(numbers: Iterator[int]) -> list[int]:
-    """One image; the static order."""
-    process, descriptor, workers, fast, virtual, keepalive, processes, timeout, spin, trace, most = (
-        next(numbers) for _ in range(11)
-    )
-    placement = integers(numbers)
-    all_elements = list(elements(numbers))
-    declared = levelled(all_elements, list(reactions(numbers)))
-    blocks = [integers(numbers) for _ in range(next(numbers))]
-    order = sorted(range(len(declared)), key=lambda r: (declared[r].level, declared[r].reactor, declared[r].number))
-    reactors = [Reactor(f"main.{n}") for n in range(len(placement))]
-    program = Program(reactors, all_elements, [declared[r] for r in order], blocks)
+def write(program: Program, given: dict[str, Any]) -> None:
+    """One image, into memory that the test has."""
     options = RunOptions(
-        fast=bool(fast), virtual_time=bool(virtual), keepalive=bool(keepalive), processes=bool(processes),
-        timeout=timeout, spin=spin, trace=trace, max_microsteps=most,
+        fast=not given["real_time"] and not given["virtual_time"], virtual_time=bool(given["virtual_time"]),
+        keepalive=bool(given["keepalive"]), processes=bool(given["processes"]), timeout=given["timeout"],
+        spin=given["spin_ns"], trace=given["trace"], max_microsteps=given["max_microsteps"],
     )  # fmt: skip
-    image = Image(program, placement, workers, options)
-    with Memory.attach(os.open(f"/proc/{process}/fd/{descriptor}", os.O_RDWR), image.size) as memory:
+    image = Image(program, given["placement"], given["workers"], options)
+    descriptor = os.open(f"/proc/{given['process']}/fd/{given['descriptor']}", os.O_RDWR)
+    with Memory.attach(descriptor, image.size) as memory:
         image.write(memory)
-    return order
 
 
 def main() -> None:
     """Until the test ends."""
+    elements: list[Element] = []
+    declared: list[Reaction] = []
+    blocks: list[list[int]] = []
     for line in sys.stdin:
-        print(*write(map(int, line.split())), -1, flush=True)
+        what, *pairs = line.split()
+        given = dict(map(read, pairs))
+        if what == "element":
+            elements.append(element(f"main.{given['reactor']}.{len(elements)}", given))
+        elif what == "reaction":
+            declared.append(reaction(str(len(declared)), given))
+        elif what == "block":
+            blocks.append(given["ports"])
+        else:
+            rows = levelled(elements, declared)
+            order = sorted(range(len(rows)), key=lambda r: (rows[r].level, rows[r].reactor, rows[r].number))
+            reactors = [Reactor(f"main.{n}") for n in range(len(given["placement"]))]
+            write(Program(reactors, elements, [rows[r] for r in order], blocks), given)
+            print(*order, -1, flush=True)
+            elements, declared, blocks = [], [], []
 
 
 if __name__ == "__main__":

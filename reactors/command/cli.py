@@ -153,7 +153,7 @@ def main() -> None:
 @click.option("--record", type=_path, metavar="LOG", help="Write down what comes from outside.")
 @click.option("--replay", type=_path, metavar="LOG", help="Take from a log what came from outside, and nothing else.")
 @click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
-@click.option("--debug", is_flag=True, help="Check what is too dear to check every day.")
+@click.option("--debug", is_flag=True, help="Run checks that are too slow for every day.")
 @click.option("--max-microsteps", type=COUNT, metavar="N", help="Stop with an error after N at one time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON, the last one.")
 def run_command(
@@ -223,7 +223,7 @@ def graph_command(
             click.echo(f"{draw(graph, output, **look)}: {graph!r}")
 
 
-@main.command("doctor", short_help="Look whether this machine has what programs need.")
+@main.command("doctor", short_help="Check whether this machine has what programs need.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor_command(as_json: bool) -> None:
     """Look whether this machine has what programs need; the exit status is 1 if something is missing."""

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import import_module, metadata
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,6 +27,10 @@ _EXTRAS = {  # packages that programs may want, and for what
     "torch": "for .tensor and for learning",
     "gymnasium": "for environments",
     "numba": "for reactions compiled from Python",
+}
+_COMPILED = {  # modules in C: every program needs the first ones, learning the others, too
+    "core in C": ("reactors_runtime._core", "reactors_runtime._doors"),
+    "replay in C": ("reactors.rl._core", "reactors.rl._rows"),
 }
 
 
@@ -41,7 +46,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """All there is to know, what matters most first."""
-    found = [_python(), _core(), _system()]
+    found = [_python(), *starmap(_compiled, _COMPILED.items()), _system()]
     found += _packages()
     found += [_compiler(), _dot(), _cores(), _memory()]
     found += limits(Path("/proc/self/limits"))
@@ -76,13 +81,13 @@ def _has_gil() -> bool:
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
-def _core() -> Finding:
+def _compiled(name: str, modules: tuple[str, ...]) -> Finding:
     try:
-        from reactors_runtime import _core
+        files = [str(import_module(module).__file__) for module in modules]
     except ImportError as error:
-        remedy = "install reactors anew (pip install --force-reinstall reactors); in a clone: make build"
-        return Finding("core in C", "bad", f"cannot be loaded: {error}", remedy)
-    return Finding("core in C", "ok", str(getattr(_core, "__file__", "loaded")))
+        remedy = "reinstall reactors (pip install --force-reinstall reactors); in a clone: make build"
+        return Finding(name, "bad", f"cannot be loaded: {error}", remedy)
+    return Finding(name, "ok", files[0])
 
 
 def _system() -> Finding:

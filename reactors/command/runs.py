@@ -29,7 +29,7 @@ from reactors.rl.options import Options
 def eval_command(
     *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, as_json: bool
 ) -> None:
-    """Play greedy episodes with the policy of the run in DIR: their mean, least and greatest return."""
+    """Play greedy episodes with the policy of the run in DIR: their mean, minimum and maximum return."""
     with misuse():
         from statistics import fmean
 
@@ -41,7 +41,7 @@ def eval_command(
     if as_json:
         click.echo(json_line(found))
     else:
-        click.echo("{episodes} greedy episodes: mean {mean:.2f}, least {min:.2f}, greatest {max:.2f}".format(**found))
+        click.echo("{episodes} greedy episodes: mean {mean:.2f}, minimum {min:.2f}, maximum {max:.2f}".format(**found))
 
 
 @click.command("play", short_help="Watch a trained policy, in a window or as a video.")
@@ -73,7 +73,7 @@ def play_command(
             returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
         else:
             if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}:
-                click.echo("there is no display here, so no window opens; film the policy with --video", err=True)
+                click.echo("there is no display here, so no window opens; record the policy with --video", err=True)
             returns = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
     for number, total in enumerate(returns, 1):
         click.echo(f"episode {number}: return {total:.2f}")

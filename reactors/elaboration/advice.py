@@ -168,7 +168,8 @@ def _warn_of_outputs(program: _Program) -> None:
         remedy = "its reactor never reads it" if isinstance(ports[0], Input) else "connect it, or remove it"
         _warn(
             ports[0].location,
-            f"{_listed([port.path for port in ports])} ({ports[0].location}) {verb} set, but nobody reads it; {remedy}",
+            f"{_listed([port.path for port in ports])} ({ports[0].location}) {verb} set, but nothing reads "
+            f"{'it' if len(ports) == 1 else 'them'}; {remedy}",
         )
 
 

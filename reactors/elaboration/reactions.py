@@ -70,7 +70,8 @@ def enlist(tree: Tree) -> list[Enlisted]:
                 effects,
                 deadline=None if reaction.limit is None else _deadline(place, reaction, reaction.limit),
                 stop=None if reaction.stop is None else _stop_offset(place, reaction, reaction.stop),
-                native=_native(tree, place, reaction, triggers, uses, effects),
+                native=_native(tree, place, reaction, [*triggers, *uses], effects),
+                native_late=reaction.late.function if isinstance(reaction.late, Native) else None,
                 mode=mode,
                 transitions=_transitions(place, reaction),
             )
@@ -185,17 +186,22 @@ def _transitions(place: Place, reaction: Reaction[Any]) -> dict[int, bool]:
 
 
 def _native(
-    tree: Tree, place: Place, reaction: Reaction[Any], triggers: list[int], uses: list[int], effects: list[int]
+    tree: Tree, place: Place, reaction: Reaction[Any], reads: list[int], effects: list[int]
 ) -> NativeFunction | None:
     """The C function that a reaction is; None if it is Python."""
     if not isinstance(reaction.body, Native):
+        if isinstance(reaction.late, Native):
+            raise DeclarationError(
+                f"{place.path}.{reaction.name} ({reaction.location}) is written in Python, but what runs when its "
+                f"deadline is missed is a C function ({reaction.late!r}); give a method, or make both C functions"
+            )
         return None
-    for e in (*triggers, *uses, *effects):
+    for e in (*reads, *effects):
         handle, element = tree.handles[e], tree.elements[e]
         if isinstance(handle, Port) and element.dtype is None:
             raise DeclarationError(
                 f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use "
-                f"{handle.where()}, for it carries {handle._carried()}; declare it with shape and dtype (a single "
+                f"{handle.where()}, because it carries {handle._carried()}; declare it with shape and dtype (a single "
                 "number: dtype alone)"
             )
         if element.mutable and e not in effects:
@@ -206,6 +212,6 @@ def _native(
         if isinstance(handle, Action) and element.type is not None:
             raise DeclarationError(
                 f"{place.path}.{reaction.name} ({reaction.location}) is a C function, which cannot use "
-                f"{handle.where()}, for it carries values; declare the action without a type"
+                f"{handle.where()}, because it carries values; declare the action without a type"
             )
     return reaction.body.function

@@ -42,7 +42,7 @@ def warn_of_bare_numbers(graph: Graph, timeout: object) -> None:
         return
     first, *others = found.values()
     more = ", ".join(f"{_spelled(each.what, each.given)} of {each.where}" for each in others[:3])
-    more = f"; likewise {more}{', ...' * (len(others) > 3)}" if others else ""
+    more = f"; the same goes for {more}{', ...' * (len(others) > 3)}" if others else ""
     callers.warn(spelled_twice(first.where, first.what, first.given) + more, ReactorWarning)
 
 

@@ -110,7 +110,9 @@ class Binding:
             thing._engine = None
             self._place(thing, thing)
             for twin in twins.values():  # which may be kept
+                twin.__class__, twin.__dict__ = rest, {**at_rest}
                 twin._detach()
+                twin._engine = None
         self._revived.clear()
         for watch in self._watches:
             watch.close()

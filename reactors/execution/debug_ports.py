@@ -1,4 +1,4 @@
-"""What is checked only when asked to (`rx.run(..., debug=True)`), because it is too dear for every day?
+"""What is checked only when asked to (`rx.run(..., debug=True)`), because it is too slow for every day?
 
 Types of objects that are set or scheduled; ports read that may be absent, or set twice at a tag; and, by way of
 `watch.py`, values that a reaction changed after they were set or read, or kept when it was over.
@@ -6,7 +6,7 @@ Types of objects that are set or scheduled; ports read that may be absent, or se
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from reactors.execution.live_ports import (
 )
 from reactors.execution.watch import READ, SET, Watch, warn
 from reactors.location import Location
+from reactors.model.declaration import never_assigned
 
 
 def check_type(value: Any, wanted: Any, of: Live) -> None:
@@ -37,6 +38,7 @@ def check_type(value: Any, wanted: Any, of: Live) -> None:
 
 
 @known_as("Port")
+@never_assigned("value", "is_present")
 class DebugPort(LivePort):
     """Types are checked, and whether a reaction asks before it reads what may be absent."""
 
@@ -82,6 +84,7 @@ class DebugPort(LivePort):
         )
 
 
+@never_assigned("value")
 class DebugObject(DebugPort):
     """Objects: those who set and read one share it with all others on their worker, or in their process."""
 
@@ -90,10 +93,6 @@ class DebugObject(DebugPort):
         value = super().value
         self._watch.has(self, value, READ)
         return value
-
-    @value.setter
-    def value(self, _value: Any) -> NoReturn:
-        self._assigned("value")
 
     def set(self, value: Any) -> None:
         super().set(value)
@@ -109,6 +108,7 @@ class DebugPicklePort(DebugObject, PicklePort):
     """Copied on their way to another process."""
 
 
+@never_assigned("value", "tensor")
 class DebugArrayPort(DebugPort, ArrayPort):
     """Arrays are read-only, but neither loans nor tensors can be, and of no view is it known how long it is kept."""
 
@@ -116,10 +116,6 @@ class DebugArrayPort(DebugPort, ArrayPort):
     def value(self) -> Any:
         shared = super().value
         return self._watch.view(self, shared) if isinstance(shared, np.ndarray) else shared
-
-    @value.setter
-    def value(self, _value: Any) -> NoReturn:
-        self._assigned("value")
 
     @property
     def tensor(self) -> Any:
@@ -136,6 +132,7 @@ class DebugArrayPort(DebugPort, ArrayPort):
         self._watch.was_set(self)
 
 
+@never_assigned("tensor")
 class DebugMultiport(LiveMultiport):
     """All channels at once, likewise."""
 

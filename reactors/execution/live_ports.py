@@ -17,7 +17,7 @@ import threading
 import warnings
 from numbers import Number
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy import ndarray
@@ -34,7 +34,7 @@ from reactors.execution.bare_numbers import is_bare, spelled_twice
 from reactors.lossless import lossy
 from reactors.model.actions import Action
 from reactors.model.code_check import FROM_OUTSIDE
-from reactors.model.declaration import spelled
+from reactors.model.declaration import never_assigned, spelled
 from reactors.model.ports import Input, Output
 from reactors.time import duration
 from reactors_runtime import engine as engines
@@ -96,6 +96,17 @@ class Live(Door):
     def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
         raise miscalled(self, form, given, name)
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise uncopied(self)
+
+
+def uncopied(thing: Any) -> pickle.PicklingError:
+    """The error that something is copied or pickled, alone or with what holds it."""
+    return pickle.PicklingError(
+        f"{thing.where()} belongs to the program that runs and can be neither copied nor pickled; copy, keep or send "
+        "what it carries (.value)"
+    )
+
 
 def miscalled(thing: Any, form: str, given: int, name: str | None) -> ValueMismatchError:
     """The error that a method is given other arguments than `form` shows, so many or one of this name."""
@@ -116,6 +127,7 @@ def assigned(thing: Any, use: str, *, settable: bool) -> UndeclaredAccessError:
 
 
 @known_as("Port")
+@never_assigned("array", "tensor", "present")
 class LivePort(Live):
     """A port: reading it and writing it differ by store."""
 
@@ -210,6 +222,7 @@ def unpickled(read: Callable[[Any], Any], pickled: Any, thing: Any) -> Any:
         ) from error
 
 
+@never_assigned("tensor")
 class ArrayPort(LivePort):
     """Arrays of one shape and dtype: written into a slot, read there."""
 
@@ -244,6 +257,7 @@ class ArrayPort(LivePort):
             copy_into(slot, value, self)
 
 
+@never_assigned("array", "tensor")
 class MutablePort(LivePort):
     """An input whose readers get copies of their own. On top of the class for where its values live."""
 
@@ -319,6 +333,7 @@ def snapshot(array: Any) -> Any:
 
 
 @known_as("Port")
+@never_assigned("value", "is_present", "present", "tensor")
 class LiveMultiport(Door):
     """All channels at once. Each channel is live by itself."""
 
@@ -358,10 +373,12 @@ class LiveMultiport(Door):
     def value(self) -> Any:
         return [channel.value for channel in self._channels]
 
-    @value.setter
-    def value(self, _: Any) -> NoReturn:
+    def _assigned(self, use: str) -> NoReturn:
         settable = all(self._engine.doors[channel._door] & lib.RX_WRITABLE for channel in self._channels)
-        raise assigned(self, "value", settable=settable)
+        raise assigned(self, use, settable=settable)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise uncopied(self)
 
     def _gathered(self) -> Any:
         """A block of its own: rows that lie apart, absent ones zero."""
@@ -417,6 +434,7 @@ class LiveMultiport(Door):
             channel.set(channel.loan() if lent else row)
 
 
+@never_assigned("array", "tensor")
 class LiveMutableMultiport(LiveMultiport):
     """All channels at once, of which each reader has copies."""
 
@@ -502,16 +520,17 @@ class LivePhysicalAction(Live):
         return self._waiting.get(where)
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
+        live = self.__dict__  # the run may end meanwhile, and this object come to rest
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
-        if self._plain:
-            return engines.send(self._memory, self._worker, self._action, ns, data=recordable(value, self))
-        number = 0
+        if live["_plain"]:
+            return engines.send(live["_memory"], live["_worker"], live["_action"], ns, data=recordable(value, self))
+        number, waiting = 0, live["_waiting"]
         if value is not None:
-            number = next(self._numbers)
-            self._waiting[number] = snapshot(value) if value.__class__ is np.ndarray else value
-        taken = engines.send(self._memory, self._worker, self._action, ns, value=number)
+            number = next(LivePhysicalAction._numbers)
+            waiting[number] = snapshot(value) if value.__class__ is np.ndarray else value
+        taken = engines.send(live["_memory"], live["_worker"], live["_action"], ns, value=number)
         if not taken:
-            self._waiting.pop(number, None)
+            waiting.pop(number, None)
         return taken
 
 
@@ -535,20 +554,22 @@ class DistantPhysicalAction(LivePhysicalAction):
     """The same from another process, the caller's above all."""
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
+        live = self.__dict__
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
-        if self._plain:
+        if live["_plain"]:
             data = recordable(value, self)
         else:
             try:
                 data = b"" if value is None else dumps(value)
             except UNSENDABLE as error:
                 raise unsendable(value, self, error) from error
-        return engines.send(self._memory, self._worker, self._action, ns, data=data)
+        return engines.send(live["_memory"], live["_worker"], live["_action"], ns, data=data)
 
 
 # ---- for threads ----
 
 
+@never_assigned("is_present", "array", "tensor", "present")
 class SeveralWorkers:
     """A port that two workers of one process use, the one that writes it and the one that reads it: by thread."""
 
@@ -566,6 +587,12 @@ class SeveralWorkers:
     @value.setter
     def value(self, value: Any) -> None:
         self._live().value = value
+
+    def _assigned(self, use: str) -> None:
+        self._live()._assigned(use)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise uncopied(self)
 
     @property
     def is_present(self) -> Any:

@@ -275,7 +275,7 @@ class Watch:
         for _, tag in views:
             if tag != now:
                 self._warn(
-                    f"{port.where()}: somebody still has the value of {tag} at {now}; it is a view of memory that is "
+                    f"{port.where()}: some code still has the value of {tag} at {now}; it is a view of memory that is "
                     "written again, and valid during the reaction: keep a copy (value.copy())"
                 )
                 views.clear()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 
 from reactors.errors import ArgumentError, DurationError, ParameterError
 from reactors.location import Call, Location
-from reactors.model.declaration import Declared, parameter
+from reactors.model.declaration import Declared, never_assigned, parameter
 from reactors.model.layout import T, checked_type
 from reactors.model.modes import Mode, current
 from reactors.time import Duration, duration, names_attribute
@@ -44,6 +44,7 @@ def resolved_duration(given: Duration, what: str, declared: Placed, owner: Owner
         raise ParameterError(f"{declared.where()}: {what}={given!r} stands for self.{given}: {error}") from None
 
 
+@never_assigned("is_present")
 class Timed(Door, Declared):
     """What timers and actions have in common: they are triggers that no connection reaches."""
 
@@ -103,6 +104,7 @@ _ONCE = "a timer that fires once has no period at all, and one that fires as fas
 POLICIES = {policy.name.lower(): policy for policy in SpacingPolicy}
 
 
+@never_assigned("value")
 class Action(Timed, Generic[T]):
     """What logical and physical actions have in common; not to be made itself."""
 

@@ -20,6 +20,7 @@ from reactors.model.actions import LogicalAction, PhysicalAction, Timer
 from reactors.model.code_check import check_assignments, check_code
 from reactors.model.declaration import BODY, Body, Declared, HasPorts, article, spelled
 from reactors.model.modes import EACH_ITS_OWN, Mode, State, refuse_inside
+from reactors.model.native import Native
 from reactors.model.port_types import meant
 from reactors.model.ports import Input, Output
 from reactors.model.reaction import Reaction, checked_method, not_a_method, reaction_within
@@ -61,7 +62,7 @@ def complete(cls: type[Owner], location: Location, reserved: frozenset[str]) -> 
         if reaction._class is cls:
             _check_ends(cls, reaction)
             check_code(reaction, own, own_code(reaction.body), f"{spelled(cls)}.{reaction.name}")
-            if reaction.late is not None:
+            if reaction.late is not None and not isinstance(reaction.late, Native):
                 check_code(reaction, own, own_code(reaction.late), f"{spelled(cls)}.{reaction.late.__name__}")
     for name, value in vars(cls).items():
         if isinstance(value, Reaction | types.FunctionType):
@@ -200,14 +201,16 @@ def _with_own_late(cls: type, reaction: Reaction[Any], location: Location) -> Re
     if late is reaction.late:
         return reaction
     where = f"{spelled(cls)}.{name}"
+    own = copy(reaction)
+    own._class, own.late = cls, late
+    if isinstance(late, Native):
+        return own
     if own_code(late) is None:
         raise DeclarationError(
             f"{where} is {_called(late, location)}, but {spelled(kind)}.{name} is the method that runs when "
             f"the deadline of {reaction.where()} is missed; write def {name}(self), or give the other another name"
         )
     checked_method(late, where)
-    own = copy(reaction)
-    own._class, own.late = cls, late
     return own
 
 

@@ -12,7 +12,7 @@ is made.
 from __future__ import annotations
 
 import dis
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, TypeVar, cast
 
 from reactors.errors import DeclarationError, OutsideReactionError, ParameterError, UndeclaredAccessError
 from reactors.location import Call, Location
@@ -23,6 +23,8 @@ from reactors_runtime.suggestions import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from types import CodeType, FrameType
+
+K = TypeVar("K")
 
 BODY = "__reactor_body__"  # where a class body keeps its `Body` while it is executed
 
@@ -230,12 +232,27 @@ class Declared:
             )
         raise OutsideReactionError(f"{self.where()}: .{use} outside of a reaction; {rule}")
 
+    def _assigned(self, use: str) -> None:
+        """Refuse an assignment to what has no value at rest, as `_refuse_at_rest` does."""
+        getattr(self, use)
+
     def __repr__(self) -> str:
         path = self.path
         return f"<{self.word} {path}>" if path != f"<{self.word}>" else f"<{self.word} ({self.location})>"
 
 
 explains(Declared)
+
+
+def never_assigned(*names: str) -> Callable[[type[K]], type[K]]:
+    """Have properties of a class say what is wrong when they are assigned to."""
+
+    def guard(kind: type[K]) -> type[K]:
+        for name in names:
+            setattr(kind, name, vars(kind)[name].setter(lambda thing, _, name=name: thing._assigned(name)))
+        return kind
+
+    return guard
 
 
 class Placed(Protocol):

@@ -5,7 +5,7 @@ present[k] belong to the k-th of what the reaction names: what it reads in the o
 uses; then its effects, ports first, then rx.stop if it has that, then actions. Multiports count channel by channel. To
 set an effect, the function writes to data[k], where there is something to write, and sets present[k] to 1.
 Such a reaction runs inside the core and never touches Python, so its ports need a shape and dtype, and its actions no
-value.
+value. What runs when its deadline is missed is a method or another such function.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 from reactors.errors import ArgumentError, WidthError
 from reactors.location import Call, Location
 from reactors.model.connect import Connectable
-from reactors.model.declaration import Declared, parameter
+from reactors.model.declaration import Declared, never_assigned, parameter
 from reactors.model.layout import (
     MOST_CHANNELS,
     Layout,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         def __get__(self, port: Port[Any], kind: object) -> NDArray[Any]: ...
 
 
+@never_assigned("value", "is_present", "array", "tensor", "present")
 class Port(Door, Declared, Connectable[T]):
     """What `Input` and `Output` have in common; not to be made itself."""
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)  # a reaction may override one of a base
+Late = TypeVar("Late", bound="Callable[..., None] | Native")  # what runs when a deadline is missed
 
 Trigger: TypeAlias = Port[Any] | Timer | Action[Any] | BuiltinTrigger
 Effect: TypeAlias = Port[Any] | Action[Any] | Stop | Mode | Transition
@@ -93,7 +94,7 @@ class Bodies(NamedTuple):
     """What runs when a reaction does, and what instead of it when its deadline is missed."""
 
     body: Callable[[], object] | Native
-    late: Callable[[], object] | None
+    late: Callable[[], object] | Native | None
 
 
 class Reaction(Declared, Generic[R_co]):
@@ -108,7 +109,7 @@ class Reaction(Declared, Generic[R_co]):
         self.triggers, self.uses, self.effects, self.stop, self.transitions = ends
         self.builtins = {end for end in (*self.triggers, *self.uses) if isinstance(end, BuiltinTrigger)}
         self.limit: Duration | None = None  # the deadline
-        self.late: Callable[..., object] | None = None
+        self.late: Callable[..., object] | Native | None = None
 
     def _named(self, owner: type, name: str) -> None:
         super()._named(owner, name)
@@ -130,14 +131,17 @@ class Reaction(Declared, Generic[R_co]):
         if self._owner is not None:
             return Bodies(self.body, self.late)
         body = self.body if isinstance(self.body, Native) else self.__get__(reactor)
-        return Bodies(body, None if self.late is None else MethodType(self.late, reactor))
+        late = self.late if self.late is None or isinstance(self.late, Native) else MethodType(self.late, reactor)
+        return Bodies(body, late)
 
     def __call__(self, reactor: object, /) -> None:
         """Run it as a method of `reactor`, as in a reaction that overrides it: `Base.step(self)`."""
         self.__get__(reactor)()
 
-    def deadline(self, limit: Duration) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
+    def deadline(self, limit: Duration) -> Callable[[Late], Late]:
         """Declares the method to run instead, when the reaction would start more than `limit` after its tag's time.
+
+        For a reaction that is a C function, that may be one, too: `late = brake.deadline("5 ms")(rx.native(...))`.
 
         >>> import reactors as rx
         >>> class Brake(rx.Reactor):
@@ -154,8 +158,9 @@ class Reaction(Declared, Generic[R_co]):
         call = Call(f"{name}.deadline", Location.caller())
         decorating = Decorating(sys._getframe(1), call, f"@{name}.deadline(...) above the one that runs instead")
 
-        def declare(method: Callable[[R], None]) -> Callable[[R], None]:
-            checked_method(method, f"{Call('deadline', Location.caller())} decorates")
+        def declare(method: Late) -> Late:
+            if not isinstance(method, Native):
+                checked_method(method, f"{Call('deadline', Location.caller())} decorates")
             if self._class is not None:
                 raise DeclarationError(
                     f"{self.where()} belongs to a class that is complete; declare its deadline in the same class, "
@@ -166,7 +171,7 @@ class Reaction(Declared, Generic[R_co]):
             self.limit, self.late = given, method
             same_name = getattr(method, "__name__", "") == getattr(self.body, "__name__", None)
             decorating.done()
-            return self if same_name else method  # as with property.setter
+            return self if same_name else method  # type: ignore[return-value]  # as with property.setter
 
         return declare
 
@@ -241,9 +246,9 @@ def _refuse(given: object, what: str, where: object) -> NoReturn:
     elif isinstance(given, HasPorts) and not isinstance(given, Owner):  # a bank
         wrong = f"{given!r}, of which it can name a port (bank.port)"
     elif isinstance(given, Stop):
-        wrong = f"{given!r}, which belongs into effects"
+        wrong = f"{given!r}, which belongs in effects"
     elif isinstance(given, str):
-        wrong = f"the string {given!r}; write the name without quotes, for it takes the thing itself"
+        wrong = f"the string {given!r}; write the name without quotes, because it takes the thing itself"
     elif isinstance(given, BuiltinTrigger | Timed):
         wrong = f"{given!r}, which cannot be {'read' if what == 'uses' else 'written'}"
     else:

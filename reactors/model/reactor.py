@@ -172,7 +172,7 @@ class Reactor(Owner):
         uses: Uses = (),
         effects: Effects = (),
         deadline: Duration | None = None,
-        late: Callable[[], object] | None = None,
+        late: Callable[[], object] | Native | None = None,
         mode: Mode | None = None,
     ) -> None:
         """Declares a reaction by call, in `__init__`: for ports of contained reactors, and for generated programs.

@@ -144,8 +144,8 @@ def read(file: str | os.PathLike[str], graph: Graph) -> RecordedRun:
         ) from None
     if check != _check(head):
         raise ReplayError(
-            f"the first line of the log {os.fspath(file)!r} is not as it was written, for its checksum differs: it was "
-            "damaged or changed; take the file as it was recorded, or record the run again"
+            f"the first line of the log {os.fspath(file)!r} is not as it was written, because its checksum differs: it "
+            "was damaged or changed; take the file as it was recorded, or record the run again"
         )
     for name, then, now in (
         ("reactors", head["reactors"], _version()),

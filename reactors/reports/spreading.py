@@ -59,8 +59,8 @@ def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
     written = sum(not reactor.relay for reactor in program.reactors)
     if workers > 1 and written > 1 and not any(where):
         callers.warn(
-            f"all {written} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: of "
-            f"itself, only a bank is spread; {advice(graph, workers)}",
+            f"all {written} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: by "
+            f"default, only banks are spread; {advice(graph, workers)}",
             ReactorWarning,
         )
 

@@ -190,7 +190,7 @@ class Options(SharedOptions, Extent):
     checkpoint_every: Count | None = option(None, "A checkpoint every N rounds; in a folder there is one at the end")
     resume: str | Path | None = option(None, "Go on from a run's last checkpoint, or from one of them", "call")
     tensorboard: bool | Writer | None = option(None, "Write for TensorBoard, too, or to what has add_scalar", "call")
-    video: bool = option(False, "Film the final policy", "call")
+    video: bool = option(False, "A video of the final policy", "call")
     view_every: Count | None = option(None, "An episode as a GIF every N rounds, by another worker")
     journal: str | Path | None = option(None, "A file for the journal of a run without a folder", "call", command=False)
     tell: Callable[[Row], None] | None = option(

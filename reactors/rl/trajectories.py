@@ -48,7 +48,7 @@ class Trajectories(rx.Reactor):
             raise ReactorError('rl.record.Trajectories needs the package minari: pip install "minari[hdf5]"')
         if env.transition.dtype is None or env.transition.shape is None:
             raise ParameterError(
-                f"{env.transition.where()} has no records to keep, for values of {env.observation_space} and "
+                f"{env.transition.where()} has no records to keep, because values of {env.observation_space} and "
                 f"{env.action_space} have no fixed size"
             )
         self.observation_space, self.action_space = env.observation_space, env.action_space

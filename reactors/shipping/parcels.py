@@ -174,15 +174,19 @@ class Part:
         self.kept = [{name: getattr(reactor, name) for name in _SENT} for reactor in self.reactors]
         self.states = [attributes(reactor) for reactor in self.reactors]
         self.calls: list[Any] = []  # `Bodies`; of reactions declared in a class, reactor and position there
-        self.natives: dict[int, tuple[int, Native]] = {}  # with their numbers on the worker
+        self.natives: dict[int, tuple[int, Native]] = {}  # with their numbers on the worker; late ones after all others
         mine = set(self.numbers)
         elements = {element for element, e in enumerate(program.elements) if e.reactor in mine}
         for number in image.parts[worker].reactions:
             reaction = program.reactions[number]
             elements.update(reaction.triggers, reaction.uses, reaction.effects)
             declared, reactor = graph.declarations[number], graph.reactors[reaction.reactor]
+            local, late = len(self.calls), declared.late
             if isinstance(declared.body, Native):
-                self.natives[number] = len(self.calls), declared.body
+                self.natives[number] = local, declared.body
+            if isinstance(late, Native):
+                self.natives[len(program.reactions) + number] = len(image.parts[worker].reactions) + local, late
+            if isinstance(declared.body, Native) and (late is None or isinstance(late, Native)):
                 self.calls.append(None)  # it never comes to Python
             elif declared._owner is None:
                 self.calls.append((reactor, type(reactor)._reactions.index(declared)))
@@ -289,7 +293,8 @@ def _unshippable(graph: Graph, placement: Sequence[int], worker: int, error: Exc
             keep = ", which runs on the worker"
             if USES_GLOBAL in where or place.startswith("the class"):
                 keep += (
-                    ", and keep it in an attribute, for what code finds in globals or in its class goes along with it"
+                    ", and keep it in an attribute, because what code finds in globals or in its class goes "
+                    "along with it"
                 )
             return ShippingError(
                 f"{place}{where}{comma} cannot be sent to worker {worker}: it is {_kind(part)} ({error}); make it in a "

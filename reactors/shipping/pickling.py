@@ -252,8 +252,9 @@ class Homecoming(pickle.Unpickler):
 
 
 def memory_of(graph: Graph, number: int) -> Any:
-    """The array that a reaction in C works on."""
-    native: Any = graph.declarations[number].body
+    """The array that a reaction in C works on; those for missed deadlines are numbered after all others."""
+    late, reaction = divmod(number, len(graph.declarations))
+    native: Any = graph.declarations[reaction].late if late else graph.declarations[reaction].body
     return native.state
 
 

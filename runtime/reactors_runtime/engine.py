@@ -130,9 +130,10 @@ class Engine:
         self.on_failure: Callable[[BaseException], None] | None = None  # is called with each as it happens
         self.thread = threading.get_ident()  # that runs it
         for local, number in enumerate(self.reactions):
-            native = image.program.reactions[number].native
-            if native is not None:
-                lib.rx_set_native(self.core, local, native.address, native.state)
+            reaction = image.program.reactions[number]
+            for body, native in ((local, reaction.native), (local + len(self.reactions), reaction.native_late)):
+                if native is not None:
+                    lib.rx_set_native(self.core, body, native.address, native.state)
 
     def way(
         self,
@@ -442,7 +443,10 @@ def besides(program: Program, error: BaseException, *, aftermath: bool) -> str:
         what = error.exception
         reaction = f"{error.name(program)} raised " if error.reaction >= 0 else ""
     when = "then, while shutting down" if aftermath else "besides"
-    return f"{when}: {reaction}{type(what).__name__}: {what}{suggestion(what)}"
+    kind = type(what).__name__ + ": "
+    if error is what and type(what).__module__ != "builtins":  # ours, which say who and what by themselves
+        kind = ""
+    return f"{when}: {reaction}{kind}{what}{suggestion(what)}"
 
 
 # ---- seen from outside ----
@@ -481,7 +485,7 @@ def unrecorded(memory: Memory, image: Image) -> str:
 
 def cut_short(log: str, error: int) -> str:
     """What to say of a log that cannot be written, because of this errno."""
-    return f"the log {log!r} ends before the run does, for it cannot be written ({os.strerror(error)})"
+    return f"the log {log!r} ends before the run does, because it cannot be written ({os.strerror(error)})"
 
 
 def begun(memory: Memory) -> bool:
@@ -506,7 +510,10 @@ def send(
     memory: Memory, worker: int, action: int, delay: int, *, value: int = 0, data: bytes | memoryview = b""
 ) -> bool:
     """Schedule a physical action from any thread of any process; whether the program took it."""
-    base = ffi.from_buffer("uint8_t[]", memory.map)
+    there = memory.map
+    if there is None:  # the run is over
+        return False
+    base = ffi.from_buffer("uint8_t[]", there)
     taken = lib.rx_send(base, memory.descriptor, worker, action, delay, value, ffi.from_buffer(data), len(data))
     if taken < 0:
         raise MemoryError("no memory for the value of a physical action")

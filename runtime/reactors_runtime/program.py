@@ -110,6 +110,7 @@ class Reaction(NamedTuple):
     inferred_deadline: int = FOREVER  # the least of its own and of all that must run after it
     stop: tuple[int, int] | None = None  # the offset at which its request to stop takes effect, if it declares one
     native: NativeFunction | None = None
+    native_late: NativeFunction | None = None  # what runs instead when its deadline is missed, if that is one, too
     mode: int = -1  # the mode it belongs to; -1: none
     transitions: Mapping[int, bool] = {}  # modes that it may enter -> whether by reset
 

@@ -506,7 +506,7 @@ def test_doctor_has_a_verdict_and_a_remedy_for_everything() -> None:
     result = reactors("doctor", "--json")
     assert result.exit_code == 0
     findings = {finding["name"]: finding for finding in json.loads(result.output)}
-    assert findings["core in C"]["verdict"] == "ok"
+    assert findings["core in C"]["verdict"] == findings["replay in C"]["verdict"] == "ok"
     assert {"python", "compiler", "dot", "torch", "numpy", "cores", "memory"} <= set(findings)
     assert {"processes", "descriptors", "locked memory"} <= set(findings)
     assert all(finding["remedy"] for finding in findings.values() if finding["verdict"] != "ok")
@@ -537,12 +537,21 @@ def test_doctor_reads_the_limits_of_a_process(tmp_path: Path) -> None:
     ]
 
 
-def test_doctor_fails_without_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "reactors_runtime._core", None)
-    monkeypatch.delattr("reactors_runtime._core")
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("reactors_runtime._core", "core in C"),
+        ("reactors_runtime._doors", "core in C"),
+        ("reactors.rl._core", "replay in C"),
+        ("reactors.rl._rows", "replay in C"),
+    ],
+)
+def test_doctor_fails_without_what_is_compiled(module: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
     result = reactors("doctor")
     assert result.exit_code == 1
-    assert "bad   core in C" in result.output
+    assert f"bad   {name}" in result.output
+    assert "-> reinstall reactors" in result.output
 
 
 def test_version() -> None:

@@ -393,7 +393,7 @@ def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_play_without_a_display_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_: [9.0])
-    said = "there is no display here, so no window opens; film the policy with --video\n"
+    said = "there is no display here, so no window opens; record the policy with --video\n"
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     assert reactors("play", run).stderr == said * (sys.platform == "linux")

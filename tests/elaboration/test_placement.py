@@ -75,7 +75,7 @@ def test_what_may_run_elsewhere_is_a_reactor_of_the_program_not_a_connection_of_
 
     assert warned(lambda: rx.run(Main(), workers=2, backend="thread", fast=True)) == [
         (
-            "all 3 reactors of main run on worker 0, and the others have nothing to do: of itself, only a bank is "
+            "all 3 reactors of main run on worker 0, and the others have nothing to do: by default, only banks are "
             "spread; its reactions wait for one another, and no placement changes that: leave workers=2 out"
         )
     ]
@@ -248,8 +248,8 @@ def test_the_warning_proposes_a_placement_only_if_it_gains_something(build: Any,
         proposed = f"say placement={said}, and what does not wait for the rest runs beside it"
     assert warned(lambda: rx.run(graph, workers=number, backend="thread", fast=True, timeout="3 ms")) == [
         (
-            f"all {several} reactors of main run on worker 0, and the others have nothing to do: of itself, only a "
-            f"bank is spread; {proposed}"
+            f"all {several} reactors of main run on worker 0, and the others have nothing to do: by default, only "
+            f"banks are spread; {proposed}"
         )
     ]
     if said:  # what it says can be pasted, and runs on all workers

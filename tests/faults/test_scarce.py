@@ -109,7 +109,7 @@ def test_a_log_that_cannot_be_written_on_ends_the_run_and_is_no_whole_log(tmp_pa
     with pytest.raises(rx.ReplayError) as caught:
         rx.run(Full(), record=log)
     assert str(caught.value) == (
-        f"main: the log {log!r} ends before the run does, for it cannot be written (File too large)"
+        f"main: the log {log!r} ends before the run does, because it cannot be written (File too large)"
     )
     with pytest.warns(rx.ReactorWarning, match="breaks off"):
         rx.run(Full(), replay=log)

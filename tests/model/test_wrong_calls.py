@@ -181,8 +181,8 @@ def test_an_annotation_that_init_fills() -> None:
         (
             {"uses": "imp"},
             (
-                ": uses has the string 'imp'; write the name without quotes, for it takes the thing itself; there can "
-                "be a port, a timer or an action"
+                ": uses has the string 'imp'; write the name without quotes, because it takes the thing itself; there "
+                "can be a port, a timer or an action"
             ),
         ),
     ],

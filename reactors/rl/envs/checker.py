@@ -108,7 +108,7 @@ def broken(rule: str) -> NoReturn:
 
 def _played(make: Callable[[], rx.Reactor], steps: int, seed: int) -> Check:
     if not callable(make):
-        broken(f"check_env is given {make!r}; give a function that makes the reactor, for it is made twice")
+        broken(f"check_env is given {make!r}; give a function that makes the reactor, because it is made twice")
     env = make()
     _check_ports(env)
     main = Check(env, steps)

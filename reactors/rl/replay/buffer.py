@@ -457,9 +457,11 @@ class ReplayBuffer:
             )
         if code in {NOTHING, -1}:
             return ReactorError(
-                f"{self._title}: no row can be drawn, for all priorities are 0, or all rows are in writing"
+                f"{self._title}: no row can be drawn, because all priorities are 0, or all rows are being written"
             )
-        return ReactorError(f"{self._title}: no row can be drawn, for its priorities add up to more than float32 holds")
+        return ReactorError(
+            f"{self._title}: no row can be drawn, because its priorities add up to more than float32 holds"
+        )
 
     def _stuck(self) -> ReactorError:
         return ReactorError(

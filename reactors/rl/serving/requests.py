@@ -124,7 +124,7 @@ class Requests:
         self._refuse(refused)
 
     def closed(self) -> None:
-        """It serves no more."""
+        """It no longer serves."""
         with self.due:
             refused, timer = self._end(), self.timer
         self._refuse(refused)
@@ -173,7 +173,7 @@ class Requests:
             return NotServingError(
                 f"{self.path} does not serve yet: rx.run has to run its program; its wait() waits for that"
             )
-        return NotServingError(f"{self.path} serves no more: its program has ended")
+        return NotServingError(f"{self.path} no longer serves: its program has ended")
 
     def _keep_time(self) -> None:
         """Send what has waited for long enough."""

@@ -130,10 +130,10 @@ def _remedy(status: int) -> str:
     if status >= 0:
         return "os._exit ends the process it is called in: raise an exception, or declare rx.stop and request it"
     if -status == signal.SIGKILL:
-        return "if nobody killed it, the system was out of memory (see dmesg): use fewer workers or smaller state"
+        return "if no one killed it, the system was out of memory (see dmesg): use fewer workers or smaller state"
     if -status in CRASHES:
         return (
             "native code that this reaction calls crashed (the note shows the line): "
             'run it with backend="inline" under a debugger'
         )
-    return "somebody sent it this signal"
+    return "another process sent it this signal"

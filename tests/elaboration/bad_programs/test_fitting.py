@@ -310,10 +310,10 @@ def test_native_reaction_with_ports_that_carry_objects() -> None:
             self.add_reaction(rx.startup, rx.native(nothing), effects=effect)  # @native
 
     assert refused(rx.DeclarationError, lambda: rx.Graph(Wrong(with_action=False))) == (
-        "main.reaction1 (@native) is a C function, which cannot use main.out (@objects), for it carries int objects; "
-        "declare it with shape and dtype (a single number: dtype alone)"
+        "main.reaction1 (@native) is a C function, which cannot use main.out (@objects), because it carries int "
+        "objects; declare it with shape and dtype (a single number: dtype alone)"
     )
     assert refused(rx.DeclarationError, lambda: rx.Graph(Wrong(with_action=True))) == (
-        "main.reaction1 (@native) is a C function, which cannot use main.act (@valued), for it carries values; "
+        "main.reaction1 (@native) is a C function, which cannot use main.act (@valued), because it carries values; "
         "declare the action without a type"
     )

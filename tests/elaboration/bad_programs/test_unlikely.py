@@ -118,7 +118,7 @@ def test_output_that_nothing_reads_is_reported_in_debug_mode() -> None:
     main = Main(lambda self: setattr(self, "a", Source()))
     assert warned(lambda: rx.Graph(main)) == []
     assert warned(lambda: rx.Graph(main, debug=True)) == [
-        "main.a.out (@out) is set, but nobody reads it; connect it, or remove it"
+        "main.a.out (@out) is set, but nothing reads it; connect it, or remove it"
     ]
 
 

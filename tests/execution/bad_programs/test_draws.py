@@ -47,7 +47,7 @@ DRAWN = [
 def test_draws_from_global_generators_are_reported_in_debug_mode(way: Any) -> None:
     def run(write: Deed, **options: Any) -> list[str]:
         words = warned(lambda: rx.run(Main(write), fast=True, timeout="2 ms", **options, **way))
-        return [each for each in words if "nobody reads" not in each]
+        return [each for each in words if "nothing reads" not in each]
 
     assert run(draw, debug=True) == DRAWN
     assert run(draw_its_own, debug=True) == run(draw) == []
@@ -64,7 +64,7 @@ def test_tensors_with_a_graph_are_reported_in_debug_mode(way: Any) -> None:
         self.number.set(1)
 
     words = warned(lambda: rx.run(Main(write), fast=True, timeout="1 ms", debug=True, **way))
-    assert [each for each in words if "nobody reads" not in each] == [
+    assert [each for each in words if "nothing reads" not in each] == [
         f"main.writer.write sets main.writer.{port} to a tensor with requires_grad; its graph stays on the worker, so "
         "no gradient comes back: send tensor.detach()"
         for port in ("thing (@thing)", "vector (@vector)")
@@ -80,6 +80,6 @@ def test_debug_mode_changes_no_value(way: Any) -> None:
         main.near = Reader(lambda self: setattr(self, "seen", self.thing.value))
         rx.connect(main.writer.thing, main.near.thing)
         words = warned(lambda main=main, debug=debug: rx.run(main, timeout=0, debug=debug, **way))  # type: ignore[misc]
-        assert all("no connection leads there" in each or "nobody reads it" in each for each in words)
+        assert all("no connection leads there" in each or "nothing reads it" in each for each in words)
         seen[str(debug)] = vars(main.near)["seen"], vars(main.reader)["seen"]
     assert seen == {"False": ([7], [7]), "True": ([7], [7])}

@@ -229,8 +229,8 @@ def keep_views(self: Any) -> None:
 @every_way
 def test_views_that_are_kept_are_reported_in_debug_mode(way: Any) -> None:
     words = warned(lambda: rx.run(Main(set_ones, keep_views), fast=True, timeout="1 ms", debug=True, **way))
-    (found,) = (each for each in words if "nobody reads" not in each)
+    (found,) = (each for each in words if "nothing reads" not in each)
     assert found == (
-        "main.reader.vector (@invector): somebody still has the value of 0 s at 1 ms; it is a view of memory that is "
+        "main.reader.vector (@invector): some code still has the value of 0 s at 1 ms; it is a view of memory that is "
         "written again, and valid during the reaction: keep a copy (value.copy())"
     )

@@ -40,7 +40,7 @@ def test_reading_without_asking_is_reported_in_debug_mode() -> None:
 
     def run(*, ask: bool, debug: bool) -> list[str]:
         words = warned(lambda: rx.run(main(ask=ask), timeout=0, debug=debug))
-        return [each for each in words if "nobody reads" not in each]
+        return [each for each in words if "nothing reads" not in each]
 
     assert run(ask=False, debug=False) == run(ask=True, debug=True) == []
     assert run(ask=False, debug=True) == [

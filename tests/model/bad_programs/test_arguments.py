@@ -35,7 +35,7 @@ from tests.messages import Relay, Source, refused, refused_class
             lambda: rx.reaction(rx.stop),  # type: ignore[arg-type]  # @stoptrigger
             rx.ArgumentError,
             (
-                "rx.reaction (@stoptrigger): triggers has rx.stop, which belongs into effects; there can be a port, a "
+                "rx.reaction (@stoptrigger): triggers has rx.stop, which belongs in effects; there can be a port, a "
                 "timer, an action, rx.startup, rx.shutdown or rx.reset"
             ),
         ),

@@ -301,6 +301,18 @@ MISTAKES = (
                 "return (w->started",
                 "tests/semantics/test_deadlines.py",
             ),
+            Mistake(
+                "a native reaction runs, though it is late",
+                "run(w, r, index, late);\n            return",
+                "run(w, r, index, 0);\n            return",
+                "csrc/tests/test_worker.c",
+            ),
+            Mistake(
+                "nothing counts how often a native reaction was late",
+                "    w->stats[index].late += (uint64_t)late;\n    w->bell",
+                "    w->bell",
+                "csrc/tests/test_worker.c",
+            ),
         ),
     ),
     Mistakes(

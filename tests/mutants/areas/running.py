@@ -24,6 +24,12 @@ MISTAKES = (
                 "            pass\n",
             ),
             Mistake(
+                "in another process, what is for a missed deadline takes the place of the C function",
+                "len(image.parts[worker].reactions) + local, late",
+                "local, late",
+                "tests/semantics/test_deadlines_of_native_reactions.py",
+            ),
+            Mistake(
                 "one attribute that cannot be sent loses all",
                 "                    if error is not None:\n                        state[name] = Missing",
                 "                    if True:\n                        state[name] = Missing",

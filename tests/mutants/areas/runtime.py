@@ -94,6 +94,12 @@ MISTAKES = (
                 "tests/semantics/test_deadlines.py",
             ),
             Mistake(
+                "the deadline of a native reaction is not looked at",
+                "lib.RX_NATIVE if reaction.deadline is None else lib.RX_NATIVE_DUE",
+                "lib.RX_NATIVE",
+                "tests/semantics/test_deadlines_of_native_reactions.py",
+            ),
+            Mistake(
                 "min_spacing is left out of the tables",
                 '"min_spacing": e.min_spacing',
                 '"min_spacing": -1',

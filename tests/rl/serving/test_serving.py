@@ -269,8 +269,8 @@ def test_requests_that_are_pending_at_the_end_are_refused(way: dict[str, Any]) -
     assert during(main, way, lambda: futures.extend(main.server.request([n, 0, 0]) for n in range(5))) is None
     for error in settled(futures):
         assert isinstance(error, rl.NotServingError)
-        assert str(error) == "main.server serves no more: its program has ended"
-    with pytest.raises(rl.NotServingError, match="serves no more"):
+        assert str(error) == "main.server no longer serves: its program has ended"
+    with pytest.raises(rl.NotServingError, match="no longer serves"):
         main.server.request([1, 2, 3])
     assert not main.server.wait()
 
