@@ -46,6 +46,11 @@ typedef struct {
     int knows_starved;        /* it has learnt that the program starves, and when it stops therefore */
     int looked;               /* at others since the rings were last emptied: what they did before may be in there */
 
+    /* where it is */
+    uint32_t processor;       /* as it is published */
+    uint32_t in_the_way;      /* waits in a row in which another worker needed it */
+    uint32_t patience;        /* so many of them before it moves off: doubled when it does, one less with each good wait */
+
     /* what it waits for */
     rx_tag tag_to_begin;      /* what the last wait for a tag has found */
     const rx_wait *waiting_for;       /* whom a reaction waits for */
@@ -64,6 +69,8 @@ static inline rx_peers *rx__peers(rx_worker *w) { return (rx_peers *)w; }
 static inline const rx_peers *rx__peers_of(const rx_worker *w) { return (const rx_peers *)w; }
 
 /* ---- park.c ---- */
+
+enum { RX_PATIENCE = 4, RX_MOST_PATIENCE = 1 << 14 };
 
 void rx__wake(rx_worker *w);                                  /* those whom the last thing that was published concerns */
 void rx__changed(rx_worker *w);                               /* virtual time: something that may end a wait */

@@ -72,6 +72,7 @@ class WayAndArguments(RunArguments, total=False):
 
     workers: int
     backend: Backend
+    pin: Pin
 
 
 class Step(NamedTuple):

@@ -9,6 +9,7 @@ from reactors.errors import WorkerStartError
 from reactors.execution.binding import Binding
 from reactors.execution.session import Session
 from reactors.reports.failures import first, is_aftermath
+from reactors_runtime import cores
 from reactors_runtime import engine as engines
 from reactors_runtime.engine import Engine
 from reactors_runtime.processes import terminal
@@ -105,7 +106,7 @@ def _work(graph: Graph, image: Image, memory: Memory, worker: int, binding: Bind
     session = Session(engine, (r for r in graph.reactors if image.placement[r._index] == worker), binding)
     try:
         session.begin()
-        with session.executing():
+        with session.executing(), cores.stay(image.options.core(worker)):
             engine.run(*graph.bodies_of(engine.reactions))
     finally:
         session.end()

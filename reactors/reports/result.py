@@ -118,6 +118,9 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
                 int(bell["sleeps"]),
                 bell["lag_ns"] / 1e9 / max(1, int(bell["tags"])),
                 bell["max_lag_ns"] / 1e9,
+                engines.core(memory, worker),
+                bool(image.options.cores),
+                int(bell["moves"]),
             )
         )
     return Result(
