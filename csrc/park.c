@@ -1,14 +1,14 @@
 /* Waiting: look, spin a little, then sleep on a futex; and waking.
  *
  * Waking a sleeping core costs microseconds on both sides, taking over from a spinning one some forty nanoseconds,
- * so a waiter spins first - but not at all when there are more workers than cores. A publisher makes no system call
- * when no worker sleeps: it stores, then loads `sleepers`; a waiter sets its bit there, then looks again. Both are
- * sequentially consistent, so one of them sees the other. Every sleep is bounded all the same: for callers who want to
- * look around, for a signal that comes just before it, and for mistakes. */
+ * so a waiter spins first - but not at all when there are more workers than cores, nor where another one is to run. A
+ * publisher makes no system call when no worker sleeps: it stores, then loads `sleepers`; a waiter sets its bit there,
+ * then looks again. Both are sequentially consistent, so one of them sees the other. Who rings takes the bit away first:
+ * from then on that worker counts as awake. Every sleep is bounded all the same: for callers who want to look around,
+ * for a signal that comes just before it, and for mistakes. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,7 +21,6 @@ static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
     return (int)syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0) == -1 ? errno : 0;
 }
 
-/* Who is rung does not sleep any more, though it may be long before it runs. */
 void rx__ring_bell(void *base, uint32_t worker)
 {
     rx_bell *bell = RX_AT(rx_bell, base, rx__image(base)->bells) + worker;
@@ -122,58 +121,6 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
     return result ? result : look_around(w, error, ns) ? RX_INTERRUPTED : 0;
 }
 
-/* ---- processors -----------------------------------------------------------------------------------------
- *
- * The kernel may put two workers on one processor and leave them there, though others are idle: one that spins is
- * running all the time, and the one that it waits for not long enough to be moved. Workers show where they are, so the
- * one that waits can see it. */
-
-static void show_processor(rx_worker *w)
-{
-    rx_peers *p = rx__peers(w);
-    uint32_t here = (uint32_t)sched_getcpu() + 1;
-    if (here == p->processor) return;
-    p->processor = here;
-    rx__put32(&w->image->processor[w->index], here);
-}
-
-/* Whether a worker that is awake was last seen where this one runs, so that it does not. */
-static int in_the_way(const rx_worker *w)
-{
-    uint64_t asleep = rx__get_fenced(&w->image->sleepers);
-    for (uint32_t i = 0; i < w->workers; i++)
-        if (i != w->index && !(asleep >> i & 1) && rx__get32(&w->image->processor[i]) == rx__peers_of(w)->processor) return 1;
-    return 0;
-}
-
-/* To a processor where no other worker is; from there on it may be where it might before. */
-static void move_off(rx_worker *w)
-{
-    cpu_set_t may, elsewhere;
-    if (sched_getaffinity(0, sizeof may, &may)) return;
-    elsewhere = may;
-    for (uint32_t i = 0; i < w->workers; i++) {
-        uint32_t taken = rx__get32(&w->image->processor[i]);
-        if (taken) CPU_CLR(taken - 1, &elsewhere);
-    }
-    if (!CPU_COUNT(&elsewhere) || sched_setaffinity(0, sizeof elsewhere, &elsewhere)) return;
-    sched_setaffinity(0, sizeof may, &may);
-    w->bell->moves++;
-    show_processor(w);
-}
-
-/* Once may be by chance: what the other has shown may be old, or it has just been woken and goes elsewhere. And where it
- * does not help for long, because others want that processor, too, moving costs more than taking turns. */
-static int makes_way(rx_worker *w)
-{
-    rx_peers *p = rx__peers(w);
-    if (++p->in_the_way < p->patience || !w->image->moves_off) return 0;
-    if (p->patience < RX_MOST_PATIENCE) p->patience *= 2;
-    p->in_the_way = 0;
-    move_off(w);
-    return !in_the_way(w);
-}
-
 /* ---- virtual time ----------------------------------------------------------------------------------------
  *
  * The clock stands still while any worker works, and when all wait it jumps to the first time that one of them waits for. A
@@ -220,10 +167,9 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
 
 int rx__wait(rx_worker *w, int (*done)(rx_worker *))
 {
-    rx_peers *p = rx__peers(w);
-    show_processor(w);
+    rx__show_core(w);
     w->until = INT64_MAX;
-    int result = done(w), good = 1;
+    int result = done(w), in_the_way = 0;
     if (result) return result;
     *w->current = -1;
     void *held = rx__let_go ? rx__let_go() : NULL;
@@ -237,24 +183,21 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
         if (rx__aborted(w)) { result = RX_ABORTED; break; }
         w->until = INT64_MAX;
         int spins = !w->solo && now - began < w->spin;
-        if (spins && in_the_way(w)) {
-            good = 0;
-            spins = makes_way(w);
+        if (spins && rx__in_the_way(w)) {
+            in_the_way = 1;
+            spins = rx__make_way(w);
         }
         if (spins) {
             for (int i = 0; i < 8; i++) rx__pause();
             result = done(w);
         } else {
             result = sleep_until_rung(w, done);
-            show_processor(w);
+            rx__show_core(w);
         }
         now = rx__clock();
         if (result) break;
     }
-    if (good) {
-        p->in_the_way = 0;
-        if (p->patience > RX_PATIENCE) p->patience--;
-    }
+    rx__note_wait(w, in_the_way);
     /* Spinning that was worth it is worth more; where sleeping ended it, the core may be needed by others, or the wait long. */
     if (result > 0 && now - began < w->spin) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
     else w->spin = w->spin / 2 > w->image->spin_ns / 16 ? w->spin / 2 : w->image->spin_ns / 16;

@@ -47,9 +47,9 @@ typedef struct {
     int looked;               /* at others since the rings were last emptied: what they did before may be in there */
 
     /* where it is */
-    uint32_t processor;       /* as it is published */
-    uint32_t in_the_way;      /* waits in a row in which another worker needed it */
-    uint32_t patience;        /* so many of them before it moves off: doubled when it does, one less with each good wait */
+    uint32_t core;            /* as it shows it */
+    uint32_t in_the_way;      /* the last so many waits found another worker there */
+    uint32_t patience;        /* how many of them before it moves off */
 
     /* what it waits for */
     rx_tag tag_to_begin;      /* what the last wait for a tag has found */
@@ -68,9 +68,16 @@ typedef struct {
 static inline rx_peers *rx__peers(rx_worker *w) { return (rx_peers *)w; }
 static inline const rx_peers *rx__peers_of(const rx_worker *w) { return (const rx_peers *)w; }
 
-/* ---- park.c ---- */
+/* ---- cores.c ---- */
 
-enum { RX_PATIENCE = 4, RX_MOST_PATIENCE = 1 << 14 };
+enum { RX_PATIENCE = 4 };
+
+void rx__show_core(rx_worker *w);
+int rx__in_the_way(const rx_worker *w);                       /* 1: one that is awake was last seen here, so it does not run */
+int rx__make_way(rx_worker *w);                               /* 1: this worker is elsewhere now */
+void rx__note_wait(rx_worker *w, int in_the_way);             /* it is over */
+
+/* ---- park.c ---- */
 
 void rx__wake(rx_worker *w);                                  /* those whom the last thing that was published concerns */
 void rx__changed(rx_worker *w);                               /* virtual time: something that may end a wait */

@@ -466,7 +466,7 @@ def bells(memory: Memory, image: Image) -> Any:
 
 def core(memory: Memory, worker: int) -> int:
     """The core on which a worker was seen last; -1: on none yet."""
-    return int(ffi.cast("rx_image *", ffi.from_buffer("uint8_t[]", memory.map)).processor[worker]) - 1
+    return int(ffi.cast("rx_image *", ffi.from_buffer("uint8_t[]", memory.map)).cores[worker]) - 1
 
 
 def unrecorded(memory: Memory, image: Image) -> str:

@@ -29,7 +29,7 @@ class RunOptions:
     timeout: int | None = None  # ns
     spin: int = 100_000  # ns a worker looks on before it sleeps; 0 when there are more workers than cores
     cores: tuple[int, ...] = ()  # where workers stay; none: wherever the system puts them
-    moves_off: bool = False  # from where another worker is kept from running
+    moves_off: bool = False  # workers leave cores on which others are to run
     processes: bool = False  # workers share no Python objects
     max_microsteps: int = 0
     trace: int = 0  # spans to keep for each worker, a power of two
