@@ -73,9 +73,10 @@ def run(
     """Run a program to its end: a timeout, a request to stop, or nothing left to do.
 
     `workers` run reactions at the same time ("auto": as many as this process may use cores), in this thread if there is
-    one, else in processes (`backend`). `pin=True` keeps each on a core of its own, `False` leaves that to the system, and
-    "auto" does, too, but has a worker move off a core on which it keeps another one from running. `fast` does not wait for physical time. `timeout` is logical time, and
-    inclusive. `keepalive` waits for physical actions when nothing else is left (by default if the program has any).
+    one, else in processes (`backend`). By `pin=True` each stays on a core of its own; by default one only moves off a
+    core on which another is to run, and `False` leaves even that to the system. `fast` does not wait for physical time.
+    `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when nothing else is left (by
+    default if the program has any).
     `placement` maps paths of reactors to workers where "auto" will not do. With a `clock`, time passes only when no
     worker has anything to do. `record` names a file for what comes from outside, and `replay` one from which that is
     taken instead. `trace` names a file for a timeline that

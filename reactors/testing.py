@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from reactors.elaboration.workers import Backend
+    from reactors.elaboration.workers import Backend, Pin
     from reactors.model.actions import Action, PhysicalAction
     from reactors.model.reactor import Reactor
     from reactors.rl.envs.checker import check_env  # noqa: F401 - found by __getattr__

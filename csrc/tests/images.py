@@ -76,7 +76,7 @@ def write(numbers: Iterator[int]) -> list[int]:
     program = Program(reactors, all_elements, [declared[r] for r in order], blocks)
     options = RunOptions(
         fast=bool(fast), virtual_time=bool(virtual), keepalive=bool(keepalive), processes=bool(processes),
-        timeout=timeout, spin=spin, trace=trace, max_microsteps=most,
+        timeout=timeout, spin=spin, trace=trace, max_microsteps=most, moves_off=True,
     )  # fmt: skip
     image = Image(program, placement, workers, options)
     with Memory.attach(os.open(f"/proc/{process}/fd/{descriptor}", os.O_RDWR), image.size) as memory:

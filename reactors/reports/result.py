@@ -119,8 +119,8 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
                 bell["lag_ns"] / 1e9 / max(1, int(bell["tags"])),
                 bell["max_lag_ns"] / 1e9,
                 engines.core(memory, worker),
-                bool(image.options.cores),
                 int(bell["moves"]),
+                image.options.core(worker) is not None,
             )
         )
     return Result(
