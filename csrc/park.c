@@ -198,8 +198,9 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
         if (result) break;
     }
     rx__note_wait(w, in_the_way);
-    /* Spinning that was worth it is worth more; where sleeping ended it, the core may be needed by others, or the wait long. */
-    if (result > 0 && now - began < w->spin) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
+    /* A wait that spinning could have covered is worth more of it, however it ended: workers that wake one another slowly
+     * would go on doing so. After a longer one it is worth less, for others may need the core. */
+    if (result > 0 && now - began < w->image->spin_ns) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
     else w->spin = w->spin / 2 > w->image->spin_ns / 16 ? w->spin / 2 : w->image->spin_ns / 16;
     w->bell->waited_ns += (uint64_t)(rx__clock() - began);
     if (rx__take_back) rx__take_back(held);
