@@ -37,12 +37,19 @@ def _core(processor: int) -> str:
 
 @contextlib.contextmanager
 def stay(core: int | None) -> Iterator[None]:
-    """While entered, this thread runs there and nowhere else; then where it might before. None: wherever it may."""
+    """While entered, this thread runs there and nowhere else; then where it might before. None: wherever it may.
+
+    What it starts meanwhile, threads and processes, stays there, too. Raises `OSError` where the system refuses.
+    """
     if core is None:
         yield
         return
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
+    try:
+        os.sched_setaffinity(0, {core})
+    except OSError as error:
+        why = f"a worker cannot be kept on core {core} ({error.strerror}); leave pin=True out"
+        raise OSError(error.errno, why) from error
     try:
         yield
     finally:

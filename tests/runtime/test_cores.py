@@ -107,6 +107,15 @@ def test_ctrl_c_gives_the_thread_back() -> None:
         rx.run(Interrupted(), pin=True)
 
 
+@pytest.mark.parametrize("backend", ["inline", "thread", "process"])
+def test_a_core_that_there_is_not_ends_the_run(
+    backend: Literal["inline", "thread", "process"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cores, "in_order", lambda: (9999, 9998))
+    with pytest.raises(OSError, match=r"a worker cannot be kept on core 999. \(.*\); leave pin=True out"):
+        circle(1 if backend == "inline" else min(2, len(CORES)), backend=backend, pin=True)
+
+
 def test_processors_that_share_a_core_come_last(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for processor in range(6):
         (tmp_path / str(processor)).write_text(f"{processor % 3},{processor % 3 + 3}\n")
