@@ -1,10 +1,11 @@
 /* Waiting: look, spin a little, then sleep on a futex; and waking.
  *
  * Waking a sleeping core costs microseconds on both sides, taking over from a spinning one some forty nanoseconds,
- * so a waiter spins first - but not at all when there are more workers than cores. A publisher makes no system call
- * when no worker sleeps: it stores, then loads `sleepers`; a waiter sets its bit there, then looks again. Both are
- * sequentially consistent, so one of them sees the other. Every sleep is bounded all the same: for callers who want to
- * look around, for a signal that comes just before it, and for mistakes. */
+ * so a waiter spins first - but not at all when there are more workers than cores, nor where another one is to run. A
+ * publisher makes no system call when no worker sleeps: it stores, then loads `sleepers`; a waiter sets its bit there,
+ * then looks again. Both are sequentially consistent, so one of them sees the other. Who rings takes the bit away first:
+ * from then on that worker counts as awake. Every sleep is bounded all the same: for callers who want to look around,
+ * for a signal that comes just before it, and for mistakes. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -23,6 +24,7 @@ static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
 void rx__ring_bell(void *base, uint32_t worker)
 {
     rx_bell *bell = RX_AT(rx_bell, base, rx__image(base)->bells) + worker;
+    rx__clear_bits(&rx__image(base)->sleepers, 1ull << worker);
     rx__add32(&bell->bell, 1);
     syscall(SYS_futex, &bell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -165,8 +167,9 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
 
 int rx__wait(rx_worker *w, int (*done)(rx_worker *))
 {
+    rx__show_core(w);
     w->until = INT64_MAX;
-    int result = done(w);
+    int result = done(w), in_the_way = 0;
     if (result) return result;
     *w->current = -1;
     void *held = rx__let_go ? rx__let_go() : NULL;
@@ -179,17 +182,25 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
         }
         if (rx__aborted(w)) { result = RX_ABORTED; break; }
         w->until = INT64_MAX;
-        if (!w->solo && now - began < w->spin) {
+        int spins = !w->solo && now - began < w->spin;
+        if (spins && rx__in_the_way(w)) {
+            in_the_way = 1;
+            spins = rx__make_way(w);
+        }
+        if (spins) {
             for (int i = 0; i < 8; i++) rx__pause();
             result = done(w);
         } else {
             result = sleep_until_rung(w, done);
+            rx__show_core(w);
         }
         now = rx__clock();
         if (result) break;
     }
-    /* Spinning that was worth it is worth more; where sleeping ended it, the core may be needed by others, or the wait long. */
-    if (result > 0 && now - began < w->spin) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
+    rx__note_wait(w, in_the_way);
+    /* A wait that spinning could have covered is worth more of it, however it ended: workers that wake one another slowly
+     * would go on doing so. After a longer one it is worth less, for others may need the core. */
+    if (result > 0 && now - began < w->image->spin_ns) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
     else w->spin = w->spin / 2 > w->image->spin_ns / 16 ? w->spin / 2 : w->image->spin_ns / 16;
     w->bell->waited_ns += (uint64_t)(rx__clock() - began);
     if (rx__take_back) rx__take_back(held);

@@ -46,6 +46,11 @@ typedef struct {
     int knows_starved;        /* it has learnt that the program starves, and when it stops therefore */
     int looked;               /* at others since the rings were last emptied: what they did before may be in there */
 
+    /* where it is */
+    uint32_t core;            /* as it shows it */
+    uint32_t in_the_way;      /* the last so many waits found another worker there */
+    uint32_t patience;        /* how many of them before it moves off */
+
     /* what it waits for */
     rx_tag tag_to_begin;      /* what the last wait for a tag has found */
     const rx_wait *waiting_for;       /* whom a reaction waits for */
@@ -62,6 +67,15 @@ typedef struct {
 
 static inline rx_peers *rx__peers(rx_worker *w) { return (rx_peers *)w; }
 static inline const rx_peers *rx__peers_of(const rx_worker *w) { return (const rx_peers *)w; }
+
+/* ---- cores.c ---- */
+
+enum { RX_PATIENCE = 4 };
+
+void rx__show_core(rx_worker *w);
+int rx__in_the_way(const rx_worker *w);                       /* 1: one that is awake was last seen here, so it does not run */
+int rx__make_way(rx_worker *w);                               /* 1: this worker is elsewhere now */
+void rx__note_wait(rx_worker *w, int in_the_way);             /* it is over */
 
 /* ---- park.c ---- */
 

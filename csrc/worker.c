@@ -172,6 +172,7 @@ rx_worker *rx_open(void *base, uint32_t index)
     w->runaway = image->max_microsteps ? image->max_microsteps : RUNAWAY_MICROSTEPS;
     p->head = rx__tag(0, 0);
     p->bound = rx__tag(-1, 0);
+    p->patience = RX_PATIENCE;
     if (make_arrays(w)) {
         rx_close(w);
         return NULL;

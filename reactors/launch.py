@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from reactors.elaboration.claim import claimed
 from reactors.elaboration.contents import check_main
 from reactors.elaboration.placing import placed
-from reactors.elaboration.workers import Backend, Workers, where_to_run
+from reactors.elaboration.workers import Backend, Pin, Workers, check_pin, where_to_run
 from reactors.errors import (
     MicrostepLimitError,
     ReplayError,
@@ -52,6 +52,7 @@ def run(
     *,
     workers: Workers = 1,
     backend: Backend = "auto",
+    pin: Pin = "auto",
     fast: bool = False,
     timeout: Duration | None = None,
     keepalive: bool | None = None,
@@ -68,8 +69,10 @@ def run(
     """Run a program to its end: a timeout, a request to stop, or nothing left to do.
 
     `workers` run reactions at the same time ("auto": as many as this process may use cores), in this thread if there is
-    one, else in processes (`backend`). `fast` does not wait for physical time. `timeout` is logical time, and
-    inclusive. `keepalive` waits for physical actions when nothing else is left (by default if the program has any).
+    one, else in processes (`backend`). By `pin=True` each stays on a core of its own; by default one only moves off a
+    core on which another is to run, and `False` leaves even that to the system. `fast` does not wait for physical time.
+    `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when nothing else is left (by
+    default if the program has any).
     `placement` maps paths of reactors to workers where "auto" will not do. With a `clock`, time passes only when no
     worker has anything to do. `record` names a file for what comes from outside, and `replay` one from which that is
     taken instead. `trace` names a file for a timeline that
@@ -94,6 +97,7 @@ def run(
     not_in_a_reaction("rx.run")
     not_while_importing()
     workers = where_to_run(workers, backend, "rx.run")
+    check_pin(pin, workers, "rx.run")
     checked(seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)
     writable(trace, "trace")
@@ -116,6 +120,7 @@ def run(
         physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
         options = arena.options(
             workers,
+            pin=pin,
             fast=fast,
             keepalive=physical and clock is None if keepalive is None else keepalive,
             timeout=limit,

@@ -7,6 +7,8 @@ What runs, and where:
 
 - `Backend`: The type of `backend` of `rx.run`.
 - `Workers`: The type of `workers` of `rx.run`.
+- `Pin`: The type of `pin` of `rx.run`.
+- `check_pin`: Refuses what is none, and more workers than there are cores for.
 - `where_to_run`: How many workers that is; refuses what is no number of them, and what is no backend.
 - `stepwise`: A run whose beat is given from outside, a call at a time: `stepwise.Stepwise`.
 - `script`: Programs and classes in files: `script.split`, `script.load`, `script.imported`.
@@ -59,7 +61,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from reactors import script, stepwise
-from reactors.elaboration.workers import Backend, Workers, where_to_run
+from reactors.elaboration.workers import Backend, Pin, Workers, check_pin, where_to_run
 from reactors.execution.debug_ports import DebugPort
 from reactors.location import Location
 from reactors.lossless import NUMBERS, LostError, lossless
@@ -95,10 +97,12 @@ __all__ = [
     "LostError",
     "Memory",
     "OutOfMemory",
+    "Pin",
     "Ports",
     "Workers",
     "apart",
     "available",
+    "check_pin",
     "checks",
     "closest",
     "decode",

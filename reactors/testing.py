@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from reactors.elaboration.workers import Backend
+    from reactors.elaboration.workers import Backend, Pin
     from reactors.launch import Placement
     from reactors.model.actions import Action, PhysicalAction
     from reactors.model.reactor import Reactor
@@ -72,6 +72,7 @@ class WayAndArguments(RunArguments, total=False):
 
     workers: int
     backend: Backend
+    pin: Pin
 
 
 class Step(NamedTuple):

@@ -89,6 +89,7 @@ done <<'LIST'
     planted  park     -DBELL_READ_LATE
     planted  park     -DWANTS_ONCE
     planted  park     -DSLEEPERS_READ_EARLY
+    planted  park     -DBIT_CLEARED_LATE
     planted  channel  -DTAIL_BEFORE_MESSAGE
     planted  channel  -DHEAD_BEFORE_TAKEN
     planted  channel  -DFULL_IGNORED

@@ -6,6 +6,7 @@
  *   the inner loop                  last_look
  *   rung, futex                     sleep_until_rung, futex_wait; a bell is counted, as the word there is
  *   the end of a round              rx__publish and rx__wake, with concerns for one who wants a worker to have passed
+ *   ring                            rx__ring_bell: who is rung is awake for all others, too, before it runs
  *
  * No worker spins: a look more between two others changes nothing. A sleep is not bounded here as it is there, so that a
  * wake that is lost is a deadlock: an invalid end state. The workers take turns, so that none is rung by chance: a
@@ -39,6 +40,19 @@ inline look()
 	fi
 }
 
+inline ring(i)
+{
+#ifndef BIT_CLEARED_LATE
+	sleepers = sleepers & ~(1 << i);
+#endif
+	bell[i]++;
+	asleep = asleep & ~(1 << i)
+#ifdef BIT_CLEARED_LATE
+	;
+	sleepers = sleepers & ~(1 << i)
+#endif
+}
+
 inline wake()
 {
 	do
@@ -46,7 +60,7 @@ inline wake()
 		if
 		:: wants[i] == me ->
 			if
-			:: want[i] <= round -> bell[i]++; asleep = asleep & ~(1 << i)
+			:: want[i] <= round -> ring(i)
 			:: else
 			fi
 		:: else

@@ -22,6 +22,7 @@ ORDER = [
         "pending",
         "modes",
         "tags",
+        "cores",
         "park",
         "line",
     ),

@@ -135,6 +135,12 @@ def main() -> None:
     help="How many reactions run at the same time; auto: one for each core.",
 )
 @click.option("--backend", type=OneOf(BACKENDS), default="auto", show_default=True, help="What workers are.")
+@click.option(
+    "--pin/--no-pin",
+    default=None,
+    help="Each worker on a core of its own, or all wherever the system puts them. "
+    "[default: there, but they move off where two meet]",
+)
 @click.option("--fast", is_flag=True, help="Do not wait for physical time.")
 @click.option("--timeout", metavar="DURATION", callback=_duration, help='Logical time after which to stop: "10 s".')
 @click.option("--keepalive/--no-keepalive", default=None, help="Wait for physical actions when nothing else is left.")
@@ -161,6 +167,7 @@ def run_command(
     as_json: bool,
     progress: bool | None,
     placement: dict[str, int] | None,
+    pin: bool | None,
     **values: Any,
 ) -> None:
     """Run the program that the reactor CLASS of FILE is.
@@ -171,6 +178,7 @@ def run_command(
     if progress is None:
         progress = sys.stderr.isatty() and not os.environ.get("CI")
     with reported():
+        given["pin"] = "auto" if pin is None else pin
         result = run(_made(values), progress=progress, placement=placement or "auto", **given)
     click.echo(_as_json(result) if as_json else f"\n{result.summary()}")
 

@@ -39,9 +39,9 @@ def options(kind: type[SharedOptions], *only: str) -> Callable[[Decorated], Deco
         for each in reversed(found):
             default = default_words(each)
             text = f"{each.metadata['help']}.{default and f'  [default: {default}]'}"
-            command = click.option(flag(each.name), default=None, help=text, **_reading(hints[each.name], each))(
-                command
-            )
+            no = f"/{flag('no_' + each.name)}" if each.type == "Pin" else ""
+            reading = _reading(hints[each.name], each)
+            command = click.option(flag(each.name) + no, default=None, help=text, **reading)(command)
         return command
 
     return decorated

@@ -87,7 +87,7 @@ def _spelled(options: dict[str, Any], hyperparameters: dict[str, Any]) -> list[s
     """As one writes it on a command line."""
     words = []
     for name, value in options.items():
-        words += [flag(name), *([] if value is True else [str(value)])]
+        words += [flag(f"no_{name}" if value is False else name), *([] if isinstance(value, bool) else [str(value)])]
     for name, value in hyperparameters.items():
         words += ["--set", f"{name}={value}"]
     return words

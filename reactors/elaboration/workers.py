@@ -1,4 +1,4 @@
-"""How many workers are there, and what are they?"""
+"""How many workers are there, what are they, and where are they?"""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ MOST: int = lib.RX_MOST_WORKERS
 Backend: TypeAlias = Literal["auto", "inline", "thread", "process"]
 
 Workers: TypeAlias = "int | Literal['auto']"
+
+Pin: TypeAlias = "bool | Literal['auto']"
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
@@ -33,6 +35,18 @@ def counted(given: object, of: str) -> int:
     if given > MOST:
         raise ArgumentError(f"workers of {of} is {given}; there can be {MOST} at most")
     return given
+
+
+def check_pin(pin: object, workers: int, of: str) -> None:
+    """Refuse what says nothing about cores, and workers that cannot have one each."""
+    if not isinstance(pin, bool) and pin != "auto":
+        raise ArgumentError(f"pin of {of} is {pin!r}; write True, False or 'auto'")
+    cores = len(os.sched_getaffinity(0))
+    if pin is True and workers > cores:
+        raise ArgumentError(
+            f"pin=True of {of} gives each worker a core of its own, and there are {workers} workers and "
+            f"{cores} core{'s' * (cores != 1)} that this process may use; take fewer workers, or leave pin out"
+        )
 
 
 def where_to_run(workers: object, backend: object, of: str) -> int:

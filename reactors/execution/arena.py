@@ -10,12 +10,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import MemoryTooSmall, TooManyOpenFiles
+from reactors_runtime import cores
 from reactors_runtime.memory import ROOM, Memory, OutOfMemory
 from reactors_runtime.planning.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reactors.elaboration.workers import Pin
     from reactors.graph import Graph
     from reactors_runtime.planning.image import Image
 
@@ -24,10 +26,16 @@ if TYPE_CHECKING:
 SPIN_NS = 2_000_000
 
 
-def options(workers: int, **chosen: Any) -> RunOptions:
+def options(workers: int, *, pin: Pin = "auto", **chosen: Any) -> RunOptions:
     """What was chosen, with what depends on the machine and the moment."""
     spin = SPIN_NS if workers <= len(os.sched_getaffinity(0)) else 0
-    return RunOptions(spin=spin, epoch=time.time_ns() - time.monotonic_ns(), **chosen)
+    return RunOptions(
+        spin=spin,
+        epoch=time.time_ns() - time.monotonic_ns(),
+        cores=cores.in_order()[:workers] if pin is True else (),
+        moves_off=pin == "auto",
+        **chosen,
+    )
 
 
 def filled(graph: Graph, image: Image, seed: int, *, spills: bool) -> Memory:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.execution.binding import Binding
 from reactors.execution.session import Session
+from reactors_runtime import cores
 from reactors_runtime.engine import Engine
 from reactors_runtime.settings import numeric_threads
 
@@ -32,7 +33,7 @@ def work(graph: Graph, image: Image, memory: Memory, worker: int, binding: Bindi
     session = Session(engine, (r for r in graph.reactors if image.placement[r._index] == worker), binding)
     try:
         session.begin()
-        with session.executing():
+        with session.executing(), cores.stay(image.options.core(worker)):
             engine.run(*graph.bodies_of(engine.reactions))
     finally:
         session.end()

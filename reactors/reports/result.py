@@ -122,6 +122,9 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
                 int(bell["sleeps"]),
                 bell["lag_ns"] / 1e9 / max(1, int(bell["tags"])),
                 bell["max_lag_ns"] / 1e9,
+                engines.core(memory, worker),
+                int(bell["moves"]),
+                image.options.core(worker) is not None,
             )
         )
     return Result(

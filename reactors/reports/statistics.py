@@ -28,3 +28,6 @@ class WorkerStatistics:
     sleeps: int  # how often it went to sleep over that
     mean_lag: float  # seconds by which tags began later than they should, over all tags; 0 with fast=True
     max_lag: float  # and the most of any tag
+    core: int  # where it was seen last, as the system numbers them
+    moves: int  # how often it left a core because another worker was to run there
+    pinned: bool = False  # it had a core of its own

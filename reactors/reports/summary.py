@@ -166,16 +166,19 @@ def _ran(result: Ran) -> str:
     rate = result.reactions / result.wall_time if result.wall_time else 0.0
     reactions = f"{result.reactions:,} reaction{'s' * (result.reactions != 1)}"
     tags = f"{result.tags:,} tag{'s' * (result.tags != 1)}"
-    workers = f"{len(result.workers)} worker{'s' * (len(result.workers) != 1)} ({result.backend})"
+    pinned = ", pinned" * any(worker.pinned for worker in result.workers)
+    workers = f"{len(result.workers)} worker{'s' * (len(result.workers) != 1)} ({result.backend}{pinned})"
     return f"{reactions} at {tags} in {result.wall_time:.3f} s ({rate:,.0f}/s), {workers}, seed {result.seed}"
 
 
 def _workers(result: Ran) -> list[tuple[str, ...]]:
-    lines: list[tuple[str, ...]] = [("worker", "busy", "reactions", "tags", "sleeps", "mean lag", "max lag")]
+    titles = ("worker", "core", "moves", "busy", "reactions", "tags", "sleeps", "mean lag", "max lag")
+    lines: list[tuple[str, ...]] = [titles]
     for w in result.workers:
         busy = max(0.0, 1 - w.waited / result.wall_time) if result.wall_time else 0.0
+        where = (str(w.worker), str(w.core), f"{w.moves:,}")
         counts = (f"{w.reactions:,}", f"{w.tags:,}", f"{w.sleeps:,}")
-        lines.append((str(w.worker), f"{busy:.0%}", *counts, spell(w.mean_lag), spell(w.max_lag)))
+        lines.append((*where, f"{busy:.0%}", *counts, spell(w.mean_lag), spell(w.max_lag)))
     return lines
 
 

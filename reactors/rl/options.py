@@ -19,7 +19,7 @@ from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from reactors.errors import ArgumentError
-from reactors.lowlevel import Backend, Workers, where_to_run
+from reactors.lowlevel import Backend, Pin, Workers, check_pin, where_to_run
 from reactors.rl.bounded import Count, Natural, Positive, Range, accepts, words
 from reactors.rl.public import public
 
@@ -130,11 +130,12 @@ class SharedOptions:
     )
     device: str = option("cpu", "Where the networks learn", metavar="NAME")
     backend: Backend = option("auto", "What workers are, as of rx.run", command=False)
+    pin: Pin = option("auto", "Each worker on a core of its own, or none; by default they only move off where two meet")
     env_kwargs: Mapping[str, Any] | None = option(None, "What the environment is made with", "call", command=False)
 
     def __post_init__(self) -> None:
         """Refuse what an option does not take, and options that do not go together. Raises `ArgumentError`."""
-        where_to_run(getattr(self, "workers", 1), self.backend, self.of)
+        check_pin(self.pin, where_to_run(getattr(self, "workers", 1), self.backend, self.of), self.of)
         hints = types_of(type(self))  # type: ignore[arg-type]
         for each in fields(self):
             value, hint = getattr(self, each.name), hints.get(each.name, Any)

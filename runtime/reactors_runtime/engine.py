@@ -477,6 +477,11 @@ def bells(memory: Memory, image: Image) -> Any:
     return tables.view(memory, image.at["bells"], image.workers, tables.BELL)
 
 
+def core(memory: Memory, worker: int) -> int:
+    """The core on which a worker was seen last; -1: on none yet."""
+    return int(ffi.cast("rx_image *", ffi.from_buffer("uint8_t[]", memory.map)).cores[worker]) - 1
+
+
 def unrecorded(memory: Memory, image: Image) -> str:
     """Why something that happened is missing in the log; empty if nothing is."""
     error = int(bells(memory, image)["unrecorded"].max())

@@ -238,6 +238,7 @@ def test_a_run_is_recorded_and_replayed(script: Callable[..., Path]) -> None:
 OPTIONS: dict[str, list[tuple[list[object], object]]] = {
     "workers": [(["--workers", 3], 3), ([], 1)],
     "backend": [(["--backend", "thread"], "thread"), ([], "auto")],
+    "pin": [(["--pin"], True), (["--no-pin"], False), ([], "auto")],
     "fast": [(["--fast"], True), ([], False)],
     "timeout": [(["--timeout", "5 us"], "5 us"), ([], None)],
     "keepalive": [(["--keepalive"], True), (["--no-keepalive"], False), ([], None)],

@@ -23,7 +23,7 @@ X = "\N{MULTIPLICATION SIGN}"
 
 def result(*statistics: ReactionStatistics, **others: Any) -> rx.Result:
     """Of a run of 2 s on two workers."""
-    worker = WorkerStatistics(0, 3, 1200, 0.5, 7, 1.25e-6, 0.001)
+    worker = WorkerStatistics(0, 3, 1200, 0.5, 7, 1.25e-6, 0.001, core=3, moves=2)
     return rx.Result(
         **{
             "digest": "5f1d",
@@ -34,7 +34,7 @@ def result(*statistics: ReactionStatistics, **others: Any) -> rx.Result:
             "started_at": datetime(1970, 1, 1, tzinfo=UTC),
             "seed": 4,
             "backend": "thread",
-            "workers": [worker, WorkerStatistics(1, 3, 1, 2.0, 0, 0.0, 0.0)],
+            "workers": [worker, WorkerStatistics(1, 3, 1, 2.0, 0, 0.0, 0.0, core=1, moves=0)],
             "statistics": list(statistics),
             "program": "Farm",
             **others,
@@ -47,9 +47,9 @@ HEAD = """\
 last tag 0 s + 2 microsteps
 digest 5f1d of what ran when, not of values
 
-worker  busy  reactions  tags  sleeps  mean lag  max lag
-     0   75%      1,200     3       7   1.25 us  1.00 ms
-     1    0%          1     3       0       0 s      0 s
+worker  core  moves  busy  reactions  tags  sleeps  mean lag  max lag
+     0     3      2   75%      1,200     3       7   1.25 us  1.00 ms
+     1     1      0    0%          1     3       0       0 s      0 s
 
 """
 

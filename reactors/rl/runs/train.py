@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.errors import ArgumentError
-from reactors.lowlevel import description, where_to_run
+from reactors.lowlevel import check_pin, description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
@@ -182,6 +182,7 @@ def train(given: TrainCall) -> Trained:
             algorithm, make, *spaces, options, learners=who, journal=journal,
             views=None if folder is None else folder.views, saving=saving, saved=saved,
         )  # fmt: skip
+        check_pin(options.pin, workers + len(training.beside), "rl.train")
         graph = rx.Graph(training)
         if saving is not None:
             saving.meta = {"program": {**program, "graph": _hash(graph)}}
@@ -201,7 +202,7 @@ def train(given: TrainCall) -> Trained:
         }
         weights, result, rows = _run(
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
-            fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
+            pin=options.pin, fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
             placement=partial(worker_of, placement(training, workers, options.mode)),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None

@@ -27,7 +27,6 @@ from reactors.rl.tuning.timed import ActorsAlone, LearnersAlone, Together, begun
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from reactors.lowlevel import Backend
     from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.options import Mode
 
@@ -175,7 +174,7 @@ def tune(given: TuneCall) -> Tuned:
             loaders=0 if kind is ActorsAlone else given.loaders,
         )  # fmt: skip
         program = kind(which, make, spaces, options, given.seconds, **others)
-        _run(program, workers, placement(program, workers, where), seed, given.backend)
+        _run(program, workers, placement(program, workers, where), seed, given)
         return a_round * program.stopwatch.rate
 
     recorded = played(begun(algorithm, alone=True), make, spaces, seed)
@@ -198,10 +197,10 @@ def tune(given: TuneCall) -> Tuned:
     return Tuned(algorithm, env, wanted, cores, given.lag, acting, learning, together, len(found), choice, rate)
 
 
-def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, backend: Backend) -> None:
+def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, given: TuningOptions) -> None:
     try:
         rx.run(
-            program, workers=workers, backend=backend, fast=True, seed=seed, keepalive=False,
+            program, workers=workers, backend=given.backend, pin=given.pin, fast=True, seed=seed, keepalive=False,
             placement=partial(worker_of, where),
         )  # fmt: skip
     finally:

@@ -131,6 +131,7 @@ class Image(Plan):
         image.virtual_time, image.changes = options.virtual_time, 1
         image.replaying = options.replay is not None
         image.spin_ns, image.longest_sleep_ns = options.spin, LONGEST_SLEEP_NS
+        image.moves_off = options.moves_off
         image.max_microsteps = options.max_microsteps
         image.timeout.time = FOREVER if options.timeout is None else options.timeout
         if options.replay is not None:

@@ -28,6 +28,8 @@ class RunOptions:
     keepalive: bool = False
     timeout: int | None = None  # ns
     spin: int = 100_000  # ns a worker looks on before it sleeps; 0 when there are more workers than cores
+    cores: tuple[int, ...] = ()  # where workers stay; none: wherever the system puts them
+    moves_off: bool = False  # workers leave cores on which others are to run
     processes: bool = False  # workers share no Python objects
     max_microsteps: int = 0
     trace: int = 0  # spans to keep for each worker, a power of two
@@ -37,6 +39,10 @@ class RunOptions:
     record: str | None = None  # the file to which what comes from outside is appended
     replay: Replayed | None = None
     injections: Sequence[tuple[int, int, bytes]] = ()  # then: (ns, physical action, pickled value or nothing), by time
+
+    def core(self, worker: int) -> int | None:
+        """Where this worker stays, if it stays on one core."""
+        return self.cores[worker] if self.cores else None
 
     @property
     def waits(self) -> bool:

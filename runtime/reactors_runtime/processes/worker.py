@@ -18,7 +18,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
-from reactors_runtime import imports
+from reactors_runtime import cores, imports
 from reactors_runtime.callers import RUNTIME
 from reactors_runtime.memory import Memory
 from reactors_runtime.processes import terminal
@@ -159,7 +159,8 @@ def _live(
 
         engine.on_failure = report  # at once: the worker may not survive its shutdown reactions
         try:
-            engine.run(bodies, late)
+            with cores.stay(image.options.core(number)):
+                engine.run(bodies, late)
         except BaseException as error:  # noqa: BLE001 - the attributes go home all the same
             if error not in reported:
                 report(error)

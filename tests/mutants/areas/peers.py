@@ -80,6 +80,48 @@ MISTAKES = (
                 "workers && i < 1; i++) rx__ring_bell(base, i);",
                 "tests/runtime/test_wakeups.py csrc/tests/test_shared.c",
             ),
+            Mistake(
+                "who is rung counts as asleep until it runs",
+                "    rx__clear_bits(&rx__image(base)->sleepers, 1ull << worker);\n",
+                "",
+                "csrc/tests/test_cores.c",
+            ),
+        ),
+    ),
+    Mistakes(
+        "csrc/cores.c",
+        "csrc/tests/test_cores.c",
+        (
+            Mistake(
+                "a waiter spins where another worker is to run",
+                "== rx__peers_of(w)->core) return 1;",
+                "== rx__peers_of(w)->core) return 0;",
+            ),
+            Mistake(
+                "a sleeper is in the way",
+                "if (i != w->index && !(asleep >> i & 1) &&",
+                "if (i != w->index &&",
+            ),
+            Mistake(
+                "who has moved off may not come back",
+                "    sched_setaffinity(0, sizeof all, &all);\n",
+                "",
+            ),
+            Mistake(
+                "moving in vain costs no patience",
+                "p->patience *= 2;",
+                "p->patience += 0;",
+            ),
+            Mistake(
+                "patience that was lost does not come back",
+                "p->patience > RX_PATIENCE) p->patience--;",
+                "p->patience > 2 * MOST_PATIENCE) p->patience--;",
+            ),
+            Mistake(
+                "a worker moves off though it may not",
+                "if (!w->image->moves_off || ",
+                "if (",
+            ),
         ),
     ),
     Mistakes(
