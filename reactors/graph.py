@@ -93,9 +93,10 @@ class Graph:
             tree.multiports,
             tree.modes,
         )
-        self.bodies = [each.bodies.body for each in ordered]
-        self.late = [each.bodies.late for each in ordered]
-        self.declarations: list[Reaction[Any]] = [declaration for _, declaration, _, _ in ordered]
+        self.declarations: list[Reaction[Any]] = [declaration for _, declaration, _ in ordered]
+        # Made in the order in which they run, and so beside one another in memory.
+        bodies = [declaration.bodies(self.reactors[row.reactor]) for row, declaration, _ in ordered]
+        self.bodies, self.late = [each.body for each in bodies], [each.late for each in bodies]
         self._tree, self._wires = tree._replace(elements=elements), connected
 
     def __repr__(self) -> str:

@@ -5,7 +5,8 @@
  * Python each look through a door took some three hundred nanoseconds, most of what a small reaction did. Whatever is
  * not the common case is left to methods of the Python class on top: _get, _put, _delay_ns, and _refuse, _assigned, _miscalled.
  *
- * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length.
+ * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length. Ports whose
+ * one value never outlives its tag share a list, and have a place there each.
  *
  * Of a multiport, whose channels are Doors of their own, `door` and `where` are those of channel 0 if the others follow, `values`
  * are the channels, `views` and `slots` blocks whose rows are the channels' slots, by the number of the slot. */
@@ -30,6 +31,7 @@ typedef struct {              /* what most need first, for all of it is seldom i
     const uint64_t *where;    /* the number of the value that is read or written */
     const uint64_t *low;      /* of a value that travels: those before this number are not needed any more */
     PyObject *values;         /* list: what is read; NULL: _get knows */
+    uint32_t place;           /* of value 0 in the list */
     char sets;
     uint32_t n;               /* channels of a multiport whose doors follow one another; else 0 */
     PyObject *slots;          /* COPIES: list of arrays to write into */
@@ -105,7 +107,7 @@ static PyObject *door_value(Door *d, void *unused)
     }
     if (!d->values) return d->records ? received(d) : get(d);
     if (*d->where & RX_OUTSIDE) return get(d);
-    PyObject *value = numbered(d->values, *d->where);
+    PyObject *value = numbered(d->values, *d->where + d->place);
     Py_XINCREF(value);
     return value;
 }
@@ -152,7 +154,7 @@ static int grow(PyObject *list, uint64_t first, uint64_t count)
 
 static int keep(Door *d, PyObject *value)
 {
-    uint64_t number = *d->where;
+    uint64_t number = *d->where + d->place;
     if (d->low && grow(d->values, *d->low, number - *d->low + 1)) return -1;
     Py_INCREF(value);
     return PyList_SetItem(d->values, (Py_ssize_t)(number & (uint64_t)(PyList_Size(d->values) - 1)), value);
@@ -418,20 +420,21 @@ static PyObject *door_schedule(Door *d, PyObject *const *arguments, Py_ssize_t n
     Py_RETURN_NONE;
 }
 
-/* _attach(engine, store, number, door, where, low, values, slots, records, stride, sets, core, action): addresses are integers */
+/* _attach(engine, store, number, door, where, low, values, place, slots, records, stride, sets, core, action): addresses are integers */
 static PyObject *door_attach(Door *d, PyObject *arguments)
 {
     unsigned long long door, where, low, records, stride, core;
     PyObject *engine, *store, *values, *slots;
     int sets;
-    unsigned action, number;
-    if (!PyArg_ParseTuple(arguments, "OOIKKKOOKKiKI", &engine, &store, &number, &door, &where, &low, &values, &slots, &records, &stride,
-                          &sets, &core, &action))
+    unsigned action, number, place;
+    if (!PyArg_ParseTuple(arguments, "OOIKKKOIOKKiKI", &engine, &store, &number, &door, &where, &low, &values, &place, &slots, &records,
+                          &stride, &sets, &core, &action))
         return NULL;
     if (replace_list(&d->values, values) || replace_list(&d->slots, slots)) return NULL;
     replace(&d->engine, engine);
     replace(&d->store, store);
     d->number = number;
+    d->place = place;
     d->door = (uint8_t *)(uintptr_t)door;
     d->where = (uint64_t *)(uintptr_t)where;
     d->low = (uint64_t *)(uintptr_t)low;

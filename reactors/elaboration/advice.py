@@ -60,7 +60,7 @@ def _warn_of_inputs(program: _Program) -> None:
     tree, reactions, _, elements = program
     silent: dict[tuple[Port[Any], Declaration[Any]], list[str]] = {}
     words: dict[tuple[Port[Any], Declaration[Any]], str] = {}
-    for row, declaration, _, _ in reactions:
+    for row, declaration, _ in reactions:
         if tree.places[row.reactor].is_relay:
             continue
         last = None  # a multiport is reported once, not for each channel
@@ -150,8 +150,8 @@ def _spread(reactions: Sequence[Row], waiting: dict[int, list[int]], reached: li
 
 
 def _warn_dead(program: _Program, dead: list[int], why: str) -> None:
-    (_, first, _, _), *_ = found = [program.reactions[r] for r in dead]
-    paths = [f"{path} ({declaration.location})" for _, declaration, _, path in found]
+    (_, first, _), *_ = found = [program.reactions[r] for r in dead]
+    paths = [f"{path} ({declaration.location})" for _, declaration, path in found]
     _warn(first.location, f"nothing can trigger {_listed(paths)}: {why}")
 
 
@@ -175,7 +175,7 @@ def _warn_of_outputs(program: _Program) -> None:
 
 def _warn_of_globals(program: _Program) -> None:
     storing: dict[Stored, list[str]] = {}
-    for row, declaration, _, path in program.reactions:
+    for row, declaration, path in program.reactions:
         reactor = program.tree.places[row.reactor].reactor
         for body in (declaration.body, declaration.late):
             for stored in stored_globals(own_code(body), type(reactor)):

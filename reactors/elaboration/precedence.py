@@ -185,7 +185,7 @@ def _way_back(outgoing: dict[int, list[tuple[int, int]]], start: int) -> list[tu
 
 
 def _line(tree: Tree, reaction: Enlisted, read: int) -> str:
-    row, declaration, _, path = reaction
+    row, declaration, path = reaction
     text = f"  {path} ({declaration.location})"
     if read < 0:
         return text

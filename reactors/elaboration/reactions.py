@@ -30,7 +30,7 @@ from reactors_runtime.program import Reaction as Row
 if TYPE_CHECKING:
     from reactors.code.bytecode import Use
     from reactors.elaboration.tree import Place, Tree
-    from reactors.model.reaction import Bodies, Reaction
+    from reactors.model.reaction import Reaction
     from reactors.time import Duration
 
 
@@ -39,7 +39,6 @@ class Enlisted(NamedTuple):
 
     row: Row  # for the runtime
     declaration: Reaction[Any]
-    bodies: Bodies
     path: str
 
 
@@ -75,7 +74,7 @@ def enlist(tree: Tree) -> list[Enlisted]:
                 mode=mode,
                 transitions=_transitions(place, reaction),
             )
-            found.append(Enlisted(row, reaction, reaction.bodies(place.reactor), f"{place.path}.{reaction.name}"))
+            found.append(Enlisted(row, reaction, f"{place.path}.{reaction.name}"))
     return found
 
 

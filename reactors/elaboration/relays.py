@@ -116,7 +116,7 @@ class _Adding:
         self.wires.append(wire._replace(target=relay.value._element))
         (reaction,) = relay._added_reactions
         row = Row(index, 0, reaction.name, 0, [relay.value._element], [], [relay.target._element], mode=mode)
-        self.reactions.append(Enlisted(row, reaction, reaction.bodies(relay), f"{path}.{reaction.name}"))
+        self.reactions.append(Enlisted(row, reaction, f"{path}.{reaction.name}"))
         self.places.append(Place(relay, path, path, None, -1, mode, reactions=[(reaction, mode)], is_relay=True))
 
 

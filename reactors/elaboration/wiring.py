@@ -52,7 +52,7 @@ def _written(tree: Tree, reactions: Sequence[Enlisted], up: Mapping[int, Wire]) 
             if isinstance(ports[e], Port):
                 written.setdefault(e, []).append(r)
     for e in sorted(written.keys() & up.keys()):
-        _, declaration, _, path = reactions[written[e][0]]
+        _, declaration, path = reactions[written[e][0]]
         raise WiringError(
             f"{ports[e].where()} has two sources: the reaction {path} ({declaration.location}) and "
             f"{ports[up[e].source].where()}, connected at {up[e].connection.location}; a port has one: remove either"

@@ -167,7 +167,7 @@ class Binding:
         if pickled is not None:
             way = {"store": store, **pickled.way(), "values": store.values, "sets": SENDS}
             return live_ports.PicklePort, {"_pickled": pickled}, way
-        way = {"values": store.values, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
+        way = {"values": store.values, "place": store.place, "sets": KEEPS, "travels": isinstance(store, SequenceStore)}
         return live_ports.ObjectPort, {}, way
 
     def _rows(self, multiport: Any, engine: Engine) -> tuple[dict[str, Any], tuple[Any, ...]]:

@@ -40,8 +40,16 @@ class Session:
         context = Context(self.engine)
         for reactor in self.reactors:
             reactor._engine = context
+        for reactor in self._as_they_run():
             _settle(reactor)
         note_states(self.engine, self.reactors)
+
+    def _as_they_run(self) -> list[Reactor]:
+        """Its reactors in the order of their first reactions: what is used one after another lies so in memory."""
+        reactions, first = self.engine.image.program.reactions, dict[int, int]()
+        for place, number in enumerate(self.engine.reactions):
+            first.setdefault(reactions[number].reactor, place)
+        return sorted(self.reactors, key=lambda reactor: first.get(reactor._index, -1))
 
     def executing(self) -> Inside:
         """A context in which this thread executes reactions; so that nothing nests in them."""

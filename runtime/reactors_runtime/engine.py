@@ -140,6 +140,7 @@ class Engine:
         door: int,
         store: object = None,
         values: list[Any] | None = None,
+        place: int = 0,
         slots: list[Any] | None = None,
         records: int = 0,
         stride: int = 0,
@@ -151,7 +152,7 @@ class Engine:
         """What `Door._attach` takes to lead to this door; csrc/python/doors.c has what it means."""
         at, where = self._doors_at + door, self._where_at + 8 * door
         low = self._low_at + 8 * door if travels else 0
-        return self, store, door, at, where, low, values, slots, records, stride, sets, self._core_at, action
+        return self, store, door, at, where, low, values, place, slots, records, stride, sets, self._core_at, action
 
     def way_to_all(self, first: int, channels: list[Any], views: list[Any], own: list[Any]) -> tuple[Any, ...]:
         """What `Door._attach_all` takes to lead to a multiport's channels; [first] -1: their doors lie apart."""

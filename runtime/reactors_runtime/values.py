@@ -46,15 +46,19 @@ class Stores:
     def __init__(self, engine: StoreOwner) -> None:
         self.engine = engine
         self.actions: list[Any] = [None]  # values of logical actions by their number; 0: no value. Its length: 2^k
+        self.here: list[Any] = []  # the values of all sources that are read here and now, side by side; 2^k of them
         self._by_source: dict[tuple[int, bool], Store] = {}
 
     def forget(self) -> None:
         """Nobody asks any more: who uses a store has it."""
         self._by_source.clear()
+        if self.here:
+            self.here += [None] * ((1 << (len(self.here) - 1).bit_length()) - len(self.here))
 
     def close(self) -> None:
         """Let go of the engine and all values."""
         self.actions.clear()
+        self.here.clear()
         self.forget()
         del self.engine
 
@@ -80,10 +84,11 @@ class Stores:
             assert e.shape is not None
             return ArrayStore(self.engine, source, e.dtype, e.shape)
         if source.mode == lib.RX_PLAIN:
-            return ObjectStore()
+            self.here.append(None)
+            return ObjectStore(self.here, len(self.here) - 1)
         if source.mode == lib.RX_SEQUENCE:
             return self.engine.shared.setdefault(source.element, SequenceStore())
-        return ObjectStore() if at_hand else PickleStore(self.engine, source)
+        return ObjectStore([None], 0) if at_hand else PickleStore(self.engine, source)
 
     def pickled(self, element: int) -> PickleStore | None:
         """Where the writer of a port puts what goes to other processes, if anything does."""
@@ -104,12 +109,12 @@ class Store:
 
 
 class ObjectStore(Store):
-    """The one value of a source whose readers are all here and now, in a list with room for it alone."""
+    """The one value of a source whose readers are all here and now, at its place in a list."""
 
-    __slots__ = ("values",)
+    __slots__ = ("place", "values")
 
-    def __init__(self) -> None:
-        self.values: list[Any] = [None]
+    def __init__(self, values: list[Any], place: int) -> None:
+        self.values, self.place = values, place
 
 
 class SequenceStore(ObjectStore):
@@ -119,6 +124,9 @@ class SequenceStore(ObjectStore):
     """
 
     __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__([None], 0)
 
 
 class PickleStore(Store):

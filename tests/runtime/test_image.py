@@ -95,3 +95,17 @@ def test_every_column_of_a_table_is_read_in_c() -> None:
         fields = re.findall(r"[*\s](\w+)(?:\[\w+\])?\s*[,;]", body)
         unread = [each for each in fields if each not in {"pad", "pads"} and not re.search(rf"(->|\.){each}\b", code)]
         assert not unread, f"{name}: {unread}"
+
+
+@pytest.mark.parametrize(("workers", "chain"), [(1, 10), (2, 10), (2, 5)])
+def test_a_reactor_takes_at_most_two_kib_of_shared_memory(workers: int, chain: int) -> None:
+    """Tables and slots together, in chains of ten, also where the second half of each is on another worker."""
+    main = rx.Reactor()
+    stages = [Stage() if i % 10 else First() for i in range(1000)]
+    main.stages = stages  # type: ignore[attr-defined]
+    for i, (one, other) in enumerate(pairwise(stages)):
+        if (i + 1) % 10:
+            rx.connect(one.out, other.inp)
+    placement = [0, *(i // chain % workers for i in range(len(stages)))]
+    image = Image(rx.Graph(main).program, placement, workers, RunOptions(processes=workers > 1))
+    assert image.size <= 2048 * len(stages)
