@@ -25,8 +25,8 @@ from row import CORES, ONE, Row
 
 HERE = Path(__file__).resolve().parent
 ROWS = (
-    "bare", "ports", "latency", "native", "pending", "lockstep", "vector_env", "frames", "broadcast", "tabular", "dqn", "agents",
-    "chains", "build", "replay", "replay_beside", "sum_tree", "batched", "training", "updating",
+    "bare", "ports", "latency", "native", "pending", "lockstep", "vector_env", "frames", "broadcast", "tabular", "dqn",
+    "agents", "chains", "build", "replay", "replay_beside", "sum_tree", "batched", "training", "updating",
 )  # fmt: skip
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 TIME_LIMIT = 120.0
