@@ -413,4 +413,6 @@ class Ports(Connectable[T]):
         return self._ports
 
     def __repr__(self) -> str:
+        if not self._ports:
+            return "<no ports, of an empty bank>"
         return f"<{len(self)} ports: {', '.join(port.path for port in self._ports[:3])}{', ...' * (len(self) > 3)}>"

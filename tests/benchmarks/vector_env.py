@@ -32,8 +32,10 @@ row = Row(
         Bar(ALL, "AsyncVectorEnv", 1.7, (PONG,)),
         Bar(ALL, "SubprocVecEnv", 1),
         Bar(ALL, "PufferLib", 1),
-        Bar(ALL, "loop", 1.3, (CARTPOLE,)),
-        Bar(ONE, "loop", 0.9),
+        Bar(ALL, "loop", 1.45, (CARTPOLE,)),
+        Bar(ALL, "loop", 1.7, (PENDULUM,)),
+        Bar(ONE, "loop", 0.92, (CARTPOLE,)),
+        Bar(ONE, "loop", 0.96, (PENDULUM,)),
         Bar(MANY, ALL, 0.8),
     ),
 )
