@@ -3,7 +3,8 @@
  * A Door is the part of a live port, timer or action through which a reaction reads and writes. The core opens it,
  * one byte, before a reaction that declared it runs, and closes it afterwards; `where` says which value is meant. In
  * Python each look through a door took some three hundred nanoseconds, most of what a small reaction did. Whatever is
- * not the common case is left to methods of the Python class on top: _get, _put, _delay_ns, and _refuse, _assigned, _miscalled.
+ * not the common case is left to methods of the Python class on top: _get, _put, _delay_ns, and _refuse, _assigned, _miscalled;
+ * of a multiport _picked, _counted, _gone_through, _gathered and _set_each.
  *
  * The values of a port lie in a list whose length is a power of two; value number n is at n modulo that length. Ports whose
  * one value never outlives its tag share a list, and have a place there each.
@@ -299,6 +300,18 @@ static PyObject *door_item(Door *d, PyObject *index)
     return PyObject_CallMethod((PyObject *)d, "_picked", "(O)", index);
 }
 
+static PyObject *door_length(Door *d, PyObject *unused)
+{
+    (void)unused;
+    return d->values ? PyLong_FromSsize_t(PyList_Size(d->values)) : PyObject_CallMethod((PyObject *)d, "_counted", NULL);
+}
+
+static PyObject *door_iterator(Door *d, PyObject *unused)
+{
+    (void)unused;
+    return d->values ? PyObject_GetIter(d->values) : PyObject_CallMethod((PyObject *)d, "_gone_through", NULL);
+}
+
 static PyObject *door_own_block(Door *d, PyObject *unused)
 {
     (void)unused;
@@ -511,6 +524,8 @@ static PyMethodDef methods[] = {
     {"_states", (PyCFunction)door_states, METH_NOARGS, "The doors of all channels, if they lie side by side."},
     {"_own_block", (PyCFunction)door_own_block, METH_NOARGS, "The memory that the next values go into, if it is one block."},
     {"_item", (PyCFunction)door_item, METH_O, "A channel."},
+    {"_channel_count", (PyCFunction)door_length, METH_NOARGS, "How many channels there are."},
+    {"_iterator", (PyCFunction)door_iterator, METH_NOARGS, "The channels, one after the other."},
     {"_set_all", (PyCFunction)(void (*)(void))door_set_all, METH_FASTCALL | METH_KEYWORDS, "Put a value into each channel."},
     {"_attach", (PyCFunction)door_attach, METH_VARARGS, "Lead to what the core has opened."},
     {"_attach_all", (PyCFunction)door_attach_all, METH_VARARGS, "Lead to the channels."},

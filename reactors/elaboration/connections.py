@@ -114,6 +114,8 @@ def _repeated(connection: Connection, given: list[Port[Any]], taken: list[Port[A
 
 
 def _counted(ports: list[Port[Any]], channels: list[Port[Any]]) -> str:
+    if not ports:
+        return "no channels (of an empty bank or list)"
     several = f"{len(channels)} channel{'s' * (len(channels) != 1)}"
     if len(ports) > 6:
         parts = [f"{ports[0].path} to {ports[-1].path}, {len(ports)} ports"]

@@ -146,6 +146,9 @@ class DebugMultiport(LiveMultiport):
         self._set_each(value)
         self._watch.was_set(self)
 
+    def set_all(self, value: Any) -> None:
+        self.set(value)
+
     @property
     def tensor(self) -> Any:
         return self._watch.tensor(self, self.array)

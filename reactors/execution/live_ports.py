@@ -17,7 +17,7 @@ import threading
 import warnings
 from numbers import Number
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar, cast
 
 import numpy as np
 from numpy import ndarray
@@ -35,7 +35,7 @@ from reactors.lossless import lossy
 from reactors.model.actions import Action
 from reactors.model.code_check import FROM_OUTSIDE
 from reactors.model.declaration import never_assigned, spelled
-from reactors.model.ports import Input, Output
+from reactors.model.ports import Input, Output, Port
 from reactors.time import duration
 from reactors_runtime import engine as engines
 from reactors_runtime._core import lib
@@ -44,7 +44,7 @@ from reactors_runtime.encoding import decode, encode
 from reactors_runtime.values import OUTSIDE, dumps, loads, outside, read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from reactors.location import Location
     from reactors.model.reactor import Reactor
@@ -163,6 +163,9 @@ class LivePort(Live):
     @property
     def present(self) -> Sequence[int]:
         raise TypeError(f"{self.where()} is a single port and has no channels; ask for .is_present")
+
+    def set_all(self, _: Any) -> NoReturn:
+        raise TypeError(f"{self.where()} is a single port and has no channels; write .set(value)")
 
     def loan(self) -> Any:
         raise TypeError(
@@ -344,16 +347,24 @@ class LiveMultiport(Door):
     _views: list[Any]  # likewise, to read
     _tensors: dict[int, Any]
 
-    __getitem__ = Door._item
+    __len__, __getitem__, __iter__ = Door._channel_count, Door._item, Door._iterator
     array = Door._array
-    set = Door._set_all
+    set = set_all = Door._set_all
 
     def _miscalled(self, form: str, given: int, name: str | None) -> NoReturn:
         raise miscalled(self, form, given, name)
 
     def _picked(self, i: Any) -> Any:
         """A channel by its index from the end, several by a slice, or an error."""
-        return super().__getitem__(i)  # type: ignore[misc]  # of the class below
+        return Port.__getitem__(cast("Any", self), i)
+
+    def _counted(self) -> int:
+        """How many channels there are, kept beyond the run."""
+        return Port.__len__(cast("Any", self))
+
+    def _gone_through(self) -> Iterator[Any]:
+        """The channels, likewise."""
+        return Port.__iter__(cast("Any", self))
 
     @property
     def is_present(self) -> bool:
@@ -612,6 +623,9 @@ class SeveralWorkers:
 
     def set(self, *given: Any, **named: Any) -> None:
         self._live().set(*given, **named)
+
+    def set_all(self, *given: Any, **named: Any) -> None:
+        self._live().set_all(*given, **named)
 
     def loan(self, *given: Any, **named: Any) -> Any:
         return self._live().loan(*given, **named)

@@ -61,7 +61,10 @@ class Bank(HasPorts, Generic[R]):
     @overload
     def __getitem__(self, i: slice) -> list[R]: ...
     def __getitem__(self, i: int | slice) -> R | list[R]:
-        return self._members[i]
+        try:
+            return self._members[i]
+        except IndexError:
+            raise IndexError(f"{self!r} has no member {i}") from None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

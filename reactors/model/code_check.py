@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reactors.model.reaction import Reaction
 
 READING = frozenset({"value", "is_present", "array", "tensor", "present"})
-WRITING = frozenset({"set", "loan"})
+WRITING = frozenset({"set", "set_all", "loan"})
 FROM_OUTSIDE = (
     "what is on an input is set from outside; to change a copy of it declare the input with mutable=True, to keep "
     "something else choose another name"

@@ -225,7 +225,7 @@ class Declared:
     def _refuse_at_rest(self, use: str, rule: str) -> NoReturn:
         """Refuse what only a reaction that declares this can do; `rule` says so to who is in none."""
         if self._owner is not None and self._owner._engine is not None:
-            group = "effects" if use in ("set", "loan", "schedule") else "triggers or uses"
+            group = "effects" if use in ("set", "set_all", "loan", "schedule") else "triggers or uses"
             raise UndeclaredAccessError(
                 f"{self.where()}: .{use} while the program runs, but no reaction declares it; name it in the {group} "
                 "of the reaction that uses it"

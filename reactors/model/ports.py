@@ -270,6 +270,12 @@ class Port(Door, Declared, Connectable[T]):
             self._at_rest("set")
         self.set(value)  # this method was kept from before the run; the live class has its own
 
+    def set_all(self, values: Sequence[T] | NDArray[Any]) -> None:
+        """Put values on all channels of a multiport, one on each: `set`, by a name that says so."""
+        if type(self).set_all is Port.set_all:
+            self._at_rest("set_all")
+        self.set_all(values)
+
     def loan(self) -> T:
         """The memory of an array port to write the next value into; a later `set` of it copies nothing."""
         if type(self).loan is Port.loan:
@@ -408,4 +414,6 @@ class Ports(Connectable[T]):
         return self._ports
 
     def __repr__(self) -> str:
+        if not self._ports:
+            return "<no ports, of an empty bank>"
         return f"<{len(self)} ports: {', '.join(port.path for port in self._ports[:3])}{', ...' * (len(self) > 3)}>"

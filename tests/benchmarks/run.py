@@ -25,7 +25,7 @@ from row import ALL, CORES, IDEAL, ONE, Row
 
 HERE = Path(__file__).resolve().parent
 ROWS = (
-    "bare", "latency", "native", "pending", "pinning", "lockstep", "lockstep_ports", "vector_env", "frames",
+    "bare", "ports", "latency", "native", "pending", "pinning", "lockstep", "lockstep_ports", "vector_env", "frames",
     "broadcast", "tabular", "dqn", "agents", "chains", "build", "growth", "growth_memory", "replay", "replay_beside",
     "sum_tree", "batched", "training", "updating",
 )  # fmt: skip

@@ -8,7 +8,7 @@ import reactors as rx
 from reactors.command.cli import main
 from reactors.drawing.draw import dot
 from reactors.elaboration.workers import counted
-from reactors.rl import VectorEnv
+from reactors.rl.vector.arguments import number_of_workers
 from tests.messages import Source
 
 
@@ -23,7 +23,7 @@ def test_auto_is_every_core_that_the_affinity_allows(
 def test_auto_wherever_workers_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     assert rx.run(Source(), workers="auto", fast=True).backend == "inline"
-    assert VectorEnv._number_of_workers("auto", 4, None, oversubscribe=False) == 1
+    assert number_of_workers("auto", 4, None, oversubscribe=False) == 1
     assert "worker 0" in dot(rx.Graph(Source()), workers="auto")
     options = {option.name: option for command in ("run", "graph", "train") for option in main.commands[command].params}
     assert options["workers"].type.convert("auto", None, None) == "auto"

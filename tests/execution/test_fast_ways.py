@@ -224,9 +224,82 @@ def test_a_multiport_that_is_kept_beyond_the_run_refuses() -> None:
     main = Keeps()
     rx.run(main, fast=True)
     assert [main.kept[i].path for i in (0, 1, -1)] == ["main.out[0]", "main.out[1]", "main.out[1]"]
-    for use in ("set([1, 2])", "array", "value", "is_present", "present"):
+    assert len(main.kept) == 2
+    assert [channel.path for channel in main.kept] == ["main.out[0]", "main.out[1]"]
+    for use in ("set([1, 2])", "set_all([1, 2])", "array", "value", "is_present", "present"):
         with pytest.raises(rx.OutsideReactionError, match=r"main\.out"):
             eval(f"main.kept.{use}")
+
+
+class Row(rx.Reactor):
+    """Says on each channel what it is told, and how."""
+
+    out = rx.Output(shape=2, dtype=np.float64, width=3)
+    single = rx.Output(int)
+
+    def __init__(self, way: str) -> None:
+        self.way, self.errors, self.n = way, list[str](), 0
+
+    @rx.reaction(rx.startup, effects=(out, single))
+    def go(self) -> None:
+        self.n = len(self.out)
+        values = np.arange(6.0).reshape(3, 2)
+        if self.way == "set_all":
+            self.out.set_all(values)
+        elif self.way == "loop":
+            for port, value in zip(self.out, values, strict=True):
+                port.set(value)
+        else:
+            for i in range(len(self.out)):
+                self.out[i].set(values[i])
+        for wrong in (lambda: self.single.set_all([1]), lambda: self.out.set_all([1])):
+            try:
+                wrong()
+            except (TypeError, rx.ReactorError) as error:
+                self.errors.append(str(error))
+
+
+class Number(rx.Reactor):
+    inp = rx.Input(int)
+
+    @rx.reaction(inp)
+    def see(self) -> None:
+        pass
+
+
+class Whole(rx.Reactor):
+    inp = rx.Input(shape=2, dtype=np.float64, width="n")
+
+    def __init__(self, n: int) -> None:
+        self.n, self.seen = n, list[Any]()
+
+    @rx.reaction(inp)
+    def see(self) -> None:
+        self.seen.append((self.inp.array.tolist(), [port.value.tolist() for port in self.inp]))
+
+
+class Rows(rx.Reactor):
+    def __init__(self, way: str) -> None:
+        self.row, self.whole, self.one, self.number = Row(way), Whole(3), Whole(1), Number()
+        rx.connect(self.row.single, self.number.inp)
+        rx.connect(self.row.out, self.whole.inp)
+        rx.connect(self.row.out[0], self.one.inp[0])
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("settings", [{}, {"workers": 2, "backend": "process"}, {"workers": 2, "backend": "thread"}])
+@pytest.mark.parametrize("way", ["set_all", "loop", "index"])
+def test_a_multiport_is_set_as_a_whole_or_channel_by_channel(way: str, settings: Any, debug: bool) -> None:
+    main = Rows(way)
+    rx.run(main, fast=True, debug=debug, placement={"main.row": 0} if settings else "auto", **settings)
+    values = [[0, 1], [2, 3], [4, 5]]
+    assert main.whole.seen == [(values, values)]
+    assert main.one.seen == [(values[:1], values[:1])]
+    assert main.row.n == 3
+    single, few = main.row.errors
+    assert "main.row.single" in single
+    assert "a single port" in single
+    assert "3 channels" in few
 
 
 def test_arrays_without_an_entry_are_set() -> None:

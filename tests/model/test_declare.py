@@ -557,6 +557,14 @@ def test_attribute_of_a_bank_that_is_no_port(n: int, name: str, words: str) -> N
         getattr(rx.bank(n, Counter), name)
 
 
+def test_a_member_that_a_bank_does_not_have() -> None:
+    with pytest.raises(IndexError, match="<bank of 2 Counter> has no member 2"):
+        rx.bank(2, Counter)[2]
+    with pytest.raises(IndexError, match="<bank of 0 Counter> has no member 0"):
+        rx.bank(0, Counter)[0]
+    assert repr(rx.bank(0, Counter).count) == "<no ports, of an empty bank>"
+
+
 def test_nested_banks_are_wired_outer_index_first() -> None:
     class Row(rx.Reactor):
         def __init__(self) -> None:

@@ -171,8 +171,8 @@ def test_shapes_that_do_not_fit(given: dict[str, Any], taken: dict[str, Any], me
             2,
             True,
             (
-                "0 channels () on the left and 2 channels (main.b[0].inp, main.b[1].inp) on the right; a broadcast "
-                "repeats the left side, so its width has to divide that of the right"
+                "no channels (of an empty bank or list) on the left and 2 channels (main.b[0].inp, main.b[1].inp) on "
+                "the right; a broadcast repeats the left side, so its width has to divide that of the right"
             ),
         ),
     ],
