@@ -141,7 +141,8 @@ class Asked(NamedTuple):
             if name not in (*named, *known):
                 also = (*named, *known, "hyperparameters", "env_kwargs")
                 said = f"--config: there is no option {name!r}"
-                raise ArgumentError(no_option(said, name, also, [str(found.get("algorithm"))]))
+                form = "{} = ... below [hyperparameters]"
+                raise ArgumentError(no_option(said, name, also, [str(found.get("algorithm"))], form))
         for name, value in (("hyperparameters", hyperparameters), ("env_kwargs", env_kwargs)):
             if not isinstance(value, dict):
                 raise ArgumentError(f"--config: {name} is {value!r}; write a table, [{name}], and its keys below it")
@@ -206,7 +207,7 @@ class TrainingCommand(click.Command):
             raise click.UsageError(said, ctx) from None
 
 
-def no_option(said: str, name: str, known: Iterable[str], words: Iterable[str]) -> str:
+def no_option(said: str, name: str, known: Iterable[str], words: Iterable[str], form: str = "--set {}=...") -> str:
     """What is said of an option that there is not; it may be a hyperparameter, of the algorithm that `words` name."""
     known = list(known)
     if is_option(name, known):  # algorithms take seconds to import
@@ -216,4 +217,4 @@ def no_option(said: str, name: str, known: Iterable[str], words: Iterable[str]) 
     every = algorithms()
     kinds = [every[word.lower()] for word in words if word.lower() in every] or [every["ppo"], *every.values()]
     found = list(dict.fromkeys(each.name for kind in kinds for each in fields(kind) if each.init))
-    return no_argument(said, name, known, f"rl.{kinds[0].__name__}", found)
+    return no_argument(said, name, known, form, found)

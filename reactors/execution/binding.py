@@ -95,9 +95,8 @@ class Binding:
         for worker, part in enumerate(image.parts):
             for element, action in part.actions.items():
                 if image.program.elements[element].kind == Kind.PHYSICAL_ACTION:
-                    plain = image.options.plain
-                    live = {"_memory": memory, "_worker": worker, "_action": action, "_plain": plain}
-                    life = self._of_action(live_ports.DistantPhysicalAction, image)
+                    live = {"_memory": memory, "_worker": worker, "_action": action, **_ways(image)}
+                    life = self._watched(live_ports.DistantPhysicalAction)
                     self._revive(self.objects[element], worker, life, live)
 
     def detach(self) -> None:
@@ -124,12 +123,12 @@ class Binding:
             return self._life_of_port(engine, element)
         if isinstance(thing, LogicalAction):
             way = {"values": engine.stores.actions, "action": engine.part.actions[element]}
-            return self._of_action(live_ports.LiveLogicalAction, engine.image), {}, way
+            life = self._watched(live_ports.LiveLogicalAction)
+            return live_class(live_ports.InPhysicalTime, life) if engine.image.options.waits else life, {}, way
         if isinstance(thing, PhysicalAction):
             live = {"_action": engine.part.actions[element], "_memory": engine.memory, "_worker": engine.worker}
-            plain = engine.image.options.plain
-            life = self._of_action(live_ports.LivePhysicalAction, engine.image)
-            return life, {**live, "_waiting": {}, "_plain": plain, "_shown": 0}, {}
+            life = self._watched(live_ports.LivePhysicalAction)
+            return life, {**live, "_waiting": {}, **_ways(engine.image), "_shown": 0}, {}
         return live_ports.LiveTimer, {}, {}
 
     def _watched(self, life: type) -> type:
@@ -139,10 +138,6 @@ class Binding:
         from reactors.execution.debug_ports import DEBUG
 
         return DEBUG.get(life, life)
-
-    def _of_action(self, life: type, image: Image) -> type:
-        life = self._watched(life)
-        return live_class(live_ports.InPhysicalTime, life) if image.options.waits else life
 
     def _life_of_port(self, engine: Engine, element: int) -> tuple[type, dict[str, Any], dict[str, Any]]:
         life, live, way = self._port_by_store(engine, element)
@@ -223,6 +218,11 @@ class Binding:
             names = vars(owner)
             if getattr(names.get(thing.name), "_declared", None) is thing._declared:
                 names[thing.name] = now
+
+
+def _ways(image: Image) -> dict[str, bool]:
+    """How a physical action is scheduled in this run."""
+    return {"_plain": image.options.plain, "_waits": image.options.waits}
 
 
 def lead(live: Any, way: tuple[Any, ...], all_of: tuple[Any, ...]) -> None:

@@ -14,7 +14,6 @@ import copy
 import itertools
 import pickle
 import threading
-import warnings
 from numbers import Number
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex, TypeVar, cast
@@ -37,6 +36,7 @@ from reactors.model.code_check import FROM_OUTSIDE
 from reactors.model.declaration import never_assigned, spelled
 from reactors.model.ports import Input, Output, Port
 from reactors.time import duration
+from reactors_runtime import callers
 from reactors_runtime import engine as engines
 from reactors_runtime._core import lib
 from reactors_runtime._doors import Door
@@ -46,8 +46,6 @@ from reactors_runtime.values import OUTSIDE, dumps, loads, outside, read_only
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from reactors.location import Location
-    from reactors.model.reactor import Reactor
     from reactors_runtime.engine import Engine
     from reactors_runtime.memory import Memory
 
@@ -494,6 +492,13 @@ def checked_delay(delay: Any, action: Any) -> int:
         raise ActionValueError(str(error)) from None
 
 
+def warn_of_bare(delay: Any, action: Any) -> None:
+    """Where a program waits for physical time, a delay without a unit may have been meant in seconds."""
+    if is_bare(delay):  # with the class, not the path: Python shows a text once a line, and a bank shares its lines
+        where = f"schedule of {spelled(type(action._owner))}.{action.name} ({action.location})"
+        callers.warn(spelled_twice(where, "delay", delay), ReactorWarning)
+
+
 def recordable(value: Any, action: Any) -> bytes:
     """A value of a physical action as it is kept in a log, or an error that names the action."""
     if value is None:
@@ -517,6 +522,7 @@ class LivePhysicalAction(Live):
     _waiting: dict[int, Any]  # values on their way, by number
     _numbers: ClassVar[Any] = itertools.count(1)
     _plain: bool  # values are such that can be recorded, and travel as that
+    _waits: bool  # for physical time
     _shown: int
 
     value = Door._value
@@ -531,7 +537,11 @@ class LivePhysicalAction(Live):
         return self._waiting.get(where)
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
-        live = self.__dict__  # the run may end meanwhile, and this object come to rest
+        live = self.__dict__
+        if "_memory" not in live:  # the run has just ended, and this object has come to rest
+            return False
+        if live["_waits"]:
+            warn_of_bare(delay, self)
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
         if live["_plain"]:
             return engines.send(live["_memory"], live["_worker"], live["_action"], ns, data=recordable(value, self))
@@ -545,19 +555,12 @@ class LivePhysicalAction(Live):
         return taken
 
 
-class InPhysicalTime:
-    """An action of a program that waits for physical time: on top of the class for how it is scheduled."""
-
-    name: str
-    location: Location
-    _owner: Reactor
+class InPhysicalTime(LiveLogicalAction):
+    """A logical action of a program that waits for physical time."""
 
     def schedule(self, *given: Any, **named: Any) -> Any:
-        delay = named.get("delay", given[1] if len(given) > 1 else 0)
-        if is_bare(delay):  # with the class, not the path: Python shows a text once a line, and a bank shares its lines
-            where = f"schedule of {spelled(type(self._owner))}.{self.name} ({self.location})"
-            warnings.warn(spelled_twice(where, "delay", delay), ReactorWarning, stacklevel=2)
-        return super().schedule(*given, **named)  # type: ignore[misc]  # of the class below
+        warn_of_bare(named.get("delay", given[1] if len(given) > 1 else 0), self)
+        return super().schedule(*given, **named)
 
 
 @known_as("PhysicalAction")
@@ -566,6 +569,10 @@ class DistantPhysicalAction(LivePhysicalAction):
 
     def schedule(self, value: Any = None, delay: Any = 0) -> bool:
         live = self.__dict__
+        if "_memory" not in live:
+            return False
+        if live["_waits"]:
+            warn_of_bare(delay, self)
         ns = delay if delay.__class__ is int and delay >= 0 else checked_delay(delay, self)
         if live["_plain"]:
             data = recordable(value, self)

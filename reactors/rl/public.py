@@ -88,7 +88,7 @@ def unknown(name: str, given: str, known: list[str], algorithm: object = None) -
     if not is_dataclass(algorithm) or isinstance(algorithm, type):
         return no_argument(said, given, known)
     found = [field.name for field in fields(algorithm) if field.init]
-    return no_argument(said, given, known, spelled(type(algorithm)), found)
+    return no_argument(said, given, known, spelled(type(algorithm)) + "({}=...)", found)
 
 
 def refuse_passed_on(

@@ -102,12 +102,12 @@ _UNITS = {"updates_per_step": ", updates for each environment step", "target_eve
 def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments: Mapping[str, str]) -> str:
     """What is said of a name that is no hyperparameter of `algorithm`, which has those `known`.
 
-    `arguments` are those of `rl.train`, each with its option of the command, if it has one.
+    `arguments` are those of `rl.train`, each with what the user is to write for it.
 
     >>> no_hyperparameter("lr", "PPO", ["learning_rate", "gamma"], {})
     "PPO has no hyperparameter 'lr': it is learning_rate here"
     >>> no_hyperparameter("total_timesteps", "PPO", ["gamma"], {"total_steps": "--total-steps"})
-    "PPO has no hyperparameter 'total_timesteps': write rl.train(..., total_steps=...), or --total-steps"
+    "PPO has no hyperparameter 'total_timesteps': write --total-steps"
     >>> no_hyperparameter("polyak", "DQN", ["gamma", "target_every"], {})
     "DQN has no hyperparameter 'polyak': the target network is replaced every target_every updates, all of it at once"
     """
@@ -116,8 +116,7 @@ def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments
         if meant in known:
             return f"{said}: it is {meant} here{_UNITS.get(meant, '')}"
         if meant in arguments:
-            option = arguments[meant]
-            return f"{said}: write rl.train(..., {meant}=...){option and f', or {option}'}"
+            return f"{said}: write {arguments[meant]}"
     for meant in _meant(name):
         there, instead = _OTHER_KIND.get(meant, ("", ""))
         if there in known:
@@ -138,24 +137,24 @@ def no_attribute(name: str, known: Collection[str]) -> str:
 
 
 def no_argument(
-    said: str, name: str, known: Sequence[str], algorithm: str = "", hyperparameters: Collection[str] = ()
+    said: str, name: str, known: Sequence[str], form: str = "", hyperparameters: Collection[str] = ()
 ) -> str:
     """What is said of a name that is no argument of a function, or no option of a command, that has those `known`.
 
-    `algorithm` and `hyperparameters` are of the algorithm that the function or command is about, if it is.
+    `hyperparameters` are of the algorithm that the function or command is about, if it is; `form` is how to write one.
 
-    >>> no_argument("rl.train has no argument 'steps'", "steps", ["seed", "total_steps"], "rl.PPO", ["horizon"])
+    >>> no_argument("rl.train has no argument 'steps'", "steps", ["seed", "total_steps"], "rl.PPO({}=...)", ["horizon"])
     "rl.train has no argument 'steps': it is total_steps here"
-    >>> no_argument("there is no option --n-steps", "--n-steps", ["--seed", "--total-steps"], "rl.PPO", ["horizon"])
-    'there is no option --n-steps: write rl.PPO(horizon=...), or --set horizon=...'
+    >>> no_argument("there is no option --n-steps", "--n-steps", ["--seed"], "--set {}=...", ["horizon"])
+    'there is no option --n-steps: write --set horizon=...'
     """
     spelled = {each.lstrip("-").replace("-", "_"): each for each in known}
     for meant in _meant(name.lstrip("-").replace("-", "_")):
         if meant in spelled:
             return f"{said}: it is {spelled[meant]} here"
         if meant in hyperparameters:
-            return f"{said}: write {algorithm}({meant}=...), or --set {meant}=..."
-    return f"{said}{(_instead(name) if algorithm else '') or _nearest(name, known)}"
+            return f"{said}: write {form.format(meant)}"
+    return f"{said}{(_instead(name) if form else '') or _nearest(name, known)}"
 
 
 def is_option(name: str, known: Collection[str]) -> bool:

@@ -124,7 +124,7 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
         ),
         (
             ["ppo", "--env", "CartPole-v1", "--n-steps", "3"],
-            "there is no option --n-steps: write rl.PPO(horizon=...), or --set horizon=...",
+            "there is no option --n-steps: write --set horizon=...",
         ),
         (
             ["ppo", "--env", "CartPole-v1", "--total-timesteps", "3"],
@@ -136,13 +136,13 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
         ),
         (
             ["dqn", "--config", "elsewhere.toml"],
-            "--config: there is no option 'buffer_size': write rl.DQN(capacity=...), or --set capacity=...",
+            "--config: there is no option 'buffer_size': write capacity = ... below [hyperparameters]",
         ),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=few"], "epochs is 'few', but PPO takes int there"),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs"], "write KEY=VALUE"),
         (
             ["ppo", "--env", "CartPole-v1", "--set", "total_steps=3"],
-            "'total_steps': write rl.train(..., total_steps=...), or --t",
+            "'total_steps': write --total-steps",
         ),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=0"], "epochs of PPO is 0"),
         (["ppo", "--env", "CartPole-v1", "--lag", "3"], 'mode="sync" is a lag of 1'),

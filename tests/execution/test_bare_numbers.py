@@ -73,7 +73,7 @@ def test_all_that_a_program_declares_is_reported_in_one_warning() -> None:
 
     assert warned(lambda: rx.run(Main(), timeout="2 ms")) == [
         said("self.pause", 30, "main.loops[0].again (@again)")
-        + "; likewise self.period=40 of main.loops[0].tick (@tick), deadline=3 of main.sinks[0].take (@late), "
+        + "; the same goes for self.period=40 of main.loops[0].tick (@tick), deadline=3 of main.sinks[0].take (@late), "
         "rx.stop.after(7) of main.sinks[0].take (@late), ..."
     ]
 

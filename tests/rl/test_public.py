@@ -102,7 +102,7 @@ def test_all_that_is_public_refuses_a_name_that_it_does_not_have() -> None:
         ),
         (
             lambda: rl.train(algorithm=rl.PPO(), env="CartPole-v1", horizon=3),  # type: ignore[call-arg]
-            "rl.train has no argument 'horizon': write rl.PPO(horizon=...), or --set horizon=...",
+            "rl.train has no argument 'horizon': write rl.PPO(horizon=...)",
         ),
         (
             lambda: rl.record.video("CartPole-v1", "videos", evry=3),

@@ -53,7 +53,8 @@ def check_call(kind: type[Any], positional: tuple[Any, ...], named: Collection[s
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in named:
             if name not in parameters:
-                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], ARGUMENTS))
+                arguments = {each: f"rl.train(..., {each}=...)" for each in ARGUMENTS}
+                raise ArgumentError(no_hyperparameter(name, kind.__name__, [*parameters], arguments))
 
 
 class Signature:

@@ -112,7 +112,8 @@ def with_settings(kind: type[Algorithm], given: Mapping[str, Any], source: str =
     values = {}
     for name, value in given.items():
         if name not in known:
-            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, ARGUMENTS)}")
+            options = {each: option for each, option in ARGUMENTS.items() if option}
+            raise ArgumentError(f"{source}: {no_hyperparameter(name, kind.__name__, known, options)}")
         try:
             values[name] = coerced(value, hints[name])
         except (ValueError, TypeError):

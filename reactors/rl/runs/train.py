@@ -301,7 +301,7 @@ def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algor
         steps = algorithm.horizon * algorithm.num_envs
         raise ArgumentError(
             f"{saved.path} is at step {saved.meta['global_step']:,} of {rounds * steps:,}, so nothing is left to do; "
-            f"to go on, give a total_steps (--total-steps) of {(saved.next_round + 1) * steps} or more"
+            f"to go on, ask for {(saved.next_round + 1) * steps} steps in all, or more"
         )
     return saved
 

@@ -361,9 +361,7 @@ def test_no_checkpoint_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_needs_more_steps(whole: Any) -> None:
-    with pytest.raises(
-        rx.ReactorError, match=r"is at step 1,280 of .*, so nothing is left to do; to go on, give a total_steps"
-    ):
+    with pytest.raises(rx.ReactorError, match=r"is at step 1,280 of .*, so nothing is left to do; to go on, ask for"):
         train(DQN, resume=whole("DQN", "sync").out)
 
 

@@ -276,8 +276,7 @@ def test_what_has_to_be_given_again_is_reported_as_one_gives_it(folder: Path) ->
     assert reactors(*go_on, 64).exit_code == 0
     assert said(reactors(*go_on, 64)) == (
         "Error: made/checkpoints/000000000064 is at step 64 of 64, so nothing is left to do; to go "
-        "on, give a total_steps "
-        "(--total-steps) of 80 or more"
+        "on, ask for 80 steps in all, or more"
     )
     forget()
     folder.joinpath("mazes.py").rename(folder / "gone.py")
