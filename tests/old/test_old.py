@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gc
 import json
 import shutil
@@ -16,6 +17,7 @@ import reactors as rx
 from reactors import rl
 from reactors.command.cli import main as command
 from reactors.rl.runs.curves import curve
+from reactors.rl.runs.digest import digest_of
 from tests.old.make import HERE, actions
 from tests.old.programs import TRAININGS, Main, drive
 
@@ -67,9 +69,16 @@ def test_a_checkpoint_is_resumed_and_the_run_ends_as_it_did_then(name: str) -> N
         algorithm, env, total_steps=expected["total_steps"], seed=3, out="again", workers=2,
         eval_every=10, eval_episodes=2, resume=copied(name) / expected["resume"],
     )  # fmt: skip
-    assert done.digest == expected["digest"]
+    assert digest_of(as_then(name, done.journal), done.weights) == expected["digest"]
     agrees(done.weights, expected["weights"])
     assert actions(done, env) == expected["actions"]
+
+
+def as_then(name: str, rows: Any) -> list[dict[str, float]]:
+    """Rows of a journal without the figures that it did not have then."""
+    with (HERE / name / "journal.csv").open() as file:
+        known = set(next(csv.reader(file)))
+    return [{figure: x for figure, x in row.items() if figure in known} for row in rows]
 
 
 def agrees(weights: Any, expected: list[float]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
+from reactors.rl.algorithms.vitals import Seen, vitals
 from reactors.rl.bounded import Decay, NotNegative, Positive, Share
 from reactors.rl.estimates.returns import Course, advantages, normalised
 from reactors.rl.networks.layers import RMSProp
@@ -110,7 +111,8 @@ class A2CLearning(PolicyGradientLearning):
         if config.entropy:
             loss = loss - config.entropy * entropy
         yield from self.descend(config.loss_scale * loss, config.max_grad_norm)
-        return {
-            "losses/policy_loss": policy_loss.item(), "losses/value_loss": value_loss.item(),
-            "losses/entropy": entropy.item(), "charts/learning_rate": self.learning_rate,
+        seen = Seen(features[:n], log_prob, batch["log_prob"].flatten(), estimates[:n], returns, found)
+        figures = vitals(self.net, self.flat, seen) | {
+            "losses/policy_loss": policy_loss, "losses/value_loss": value_loss, "losses/entropy": entropy
         }  # fmt: skip
+        return {name: x.item() for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}

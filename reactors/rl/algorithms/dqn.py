@@ -191,7 +191,7 @@ class DQNLearning(Learning):
         if self.updates % config.target_every == 0:
             self.old.weights.data.copy_(self.flat.weights.data)
         figures = {
-            "losses/td_loss": loss.detach(), "losses/q_values": q.detach(),
+            "losses/td_loss": loss.detach(), "losses/q_values": q.detach(), "losses/grad_norm": self.flat.grad_norm,
             "charts/learning_rate": self.optimizer.learning_rate,
         }  # fmt: skip
         return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures

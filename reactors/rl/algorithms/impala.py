@@ -17,6 +17,7 @@ from reactors.errors import ArgumentError
 from reactors.rl.algorithms.actor_critic import ActorCritic
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing, check_batch
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
+from reactors.rl.algorithms.vitals import Seen, vitals
 from reactors.rl.bounded import Count, Natural, NotNegative, Positive, Share
 from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.estimates.returns import Course
@@ -114,6 +115,7 @@ class IMPALALearning(PolicyGradientLearning):
         row: Any = np.zeros(1, experience_dtype(config, observation_space, action_space))
         self.row = {name: torch.from_numpy(row[name].copy()) for name in row.dtype.names or ()}
         self.row["choice"] = self.row["action" if self.net.discrete else "draw"]
+        self.seen: Seen
         self.replay = FragmentReplay(config.replay_slots, config.replay_proportion, self.rng)
         self.ring = MinibatchRing(config.ring, config.passes)
 
@@ -126,6 +128,7 @@ class IMPALALearning(PolicyGradientLearning):
             part = {name: each[:, first : first + config.fragments] for name, each in batch.items()}
             for each in self.ring.turn(self.replay.mix(part) if config.replay_slots else part):
                 figures = yield from self.update(each)
+        figures |= vitals(self.net, self.flat, self.seen)
         return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
 
     def update(self, batch: Mapping[str, torch.Tensor]) -> Descent:
@@ -150,6 +153,8 @@ class IMPALALearning(PolicyGradientLearning):
             loss = loss + config.reconstruction * reconstruction
             figures["losses/reconstruction"] = reconstruction.detach()
         yield from self.descend(loss, config.max_grad_norm)
+        seen = features[:n], log_prob, before, estimates[:n], trace.targets.flatten(), trace.advantages.flatten()
+        self.seen = Seen(*(each.detach() for each in seen))
         return figures | {
             "losses/policy_loss": policy_loss.detach(), "losses/value_loss": value_loss.detach(),
             "losses/entropy": entropy.detach(),

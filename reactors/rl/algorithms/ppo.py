@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
+from reactors.rl.algorithms.vitals import Seen, explained_variance, vitals
 from reactors.rl.bounded import Count, Positive, Share
 from reactors.rl.estimates.returns import Course, advantages, normalised
 
@@ -80,12 +81,8 @@ class PPOLearning(PolicyGradientLearning):
             for first in range(0, n - size + 1, size):
                 last = epoch == config.epochs - 1 and first + 2 * size > n
                 figures = yield from self.update(*(part[first : first + size] for part in shuffled), tell=last)
-        explained = float("nan")  # of returns that are all the same
-        if n > 1 and (spread := returns.var()) > 0:
-            explained = float(1 - (returns - values).var() / spread)
-        return {name: float(x) for name, x in figures.items()} | {
-            "losses/explained_variance": explained, "charts/learning_rate": self.learning_rate
-        }  # fmt: skip
+        figures["losses/explained_variance"] = explained_variance(returns, values)  # of all that was played
+        return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
 
     def update(
         self,
@@ -106,7 +103,8 @@ class PPOLearning(PolicyGradientLearning):
         logs = log_prob - before
         ratio = logs.exp()
         surrogate = torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
-        value_loss = torch.nn.functional.mse_loss(self.net.values(features), returns)
+        values = self.net.values(features)
+        value_loss = torch.nn.functional.mse_loss(values, returns)
         loss = config.value / self.net.scale**2 * value_loss - surrogate
         if config.entropy:
             loss = loss - config.entropy * entropy
@@ -118,6 +116,6 @@ class PPOLearning(PolicyGradientLearning):
                 "losses/policy_loss": -surrogate.detach(),
                 "losses/value_loss": value_loss.detach(),
                 "losses/entropy": entropy.detach(),
-                "losses/approx_kl": (ratio - 1 - logs).mean(),
                 "losses/clipfrac": ((ratio - 1).abs() > clip).float().mean(),
+                **vitals(self.net, self.flat, Seen(features, log_prob, before, values, returns, advantage)),
             }

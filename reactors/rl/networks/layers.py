@@ -268,11 +268,13 @@ class Flat:
             p.grad = self.weights.grad[part].view_as(p)
             at += p.numel()
         self.download: Download | None = None
+        self._norm: torch.Tensor | None = None  # of gradients that were scaled down, before
 
     def clear(self) -> None:
         """All gradients are 0."""
         assert self.weights.grad is not None
         self.weights.grad.zero_()
+        self._norm = None
 
     def fetch(self, n: int | None = None) -> NDArray[np.float32]:
         """The weights, or the first n, as an array of its own."""
@@ -287,7 +289,14 @@ class Flat:
         """Scale the gradients to a norm of at most that."""
         grad = self.weights.grad
         assert grad is not None
-        grad.mul_((most / (torch.linalg.vector_norm(grad) + 1e-6)).clamp_(max=1.0))
+        self._norm = torch.linalg.vector_norm(grad)
+        grad.mul_((most / (self._norm + 1e-6)).clamp_(max=1.0))
+
+    @property
+    def grad_norm(self) -> torch.Tensor:
+        """The norm of the gradients, as they were before `clip`."""
+        assert self.weights.grad is not None
+        return torch.linalg.vector_norm(self.weights.grad) if self._norm is None else self._norm
 
 
 class Adam:
