@@ -19,9 +19,9 @@ from reactors.elaboration.sources import resolve
 from reactors.elaboration.tree import grow
 from reactors.elaboration.wiring import wire
 from reactors.names.keywords import spelled_out
-from reactors_runtime import collector
 from reactors_runtime.program import FOREVER, Program
 from reactors_runtime.program import Reactor as Row
+from reactors_runtime.settings import collector
 
 if TYPE_CHECKING:
     import os

@@ -10,9 +10,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import MemoryTooSmall, TooManyOpenFiles
-from reactors_runtime import cores
 from reactors_runtime.memory import ROOM, Memory, OutOfMemory
 from reactors_runtime.planning.options import RunOptions
+from reactors_runtime.settings import cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

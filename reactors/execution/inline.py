@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.execution.binding import Binding
 from reactors.execution.session import Session
-from reactors_runtime import cores
 from reactors_runtime.engine import Engine
-from reactors_runtime.settings import numeric_threads
+from reactors_runtime.settings import cores, numeric_threads
 
 if TYPE_CHECKING:
     from reactors.graph import Graph

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reactors.execution.context import Context
 from reactors.model.modes import note_states
 from reactors.model.thread_state import Inside, Running
-from reactors_runtime import collector
+from reactors_runtime.settings import collector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

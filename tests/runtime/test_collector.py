@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import reactors as rx
-from reactors_runtime import collector
+from reactors_runtime.settings import collector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

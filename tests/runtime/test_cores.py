@@ -9,7 +9,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
-from reactors_runtime import cores
+from reactors_runtime.settings import cores
 from tests.faults.programs import Actor, Pair, run
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors_runtime import collector, tables
+from reactors_runtime import tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime.planning import delays, filling
 from reactors_runtime.planning.arena import LINE, Arena
 from reactors_runtime.planning.plan import SHUTDOWN, STARTUP, Plan, Worker, WrittenPort
 from reactors_runtime.program import FOREVER, Kind
+from reactors_runtime.settings import collector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,12 +18,12 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
-from reactors_runtime import cores, imports
+from reactors_runtime import imports
 from reactors_runtime.callers import RUNTIME
 from reactors_runtime.memory import Memory
 from reactors_runtime.processes import terminal
 from reactors_runtime.processes.messages import WireEnd, mapped
-from reactors_runtime.settings import numeric_threads
+from reactors_runtime.settings import cores, numeric_threads
 from reactors_runtime.suggestions import completed
 
 if TYPE_CHECKING:
