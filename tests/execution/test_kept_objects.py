@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")  # wh
 
 # What says how a thing was declared, and is known at any time.
 DECLARED = {"name", "path", "word", "location", "offers", "where", "dtype", "shape", "width", "reset", "history"}
-ARGUMENTS: dict[str, Any] = {"set": [1, 2], "schedule": 1}
+ARGUMENTS: dict[str, Any] = {"set": [1, 2], "set_all": [1, 2], "schedule": 1}
 SOURCES = ["number", "thing", "array", "scalar", "many", "block"]
 REFUSED = (rx.OutsideReactionError, rx.UndeclaredAccessError)
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.algorithms.vitals import Seen, vitals
+from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning, Seen, vitals
 from reactors.rl.bounded import Decay, NotNegative, Positive, Share
 from reactors.rl.estimates.returns import Course, advantages, normalised
 from reactors.rl.networks.layers import RMSProp

@@ -16,8 +16,7 @@ import torch
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.actor_critic import ActorCritic
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing, check_batch
-from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.algorithms.vitals import Seen, vitals
+from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning, Seen, vitals
 from reactors.rl.bounded import Count, Natural, NotNegative, Positive, Share
 from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.estimates.returns import Course

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning
-from reactors.rl.algorithms.vitals import Seen, explained_variance, vitals
+from reactors.rl.algorithms.policy_gradient import (
+    PolicyGradient,
+    PolicyGradientLearning,
+    Seen,
+    explained_variance,
+    vitals,
+)
 from reactors.rl.bounded import Count, Positive, Share
 from reactors.rl.estimates.returns import Course, advantages, normalised
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from reactors import rl
-from reactors.rl.algorithms.vitals import Seen, explained_variance, vitals
+from reactors.rl.algorithms.policy_gradient import Seen, explained_variance, vitals
 
 ALWAYS = {
     "losses/grad_norm", "losses/approx_kl", "losses/explained_variance", "losses/entropy", "policy/spread",
