@@ -124,7 +124,7 @@ def _bind_states(reactor: Reactor, path: str, states: list[tuple[str, State[Any]
                 f"{path}.{name} ({state.location}) is the rx.State {first[state]!r} by another name; declare the two "
                 "separately"
             )
-        reactor._own_states[name] = state.bind(reactor, name)
+        reactor._own_states = {**reactor._own_states, name: state.bind(reactor, name)}
 
 
 def _contained(reactor: Reactor, strays: list[Stray] | None = None) -> Iterator[Child]:

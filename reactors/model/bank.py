@@ -21,6 +21,7 @@ from reactors.model.layout import MOST_MEMBERS, checked_length, refuse_too_large
 from reactors.model.modes import of_reactor
 from reactors.model.ports import Port, Ports
 from reactors.model.reactor import Reactor, maker_in
+from reactors_runtime import collector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -141,16 +142,17 @@ def bank(n: int, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     keywords = {key: (arg, _takes_index(arg)) for key, arg in kwargs.items()}
     members = []
     maker = maker_in(sys._getframe(1))
-    for i in range(width):
-        positional = [arg(i) if called else arg for arg, called in arguments]
-        named = {key: arg(i) if called else arg for key, (arg, called) in keywords.items()}
-        if "mode" in named:
-            of_reactor(cls, named, call)  # what is no mode is refused with the line of the bank
-        member = cls.__new__(cls, *positional, **named)
-        # Known before __init__, which may use them.
-        member._bank_index, member._made_at, member._made_in = i, made, maker
-        member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
-        members.append(member)
+    with collector.at_rest(ages=False):  # a bank may be dropped again, and no program made of it
+        for i in range(width):
+            positional = [arg(i) if called else arg for arg, called in arguments]
+            named = {key: arg(i) if called else arg for key, (arg, called) in keywords.items()}
+            if "mode" in named:
+                of_reactor(cls, named, call)  # what is no mode is refused with the line of the bank
+            member = cls.__new__(cls, *positional, **named)
+            # Known before __init__, which may use them.
+            member._bank_index, member._made_at, member._made_in = i, made, maker
+            member.__init__(*positional, **named)  # type: ignore[misc]  # the second half of cls(...)
+            members.append(member)
     return Bank(members, cls)
 
 

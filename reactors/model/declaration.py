@@ -49,7 +49,7 @@ class Owner(HasPorts):
     _index: int
     _made_at: Location
     _mode: Any  # of its container, in which it lies
-    _own_states: dict[str, Any]
+    _own_states: Mapping[str, Any]
     _path: str | None
 
     if TYPE_CHECKING:

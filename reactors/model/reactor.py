@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _MAKING = ("__new__", "__init__", "__post_init__")  # what runs while a reactor is made
 _WITHIN = ("<listcomp>", "<dictcomp>", "<genexpr>", "<lambda>")  # frames of their own, in CPython 3.11 all of them
+_NO_STATES: Mapping[str, State[Any]] = {}
 _new_tag = tuple.__new__  # half the time of Tag(...)
 
 
@@ -81,7 +82,7 @@ class Reactor(Owner):
     _reactions: ClassVar[tuple[Reaction[Any], ...]] = ()  # likewise, base reactions first
     _states: ClassVar[tuple[State[Any], ...]] = ()  # likewise
 
-    _added_reactions: list[Reaction[Any]]  # reactions declared by call
+    _added_reactions: tuple[Reaction[Any], ...]  # reactions declared by call
     _bank_index: int
     _claimed: bool  # it runs, as the main reactor of a program
     _engine: Any  # what runs it, while something does
@@ -90,7 +91,7 @@ class Reactor(Owner):
     _made_in: Reactor | None  # in whose method it was made, and which perhaps contains it
     _container: Reactor | None
     _mode: Mode | None  # of its container, in which it lies
-    _own_states: dict[str, State[Any]]  # those that no class declares, by name
+    _own_states: Mapping[str, State[Any]]  # those that no class declares, by name
     _path: str | None
     _rng: np.random.Generator | None
     _run_seed: int | None
@@ -114,8 +115,7 @@ class Reactor(Owner):
                 "graph of the program is fixed by then, and no other program runs in it; make it in __init__ and let "
                 "it wait for its first input, or before or after this program"
             )
-        self._added_reactions = []
-        self._own_states = {}
+        self._added_reactions, self._own_states = (), _NO_STATES
         self._bank_index = 0
         self._claimed = False
         if "mode" in kwargs:
@@ -207,7 +207,7 @@ class Reactor(Owner):
             other = end._owner if isinstance(end, Declared) else None
             if other is not None and other is not self and other._container is None:
                 other._container = self  # as far as is known: so that it is not run alone
-        self._added_reactions.append(declared)
+        self._added_reactions = (*self._added_reactions, declared)
 
     def _class_that_runs(self, frame: FrameType | None) -> type:
         """The class in whose `__init__`, or the like, this is done; that of the reactor where it is from outside."""

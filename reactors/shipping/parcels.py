@@ -206,7 +206,7 @@ class Part:
         for reactor, kept, state in zip(self.reactors, self.kept, self.states, strict=True):
             for name, value in (*kept.items(), *state.items()):
                 object.__setattr__(reactor, name, value)
-            reactor._added_reactions, reactor._container, reactor._rng, reactor._mode = [], None, None, None
+            reactor._added_reactions, reactor._container, reactor._rng, reactor._mode = (), None, None, None
             reactor._claimed = True  # it is this run's, to the end of the process
         self.states.clear()
         handles = [self.handles.get(e) for e in range(len(engine.image.program.elements))]

@@ -149,6 +149,17 @@ def test_who_has_it_off_has_it_off_in_reactions(backend: str) -> None:
     assert (main.running, gc.isenabled()) == (False, False)
 
 
+def test_it_rests_while_a_bank_is_made() -> None:
+    gc.enable()
+
+    class Member(rx.Reactor):
+        def __init__(self) -> None:
+            self.enabled = gc.isenabled()
+
+    assert not any(member.enabled for member in rx.bank(2, Member))
+    assert gc.isenabled()
+
+
 def test_on_again_after_a_program_that_is_refused() -> None:
     gc.enable()
     looped = rx.Reactor()

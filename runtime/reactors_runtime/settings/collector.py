@@ -1,9 +1,9 @@
 """When does Python's garbage collector rest?
 
-While a program is elaborated and brought to life: all that is made then stays, and the more there is, the longer it
-takes to look through it again and again. Of a large program, what was made then counts as old at once, or the first
-collection would look at all of it; so that nothing large is kept for good, the next program begins with a look at
-everything.
+While a bank is made, and a program elaborated and brought to life: all that is made then stays, and the more there is,
+the longer it takes to look through it again and again. Of a large program, what was made then counts as old at once, or
+the first collection would look at all of it; so that nothing large is kept for good, the next program begins with a
+look at everything.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _unseen = False  # something large counts as old, and no collection has looked a
 
 
 @contextmanager
-def at_rest(*, afresh: bool = False) -> Iterator[None]:
-    """No collections meanwhile; `afresh`, where a new program begins.
+def at_rest(*, afresh: bool = False, ages: bool = True) -> Iterator[None]:
+    """No collections meanwhile; `afresh`, where a new program begins; without `ages` all that was made counts as new.
 
     >>> with at_rest():
     ...     gc.isenabled()
@@ -48,7 +48,7 @@ def at_rest(*, afresh: bool = False) -> Iterator[None]:
         with _LOCK:
             _resting -= 1
             if not _resting and _was_enabled:
-                if gc.get_count()[0] > _LARGE and not gc.get_freeze_count():  # or what others froze would thaw
+                if ages and gc.get_count()[0] > _LARGE and not gc.get_freeze_count():  # or what others froze would thaw
                     gc.freeze()
                     gc.unfreeze()
                     _unseen = True
