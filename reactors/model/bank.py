@@ -21,7 +21,7 @@ from reactors.model.layout import MOST_MEMBERS, checked_length, refuse_too_large
 from reactors.model.modes import of_reactor
 from reactors.model.ports import Port, Ports
 from reactors.model.reactor import Reactor, maker_in
-from reactors_runtime import collector
+from reactors_runtime.settings import collector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -73,13 +73,13 @@ MISTAKES = (
             ),
             Mistake(
                 "a way through two connections has the delay of the last",
-                "offset=compose(over.offset, later)",
-                "offset=later",
+                "offset, physical = compose(over.offset, later), over.physical or wire.physical",
+                "offset, physical = later, over.physical or wire.physical",
             ),
             Mistake(
                 "what is behind a physical connection is logical",
-                "physical=over.physical or wire.physical",
-                "physical=wire.physical",
+                "offset, physical = compose(over.offset, later), over.physical or wire.physical",
+                "offset, physical = compose(over.offset, later), wire.physical",
                 "tests/semantics/test_physical_time.py",
             ),
             Mistake(

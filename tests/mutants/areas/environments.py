@@ -7,7 +7,7 @@ MISTAKES = (
         "csrc/rl/rows.c",
         "tests/rl/envs/test_env.py tests/rl/vector/test_vector_env.py tests/rl/vector/test_halves_of_calls.py tests/rl/vector/test_failing_environments.py",
         (
-            Mistake("returns of episodes are not summed", "    to->totals[i] += number;\n", ""),
+            Mistake("returns of episodes are not summed", "    *(double *)entry(to->totals, i) += number;\n", ""),
             Mistake(
                 "infos are dropped",
                 "if (!PyDict_CheckExact(info) || PyDict_Size(info)) return 0;",

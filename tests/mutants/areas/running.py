@@ -48,7 +48,7 @@ MISTAKES = (
         (
             Mistake(
                 "ports stay alive after the run",
-                "            thing.__class__, thing.__dict__ = rest, at_rest\n",
+                "            thing.__class__ = rest\n",
                 "",
                 "tests/model/test_declare.py tests/execution/bad_programs tests/execution/test_testing.py",
             ),
@@ -107,7 +107,7 @@ MISTAKES = (
             ),
             Mistake(
                 "an event that is not accepted is reported as accepted",
-                "        if not taken:\n            self._waiting.pop(number, None)\n        return taken",
+                "        if not taken:\n            waiting.pop(number, None)\n        return taken",
                 "        return True",
                 "tests/faults/test_exceptions.py",
             ),

@@ -83,8 +83,8 @@ MISTAKES = (
             ),
             Mistake(
                 "a deadline is left out of the tables",
-                "FOREVER if reaction.deadline is None else reaction.deadline,",
-                "FOREVER,",
+                "deadline = FOREVER if reaction.deadline is None else reaction.deadline",
+                "deadline = FOREVER",
                 "tests/semantics/test_deadlines.py",
             ),
             Mistake(
