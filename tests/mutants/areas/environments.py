@@ -16,7 +16,7 @@ MISTAKES = (
             Mistake(
                 "a reward of NaN is one", "if (number != number || (number", "if ((number", "tests/rl/envs/test_env.py"
             ),
-            Mistake("truncation is overlooked", "|| !is_false(PyTuple_GetItem(answer, 3))) return 0;", ") return 0;"),
+            Mistake("truncation is overlooked", "truncated = truth(PyTuple_GetItem(answer, 3));", "truncated = 0;"),
         ),
     ),
     Mistakes(
@@ -25,20 +25,14 @@ MISTAKES = (
         (
             Mistake(
                 "a reset without seeds forgets those before",
-                "self._seeds = [old if new is None else new for old, new in zip(self._seeds, seeds, strict=True)]",
-                "self._seeds = seeds",
+                "self._run.seeds = [old if new is None else new for old, new in zip(self._run.seeds, seeds, strict=True)]",
+                "self._run.seeds = seeds",
                 "tests/rl/vector/test_failing_environments.py::test_an_error_names_the_seed_of_the_last_reset_that_had_one",
             ),
             Mistake(
-                "max_concurrency bounds nothing",
-                "63 if oversubscribe else cores, most or n))",
-                "63 if oversubscribe else cores, n))",
-                "tests/rl/vector/test_vector_env.py::test_max_concurrency_bounds_the_workers",
-            ),
-            Mistake(
                 "a timeout forgets that the step goes on",
-                "self._overdue = not done",
-                "self._overdue = False",
+                "self._run.overdue = not done",
+                "self._run.overdue = False",
                 "tests/rl/vector/test_halves_of_calls.py::test_timeouts",
             ),
             Mistake(
@@ -77,6 +71,24 @@ MISTAKES = (
                 'infos["_final_info"][i] = True',
                 "tests/rl/vector/test_vector_env.py tests/rl/vector/test_halves_of_calls.py tests/rl/vector/test_failing_environments.py",
             ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/vector/arguments.py",
+        "tests/rl/vector/test_vector_env.py",
+        (
+            Mistake(
+                "max_concurrency bounds nothing",
+                "63 if oversubscribe else cores, most or n))",
+                "63 if oversubscribe else cores, n))",
+                "tests/rl/vector/test_vector_env.py::test_max_concurrency_bounds_the_workers",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/vector/batches.py",
+        "tests/rl/vector/test_vector_env.py",
+        (
             Mistake(
                 "a caller's list of actions is not copied",
                 "for action in deepcopy(given)]",
@@ -102,8 +114,8 @@ MISTAKES = (
         (
             Mistake(
                 "environments write into the actions of others",
-                "self.step_with(self.actions.value[self.group.own].copy())",
-                "self.step_with(self.actions.value[self.group.own])",
+                "self.step_with(actions if self.of_numbers else actions.copy())",
+                "self.step_with(actions)",
                 "tests/rl/vector/test_vector_env_actions.py::test_actions_arrive_as_they_are",
             ),
             Mistake(
