@@ -270,7 +270,11 @@ class Port(Door, Declared, Connectable[T]):
             self._at_rest("set")
         self.set(value)  # this method was kept from before the run; the live class has its own
 
-    def set_all(self, values: Sequence[T] | NDArray[Any]) -> None:
+    @overload
+    def set_all(self: Port[NDArray[Any]], values: ArrayLike | torch.Tensor) -> None: ...
+    @overload
+    def set_all(self, values: Sequence[T] | NDArray[Any]) -> None: ...
+    def set_all(self, values: Any) -> None:
         """Put values on all channels of a multiport, one on each: `set`, by a name that says so."""
         if type(self).set_all is Port.set_all:
             self._at_rest("set_all")

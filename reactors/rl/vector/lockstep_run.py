@@ -44,7 +44,8 @@ class LockstepRun:
         isolate: bool,
         asynchronous: bool,
     ) -> None:
-        self.seeds, self.on_error = seeds, on_error
+        self.seeds = seeds
+        self.on_error: OnError = on_error
         self.end = ""
         self.overdue = False  # what was called last is still at work, and nobody waits for it
         self._asynchronous = asynchronous

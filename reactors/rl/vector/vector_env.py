@@ -185,7 +185,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     # ---- whether it can be called, and waiting ----
 
     @property
-    def closed(self) -> bool:
+    def closed(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  # both are read and set
         """Whether there are no environments any more: closed, or ended by an error."""
         return self._closed or bool(self._run.end)
 

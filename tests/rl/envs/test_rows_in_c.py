@@ -106,9 +106,10 @@ def test_where_rows_are_no_plain_memory_all_go_back(block: Any) -> None:
 def test_what_has_no_room_is_refused(number: int) -> None:
     places: list[Any] = [np.zeros((2, 3), FLOAT32), np.zeros(2), np.zeros(2), np.zeros(2, bool), np.zeros(2, bool)]
     for wrong in (places[number - 1][:1], [1, 2], np.zeros(())):
-        given = [*places[: number - 1], wrong, *places[number:]]
+        block, rewards, totals, terminated, truncated = [*places[: number - 1], wrong, *places[number:]]
+        at = memoryview(bytearray(4)).cast("I")
         with pytest.raises(ValueError, match="has no room for 2"):
-            walk([print] * 2, [0, 0], 0, *given, [], memoryview(bytearray(4)).cast("I"))
+            walk([print] * 2, [0, 0], 0, block, rewards, totals, terminated, truncated, [], at)
 
 
 class Counting(gym.Env[Any, Any]):
@@ -130,7 +131,7 @@ class Counting(gym.Env[Any, Any]):
     def reset(self, **_: Any) -> Any:
         return OBSERVED / 10, {}
 
-    def step(self, _: Any) -> Any:
+    def step(self, action: Any) -> Any:
         return OBSERVED / 10, 1.0, False, False, {}
 
 
