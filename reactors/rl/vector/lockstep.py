@@ -6,7 +6,7 @@ the caller wants the halves is therefore two tags, with the caller in between, w
 as the environments'.
 
 Environments can also be stepped one by one: then their answers come back through physical connections, so none waits
-for anybody, and which of them come first is not reproducible.
+for another, and which of them come first is not reproducible.
 """
 
 from __future__ import annotations
@@ -53,9 +53,8 @@ class Rows(rx.Reactor):
     """A group of environments.
 
     `actions` are those of all environments, as one block of the space's own dtype, or, as `listed`, one by one, of
-    whatever type the caller gave. `order` is a
-    tuple: the name of a method of the group, and its arguments; what that returns, or raises, is the `reply`. An action
-    in `one` is for one environment alone, which gives an `answer`.
+    whatever type the caller gave. `order` is a tuple: the name of a method of the group, and its arguments; what that
+    returns, or raises, is the `reply`. An action in `one` is for one environment alone, which gives an `answer`.
     """
 
     listed = rx.Input()
@@ -117,7 +116,7 @@ class Rows(rx.Reactor):
             self.infos.set(infos)
 
     def lend(self) -> Any:
-        """Room for last observations, which are told by that."""
+        """Room for last observations; to ask for it is to set them."""
         block = self.finals.loan()
         self.finals.set(block)
         return block
