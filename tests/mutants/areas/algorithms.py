@@ -24,18 +24,6 @@ MISTAKES = (
                 "loss = config.value * value_loss - surrogate",
             ),
             Mistake(
-                "PPO reports what the critic does not explain",
-                "float(1 - (returns - values).var() / spread)",
-                "float((returns - values).var() / spread)",
-                "tests/rl/algorithms/test_losses.py::test_figures_of_ppo_by_hand",
-            ),
-            Mistake(
-                "PPO reports a divergence of the wrong sign",
-                "(ratio - 1 - logs).mean()",
-                "(logs - ratio + 1).mean()",
-                "tests/rl/algorithms/test_losses.py::test_figures_of_ppo_by_hand",
-            ),
-            Mistake(
                 "PPO reports what is clipped above only",
                 "((ratio - 1).abs() > clip)",
                 "((ratio - 1) > clip)",
@@ -132,6 +120,24 @@ MISTAKES = (
         UPDATES,
         (
             Mistake("rewards are clipped above only", "reward.clamp(-clip, clip)", "reward.clamp(max=clip)"),
+            Mistake(
+                "what the critic does not explain is reported",
+                "return 1 - (returns - values).var() / whole",
+                "return (returns - values).var() / whole",
+                "tests/rl/algorithms/test_vitals.py",
+            ),
+            Mistake(
+                "a divergence of the wrong sign is reported",
+                "(moved.exp() - 1 - moved).mean()",
+                "(moved - moved.exp() + 1).mean()",
+                "tests/rl/algorithms/test_vitals.py",
+            ),
+            Mistake(
+                "dead units of one observation are reported",
+                "(seen.features == 0).all(0)",
+                "(seen.features == 0).any(0)",
+                "tests/rl/algorithms/test_vitals.py",
+            ),
             Mistake(
                 "the learning rate does not fall",
                 "self.learning_rate = config.learning_rate * self.left",
