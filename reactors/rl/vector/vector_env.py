@@ -185,12 +185,12 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     # ---- whether it can be called, and waiting ----
 
     @property
-    def closed(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  # both are read and set
+    def closed(self) -> bool:
         """Whether there are no environments any more: closed, or ended by an error."""
         return self._closed or bool(self._run.end)
 
     @closed.setter
-    def closed(self, value: bool) -> None:
+    def closed(self, value: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]  # both read and set
         self._closed = value
 
     def _begin(self, state: AsyncState, name: str) -> None:
