@@ -107,7 +107,7 @@ MISTAKES = (
             ),
             Mistake(
                 "an event that is not accepted is reported as accepted",
-                "        if not taken:\n            self._waiting.pop(number, None)\n        return taken",
+                "        if not taken:\n            waiting.pop(number, None)\n        return taken",
                 "        return True",
                 "tests/faults/test_exceptions.py",
             ),
