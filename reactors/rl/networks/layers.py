@@ -289,8 +289,8 @@ class Flat:
         """Scale the gradients to a norm of at most that."""
         grad = self.weights.grad
         assert grad is not None
-        self._norm = torch.linalg.vector_norm(grad)
-        grad.mul_((most / (self._norm + 1e-6)).clamp_(max=1.0))
+        norm = self._norm = torch.linalg.vector_norm(grad)
+        grad.mul_((most / (norm + 1e-6)).clamp_(max=1.0))
 
     @property
     def grad_norm(self) -> torch.Tensor:
