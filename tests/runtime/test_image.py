@@ -21,15 +21,17 @@ class Stage(rx.Reactor):
     def pass_on(self) -> None: ...
 
 
-class First(Stage):
-    @rx.reaction(rx.startup, effects=Stage.out)
+class First(rx.Reactor):
+    out = rx.Output()
+
+    @rx.reaction(rx.startup, effects=out)
     def begin(self) -> None: ...
 
 
 def delays(*after: int | None) -> dict[tuple[int, int], tuple[int, int]]:
     """Of a row of reactors, each on a worker of its own, with these delays between them."""
     main = rx.Reactor()
-    stages: list[Stage] = [First(), *(Stage() for _ in after)]
+    stages: list[Any] = [First(), *(Stage() for _ in after)]
     main.stages = stages  # type: ignore[attr-defined]
     for (one, other), delay in zip(pairwise(stages), after, strict=True):
         rx.connect(one.out, other.inp, after=delay)
@@ -101,7 +103,7 @@ def test_every_column_of_a_table_is_read_in_c() -> None:
 def test_a_reactor_takes_at_most_two_kib_of_shared_memory(workers: int, chain: int) -> None:
     """Tables and slots together, in chains of ten, also where the second half of each is on another worker."""
     main = rx.Reactor()
-    stages = [Stage() if i % 10 else First() for i in range(1000)]
+    stages: list[Any] = [Stage() if i % 10 else First() for i in range(1000)]
     main.stages = stages  # type: ignore[attr-defined]
     for i, (one, other) in enumerate(pairwise(stages)):
         if (i + 1) % 10:

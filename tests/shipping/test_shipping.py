@@ -142,8 +142,8 @@ for kind in (UsesGlobal, HasProperty, Derived, Defaulted):
     assert done.stderr == ""
     end = (
         " cannot be sent to worker 0: it is a lock (cannot pickle '_thread.lock' object); make it in a reaction to "
-        "rx.startup, which runs on the worker, and keep it in an attribute, for what code finds in globals or in its "
-        "class goes along with it"
+        "rx.startup, which runs on the worker, and keep it in an attribute, because what code finds in globals or in "
+        "its class goes along with it"
     )
     places = [
         "UsesGlobal.start, which uses the global use_a_lock, which uses the global SETTINGS['locks'][0],",
