@@ -195,12 +195,40 @@ static int copy_number(PyArrayObject *to, PyObject *value)
     return 0;
 }
 
+static PyObject *element(PyObject *sequence, Py_ssize_t i)     /* borrowed, of a tuple or a list */
+{
+    return PyTuple_CheckExact(sequence) ? PyTuple_GetItem(sequence, i) : PyList_GetItem(sequence, i);
+}
+
+/* A short row of numbers: all are looked at before the first is written, for the slot may hold a value. */
+static int copy_row(PyArrayObject *to, PyObject *row)
+{
+    union { double number; int64_t count; } items[8];
+    Py_ssize_t n = PySequence_Size(row);
+    int type = PyArray_TYPE(to);
+    if (PyArray_NDIM(to) != 1 || PyArray_DIM(to, 0) != n || n > 8 || !PyArray_ISNBO(PyArray_DESCR(to)->byteorder)) return 0;
+    if (type != NPY_DOUBLE && type != NPY_FLOAT && type != NPY_INT64) return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = element(row, i);
+        int lost = 0;
+        if (type == NPY_INT64 && PyLong_CheckExact(item)) items[i].count = PyLong_AsLongLongAndOverflow(item, &lost);
+        else if (type != NPY_INT64 && PyFloat_CheckExact(item)) items[i].number = PyFloat_AsDouble(item);
+        else return 0;
+        if (type == NPY_FLOAT) lost = isinf((float)items[i].number) && !isinf(items[i].number);
+        if (lost) return 0;
+    }
+    if (type != NPY_FLOAT) memcpy(PyArray_DATA(to), items, (size_t)n * sizeof *items);
+    else for (Py_ssize_t i = 0; i < n; i++) ((float *)PyArray_DATA(to))[i] = (float)items[i].number;
+    return 1;
+}
+
 /* 1: it went into the slot, 0: Python has to see to it. */
 static int copy(Door *d, PyObject *value)
 {
     PyObject *slot = numbered(d->slots, *d->where);
     if (value == slot) return 1;                                 /* the loan: it is there already */
     if ((PyObject *)Py_TYPE(value) == array_type) return copy_array((PyArrayObject *)slot, (PyArrayObject *)value);
+    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) return copy_row((PyArrayObject *)slot, value);
     return PyArray_NDIM((PyArrayObject *)slot) ? 0 : copy_number((PyArrayObject *)slot, value);
 }
 

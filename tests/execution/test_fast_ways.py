@@ -314,3 +314,83 @@ def test_arrays_without_an_entry_are_set() -> None:
     main = Empty()
     rx.run(main, fast=True)
     assert main.shape == (2, 0)
+
+
+# ---- rows of numbers ----
+
+
+class SetsRows(rx.Reactor):
+    """Sets what it is given, and keeps what is in the port then."""
+
+    def __init__(self, dtype: Any, values: list[Any]) -> None:
+        self.out = rx.Output(shape=(3,), dtype=dtype)
+        self.values, self.counts, self.seen = values, dict[str, int](), list[Any]()
+        self.add_reaction(rx.startup, self.set_all_of_them, effects=self.out)
+
+    def set_all_of_them(self) -> None:
+        counted(self.counts, live_ports.ArrayPort, "_put")
+        for value in self.values:
+            try:
+                self.out.set(value)
+            except (rx.ValueMismatchError, TypeError) as error:
+                self.seen.append(type(error))
+            self.seen.append(self.out.loan().tolist())
+
+
+def rows_set(dtype: Any, *values: Any) -> tuple[list[Any], int]:
+    main = rx.Reactor()
+    main.rows, main.reader = SetsRows(dtype, list(values)), ReadsRows(dtype)  # type: ignore[attr-defined]
+    rx.connect(main.rows.out, main.reader.inp)  # type: ignore[attr-defined]
+    before = live_ports.ArrayPort._put
+    try:
+        rx.run(main)
+    finally:
+        live_ports.ArrayPort._put = before  # type: ignore[method-assign]
+    return main.rows.seen, main.rows.counts.get("_put", 0)  # type: ignore[attr-defined]
+
+
+class ReadsRows(rx.Reactor):
+    def __init__(self, dtype: Any) -> None:
+        self.inp = rx.Input(shape=(3,), dtype=dtype)
+        self.add_reaction(self.inp, self.see)
+
+    def see(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        (np.int64, [(1, -2, 2**63 - 1), [4, 5, 6]]),
+        (np.float64, [(0.5, -0.0, 1e308), [1.5, float("inf"), 2.5]]),
+        (np.float32, [(0.5, -0.0, 1.5), [1.5, float("inf"), 3e38]]),
+    ],
+)
+def test_a_short_row_of_numbers_is_set_in_c(dtype: Any, values: list[Any]) -> None:
+    seen, in_python = rows_set(dtype, *values)
+    assert seen == [np.array(value, dtype).tolist() for value in values]
+    assert in_python == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        (np.int64, (1, 2, 2**63)),
+        (np.int64, (1, 2, "x")),
+        (np.float32, (1.0, 2.0, 1e39)),
+        (np.float64, (1.0, 2.0)),
+        (np.float64, [1.0, 2.0, 3.0, 4.0]),
+    ],
+)
+def test_a_row_that_is_refused_leaves_the_value_as_it_was(dtype: Any, value: Any) -> None:
+    first = np.arange(3).astype(dtype).tolist()
+    seen, in_python = rows_set(dtype, first, value)
+    assert seen[0] == first
+    assert issubclass(seen[1], rx.ValueMismatchError | TypeError)
+    assert seen[2] == first
+    assert in_python == 1
+
+
+def test_other_rows_are_left_to_python() -> None:
+    seen, in_python = rows_set(np.float64, (1, 2.0, True), np.arange(3), [np.float64(1), 2, 3])
+    assert seen == [[1.0, 2.0, 1.0], [0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
+    assert in_python == 3
