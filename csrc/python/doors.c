@@ -186,6 +186,10 @@ static int copy_number(PyArrayObject *to, PyObject *value)
         else return 0;
         return 1;
     }
+    if ((value == Py_True || value == Py_False) && PyArray_TYPE(to) == NPY_BOOL) {
+        *(npy_bool *)PyArray_DATA(to) = value == Py_True;
+        return 1;
+    }
     if (PyLong_CheckExact(value) && PyArray_TYPE(to) == NPY_INT64) {
         int overflow;
         int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow);

@@ -322,8 +322,8 @@ def test_arrays_without_an_entry_are_set() -> None:
 class SetsRows(rx.Reactor):
     """Sets what it is given, and keeps what is in the port then."""
 
-    def __init__(self, dtype: Any, values: list[Any]) -> None:
-        self.out = rx.Output(shape=(3,), dtype=dtype)
+    def __init__(self, dtype: Any, values: list[Any], shape: tuple[int, ...]) -> None:
+        self.out = rx.Output(shape=shape, dtype=dtype)
         self.values, self.counts, self.seen = values, dict[str, int](), list[Any]()
         self.add_reaction(rx.startup, self.set_all_of_them, effects=self.out)
 
@@ -337,9 +337,9 @@ class SetsRows(rx.Reactor):
             self.seen.append(self.out.loan().tolist())
 
 
-def rows_set(dtype: Any, *values: Any) -> tuple[list[Any], int]:
+def rows_set(dtype: Any, *values: Any, shape: tuple[int, ...] = (3,)) -> tuple[list[Any], int]:
     main = rx.Reactor()
-    main.rows, main.reader = SetsRows(dtype, list(values)), ReadsRows(dtype)  # type: ignore[attr-defined]
+    main.rows, main.reader = SetsRows(dtype, list(values), shape), ReadsRows(dtype, shape)  # type: ignore[attr-defined]
     rx.connect(main.rows.out, main.reader.inp)  # type: ignore[attr-defined]
     before = live_ports.ArrayPort._put
     try:
@@ -350,11 +350,21 @@ def rows_set(dtype: Any, *values: Any) -> tuple[list[Any], int]:
 
 
 class ReadsRows(rx.Reactor):
-    def __init__(self, dtype: Any) -> None:
-        self.inp = rx.Input(shape=(3,), dtype=dtype)
+    def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
+        self.inp = rx.Input(shape=shape, dtype=dtype)
         self.add_reaction(self.inp, self.see)
 
     def see(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [(np.bool_, [True, False]), (np.int64, [5, -(2**63)]), (np.float32, [0.5]), (np.float64, [1e308])],
+)
+def test_a_number_is_set_in_c_where_its_type_is_the_ports(dtype: Any, values: list[Any]) -> None:
+    seen, in_python = rows_set(dtype, *values, shape=())
+    assert seen == values
+    assert in_python == 0
 
 
 @pytest.mark.parametrize(
