@@ -19,6 +19,7 @@ void rx__show_core(rx_worker *w)
 int rx__in_the_way(const rx_worker *w)
 {
     uint64_t asleep = rx__get_fenced(&w->image->sleepers);
+    if (!rx__peers_of(w)->core) return 0;            /* the system does not say */
     for (uint32_t i = 0; i < w->workers; i++)
         if (i != w->index && !(asleep >> i & 1) && rx__get32(&w->image->cores[i]) == rx__peers_of(w)->core) return 1;
     return 0;

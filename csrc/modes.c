@@ -62,7 +62,7 @@ static int stays_aside(void *who, rx_tag left, const rx_event *e)
 typedef struct { rx_worker *w; uint32_t around; } renewal;
 
 /* Those of a mode that begins again will not happen. */
-static int stays_in_spite(void *who, rx_tag tag, const rx_event *e)
+static int lies_outside(void *who, rx_tag tag, const rx_event *e)
 {
     (void)tag;
     renewal *r = who;
@@ -87,9 +87,9 @@ static void filter_soon(rx_worker *w, rx__stays *stays, void *who)
 static void renew(rx_worker *w, uint32_t around)
 {
     renewal r = {w, around};
-    rx__queue_filter(&w->aside, stays_in_spite, &r);
-    rx__queue_filter(&w->queue, stays_in_spite, &r);
-    filter_soon(w, stays_in_spite, &r);
+    rx__queue_filter(&w->aside, lies_outside, &r);
+    rx__queue_filter(&w->queue, lies_outside, &r);
+    filter_soon(w, lies_outside, &r);
     rx_timer *timers = RX_AT(rx_timer, w->base, w->t->timers);
     for (uint32_t i = 0; i < w->t->n_timers; i++)
         if (lies_in(w, w->cells[timers[i].cell].mode, around)) timers[i].started = 0;

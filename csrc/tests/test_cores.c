@@ -1,5 +1,5 @@
 /* Does a waiter let another worker run where it is itself, and does it go elsewhere? The other one is played by the test:
- * nobody but the waiter runs, so its waits are the same each time. */
+ * only the waiter runs, so its waits are the same each time. */
 #include "run.h"
 
 enum { WAITS = 1000 };
@@ -69,7 +69,7 @@ static void test_a_waiter_sleeps_where_the_other_is_to_run(void)
     end_pair(r);
 }
 
-static void test_a_sleeper_is_in_nobodys_way(void)
+static void test_a_sleeper_is_not_in_the_way(void)
 {
     run *r = new_pair(1);
     other_is_here = other_sleeps = 1;
@@ -130,7 +130,7 @@ int main(void)
     alarm(PATIENCE_S);
     test_a_waiter_spins_while_the_other_is_elsewhere();
     test_a_waiter_sleeps_where_the_other_is_to_run();
-    test_a_sleeper_is_in_nobodys_way();
+    test_a_sleeper_is_not_in_the_way();
     test_who_is_rung_counts_as_awake_at_once();
     test_a_waiter_moves_off_where_the_other_stays();
     test_who_may_be_on_one_core_stays_there();

@@ -50,7 +50,7 @@ class Stores:
         self._by_source: dict[tuple[int, bool], Store] = {}
 
     def forget(self) -> None:
-        """Nobody asks any more: who uses a store has it."""
+        """All stores have been given out; the values that are read here get a list of a length that C can mask."""
         self._by_source.clear()
         if self.here:
             self.here += [None] * ((1 << (len(self.here) - 1).bit_length()) - len(self.here))

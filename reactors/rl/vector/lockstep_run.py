@@ -47,7 +47,7 @@ class LockstepRun:
         self.seeds = seeds
         self.on_error: OnError = on_error
         self.end = ""
-        self.overdue = False  # what was called last is still at work, and nobody waits for it
+        self.overdue = False  # the last call is still at work, and its caller no longer waits for it
         self._asynchronous = asynchronous
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         with apart():
