@@ -16,7 +16,7 @@
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
-#include <numpy/ndarraytypes.h>
+#include <numpy/arrayobject.h>
 
 #include <math.h>
 #include <stddef.h>
@@ -161,11 +161,19 @@ static int keep(Door *d, PyObject *value)
     return PyList_SetItem(d->values, (Py_ssize_t)(number & (uint64_t)(PyList_Size(d->values) - 1)), value);
 }
 
+/* Numbers by their type, for an array that was unpickled has another object for it than NumPy's own arrays have. */
+static int same_type(const PyArray_Descr *to, const PyArray_Descr *from)
+{
+    if (to == from) return 1;
+    int type = to->type_num, simple = PyTypeNum_ISNUMBER(type) || PyTypeNum_ISBOOL(type);
+    return simple && type == from->type_num && PyArray_ISNBO(to->byteorder) && PyArray_ISNBO(from->byteorder);
+}
+
 /* An array just like the slot. */
 static int copy_array(PyArrayObject *to, PyArrayObject *from)
 {
     int n = PyArray_NDIM(to);
-    if (PyArray_DESCR(from) != PyArray_DESCR(to) || PyArray_NDIM(from) != n || !PyArray_IS_C_CONTIGUOUS(from) || !n) return 0;
+    if (!same_type(PyArray_DESCR(to), PyArray_DESCR(from)) || PyArray_NDIM(from) != n || !PyArray_IS_C_CONTIGUOUS(from) || !n) return 0;
     for (int i = 0; i < n; i++) {
         if (PyArray_DIM(from, i) != PyArray_DIM(to, i)) return 0;
         if (!PyArray_DIM(to, i)) return 1;                       /* nothing to copy, whatever the strides */
@@ -305,11 +313,51 @@ static PyObject *block(Door *d, PyObject *blocks, uint8_t state)
     return *d->where < (uint64_t)PyList_Size(blocks) ? PyList_GetItem(blocks, (Py_ssize_t)*d->where) : NULL;
 }
 
+/* The number that a channel carries, of NumPy's type [*type], into [to]; 0: it carries none, or is not asked like that. */
+static int number_of(const Door *channel, int *type, void *to)
+{
+    if (!(state_of(channel) & RX_PRESENT)) return 0;
+    uint64_t where = *channel->where;
+    if (channel->values) {
+        if (where & RX_OUTSIDE) return 0;
+        return rx__number(numbered(channel->values, where + channel->place), type, to);
+    }
+    if (!channel->records) return 0;
+    if (where & RX_OUTSIDE) {
+        const rx_copy *copy = (const rx_copy *)(uintptr_t)(where & ~RX_OUTSIDE);
+        return rx__number_at(copy->kind, copy + 1, type, to);
+    }
+    const rx_record *record = (const rx_record *)(channel->records + where * channel->stride);
+    return rx__number_at(record->kind, record + 1, type, to);
+}
+
+/* What the channels carry, numbers of one type, as an array; NULL without an exception: they carry something else. */
+static PyObject *numbers(Door *d)
+{
+    npy_intp n = d->values ? PyList_Size(d->values) : 0;
+    int type = NPY_NOTYPE, other;
+    int64_t number;
+    if (!n || !number_of((Door *)PyList_GetItem(d->values, 0), &type, &number)) return NULL;
+    PyArrayObject *all = (PyArrayObject *)PyArray_SimpleNew(1, &n, type);
+    if (!all) return NULL;
+    char *to = PyArray_BYTES(all);
+    npy_intp step = PyArray_STRIDE(all, 0);
+    for (npy_intp i = 0; i < n; i++, to += step)
+        if (!number_of((Door *)PyList_GetItem(d->values, i), &other, &number) || other != type) {
+            Py_DECREF(all);
+            return NULL;
+        } else memcpy(to, &number, (size_t)step);
+    PyArray_CLEARFLAGS(all, NPY_ARRAY_WRITEABLE);
+    return (PyObject *)all;
+}
+
 static PyObject *door_array(Door *d, void *unused)
 {
     (void)unused;
     PyObject *all = block(d, d->views, RX_PRESENT);
-    return all ? Py_NewRef(all) : PyObject_CallMethod((PyObject *)d, "_gathered", NULL);
+    if (all) return Py_NewRef(all);
+    all = numbers(d);
+    return all || PyErr_Occurred() ? all : PyObject_CallMethod((PyObject *)d, "_gathered", NULL);
 }
 
 static int door_set_array(Door *d, PyObject *value, void *unused)
@@ -582,6 +630,7 @@ static PyType_Spec spec = {
 
 static int fill(PyObject *module)
 {
+    import_array1(-1);
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy) return -1;
     array_type = PyObject_GetAttrString(numpy, "ndarray");

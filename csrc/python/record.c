@@ -1,5 +1,9 @@
 #include "record.h"
 
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+
 #include <string.h>
 
 static PyObject *int64_type, *float64_type, *float32_type;         /* of NumPy: what comes out of arrays */
@@ -101,5 +105,37 @@ PyObject *rx__unpack(uint64_t kind, uint64_t size, const void *data)
     case RX_NUMPY_FLOAT64: return numpy_of(float64_type, double_at(data));
     case RX_NUMPY_FLOAT32: return numpy_of(float32_type, double_at(data));
     default: return PyErr_Format(PyExc_SystemError, "a value of kind %llu", (unsigned long long)kind);
+    }
+}
+
+/* ---- numbers as NumPy has them ---- */
+
+static int as_number(int type, int *found, const void *from, size_t size, void *to)
+{
+    *found = type;
+    memcpy(to, from, size);
+    return 1;
+}
+
+int rx__number(PyObject *value, int *type, void *to)
+{
+    if (PyFloat_CheckExact(value) || (PyObject *)Py_TYPE(value) == float64_type) {
+        double x = PyFloat_AsDouble(value);
+        return as_number(NPY_DOUBLE, type, &x, sizeof x, to);
+    }
+    if (PyBool_Check(value)) return as_number(NPY_BOOL, type, value == Py_True ? "\1" : "\0", 1, to);
+    if (!PyLong_CheckExact(value)) return 0;
+    int overflow;
+    int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow && as_number(NPY_INT64, type, &n, sizeof n, to);
+}
+
+int rx__number_at(uint64_t kind, const void *data, int *type, void *to)
+{
+    switch (kind) {
+    case RX_FLOAT: case RX_NUMPY_FLOAT64: return as_number(NPY_DOUBLE, type, data, sizeof(double), to);
+    case RX_INT: case RX_NUMPY_INT64: return as_number(NPY_INT64, type, data, sizeof(int64_t), to);
+    case RX_BOOL: return as_number(NPY_BOOL, type, data, 1, to);
+    default: return 0;
     }
 }

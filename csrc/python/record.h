@@ -17,4 +17,8 @@ int rx__pack(rx_record *record, uint64_t room, PyObject *value);
 /* What rx__pack put there, by its kind and size: a new reference; NULL with an exception. Not for RX_PICKLED. */
 PyObject *rx__unpack(uint64_t kind, uint64_t size, const void *data);
 
+/* 1: a number as an array of NumPy's would have it, of 8 bytes or 1, into [to], and NumPy's number of its type; 0: it is none of those. */
+int rx__number(PyObject *value, int *type, void *to);
+int rx__number_at(uint64_t kind, const void *data, int *type, void *to);           /* likewise, of what rx__pack put there */
+
 #endif

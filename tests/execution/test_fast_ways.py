@@ -10,7 +10,9 @@ import pytest
 
 import reactors as rx
 from reactors.execution import live_ports
+from reactors_runtime._core import ffi, lib
 
+ROOM = lib.RX_OBJECT_SLOT - ffi.sizeof("rx_record")  # bytes that lie in a slot as they are
 PROCESSES = {"workers": 2, "backend": "process", "placement": {"main.sender": 0, "main.receiver": 1}}
 
 
@@ -81,8 +83,8 @@ PICKLED = [
     -(2**63) - 1,
     Colour.RED,
     Text("own"),
-    "x" * 449,
-    b"x" * 449,
+    "x" * (ROOM + 1),
+    b"x" * (ROOM + 1),
     "\ud800",
     np.int32(3),
     np.bool_(1),
@@ -97,7 +99,7 @@ def told_apart(values: list[Any]) -> list[tuple[type, str]]:
 
 @pytest.mark.parametrize("after", [None, "1 ms"], ids=["now", "later"])
 def test_plain_values_arrive_as_they_are_without_a_pickle(after: str | None) -> None:
-    main = Main([*PLAIN, "x" * 448, b"x" * 448], after)
+    main = Main([*PLAIN, "x" * ROOM, b"x" * ROOM], after)
     rx.run(main, fast=True, **PROCESSES)
     assert told_apart(main.receiver.seen) == told_apart(main.sender.values)
     assert main.sender.counts == {}
@@ -134,12 +136,14 @@ class Arrays(rx.Reactor):
 
     def __init__(self) -> None:
         self.counts = dict[str, int]()
+        self.unpickled = np.full((2, 3), 7, np.float32)  # where the reaction runs
 
     @rx.reaction(rx.startup, effects=(one, number, several, each))
     def go(self) -> None:
         for kind, name in ((live_ports.ArrayPort, "_put"), (live_ports.LiveMultiport, "_set_each")):
             counted(self.counts, kind, name)
-        self.one.set(np.full((2, 3), 7, np.float32))
+        self.one.set(np.zeros((2, 3), np.float32))
+        self.one.set(self.unpickled)
         self.number.set(5)
         self.several.set(np.arange(8, dtype=np.int16).reshape(4, 2))
         self.each.set([1, 2, 3, 4])
@@ -162,6 +166,7 @@ class Reads(rx.Reactor):
     @rx.reaction(one, number, several, each)
     def see(self) -> None:
         self.seen = [self.one.value.copy(), int(self.number.value), self.several.array.copy(), self.each.value]
+        self.array = self.each.array
 
 
 class Program(rx.Reactor):
@@ -177,6 +182,7 @@ def test_arrays_and_numbers_with_a_dtype_go_without_python_in_worker_processes()
     one, number, several, each = main.receiver.seen
     assert one.tolist() == [[7.0] * 3] * 2
     assert (number, each) == (5, [1, 2, 3, 4])
+    assert (main.receiver.array.tolist(), main.receiver.array.dtype) == (each, np.int64)
     assert several.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
     assert main.sender.counts == {}
     assert main.receiver.counts == {}

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from tests.oracle.ways import note, trace
 
 
@@ -108,6 +110,74 @@ def test_the_block_of_a_typed_multiport_holds_all_channels_and_zeros_for_the_abs
             (3, 0, [[4, 4], [0, 0], [0, 0]], [0], False),
         ]
     }
+
+
+def test_the_array_of_channels_that_carry_objects_is_what_numpy_makes_of_them() -> None:
+    """Wiring 1; a rule of our own. Numbers of one type are put together in C, all else by NumPy."""
+    rounds = [
+        [1.5, -0.0, float("inf")], [True, False, True], [1, -(2**63), 2**63 - 1], [1, 2.5, True], [2**63, 1, 2],
+        [np.float64(0.1), 2.0, np.float64(3)], [np.float32(0.1)] * 3, ["a", "bc", ""],
+        [np.int64(4), 5, 6], [np.bool_(1), True, False],
+    ]  # fmt: skip
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output()
+            tick = rx.Timer(0, 1)
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                self.out.set(rounds[self.tag.time][self.bank_index])
+
+        class Row(rx.Reactor):
+            value = rx.Input(width=3)
+
+            @rx.reaction(value)
+            def see(self) -> None:
+                array = self.value.array
+                note(self, array.tolist(), array.dtype.str, array.flags.writeable)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.sources, self.row = rx.bank(3, Source), Row()
+                rx.connect(self.sources.out, self.row.value)
+
+        return Main()
+
+    made = [np.array(values) for values in rounds]
+    assert trace(program, timeout=len(rounds) - 1) == {
+        "main.row": [(t, 0, each.tolist(), each.dtype.str, False) for t, each in enumerate(made)]
+    }
+
+
+def test_the_array_of_channels_of_numbers_has_zeros_for_the_absent() -> None:
+    """As above."""
+
+    def program(rx: Any) -> Any:
+        class Source(rx.Reactor):
+            out = rx.Output(float)
+            tick = rx.Timer(0, 1)
+
+            @rx.reaction(tick, effects=out)
+            def send(self) -> None:
+                if self.tag.time == 0 or self.tag.time % 3 == self.bank_index:
+                    self.out.set(1.0 + self.bank_index)
+
+        class Row(rx.Reactor):
+            value = rx.Input(float, width=3)
+
+            @rx.reaction(value)
+            def see(self) -> None:
+                note(self, self.value.array.tolist(), self.value.array.dtype.str)
+
+        class Main(rx.Reactor):
+            def __init__(self) -> None:
+                self.sources, self.row = rx.bank(3, Source), Row()
+                rx.connect(self.sources.out, self.row.value)
+
+        return Main()
+
+    assert trace(program, timeout=1) == {"main.row": [(0, 0, [1.0, 2.0, 3.0], "<f8"), (1, 0, [0.0, 2.0, 0.0], "<f8")]}
 
 
 def test_the_members_of_a_bank_know_their_index() -> None:

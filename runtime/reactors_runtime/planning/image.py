@@ -78,11 +78,14 @@ class Image(Plan):
             for i, row in enumerate(rows):
                 row.data, row.stride = start + i * row.bytes, size
         for source in self.sources.values():
-            if source.mode == lib.RX_SLOTS:
-                source.refs = self._arena.take(4 * source.slots, 4 if source.block >= 0 else LINE)
             if source.block < 0 and (source.bytes or source.mode == lib.RX_SLOTS):
-                source.stride = -(-(source.bytes or lib.RX_OBJECT_SLOT) // LINE) * LINE
+                source.stride = -(-source.room // LINE) * LINE
                 source.data = self._take_values(source, source.stride * source.slots)
+        counted = [source for source in self.sources.values() if source.mode == lib.RX_SLOTS]
+        counted.sort(key=lambda source: source.worker)  # the counts of one worker's values share lines
+        for before, source in zip([None, *counted], counted, strict=False):
+            alike = before is not None and before.worker == source.worker
+            source.refs = self._arena.take(4 * source.slots, 4 if alike else LINE)
 
     def _take_values(self, source: WrittenPort, size: int) -> int:
         if size > 1 << 20:

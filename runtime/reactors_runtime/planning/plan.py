@@ -26,6 +26,7 @@ Offset = tuple[int, int]
 
 STARTUP, SHUTDOWN, DEAD = 0, 1, 2  # every worker's first cells; nothing ever appears in the third
 _WORD = 64  # bits of a word of the ready set
+_NUMBERS = (int, float, bool)
 
 
 class Way(NamedTuple):
@@ -59,7 +60,8 @@ class WrittenPort:
     slots: int = 1
     data: int = 0
     stride: int = 0
-    bytes: int = 0
+    bytes: int = 0  # of a value; 0: they differ
+    room: int = 0  # bytes of a slot
     refs: int = 0
     block: int = -1  # the multiport in whose block its slots are rows
 
@@ -246,8 +248,9 @@ class Plan:
                 source.mode = lib.RX_SLOTS if source.ways else lib.RX_PLAIN
             elif source.ways:
                 source.mode = lib.RX_SLOTS if crosses and self.options.processes else lib.RX_SEQUENCE
+            source.room = source.bytes or (lib.RX_NUMBER_SLOT if e.type in _NUMBERS else lib.RX_OBJECT_SLOT)
             if source.mode == lib.RX_SLOTS:
-                source.slots = _slots(source, source.bytes or lib.RX_OBJECT_SLOT)
+                source.slots = _slots(source, source.room)
 
     def _share_blocks(self) -> None:
         """The slots of a multiport's sources are rows of one block, where their values are alike."""
