@@ -102,7 +102,7 @@ def _pairs(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...
 
 
 def settings(command: Decorated) -> Decorated:
-    """Decorates a command with `--config` and `--set`."""
+    """Decorates a command with `--config`, `--set` and `--preset`."""
     of_hyperparameter = click.option(
         "--set", "given", multiple=True, metavar="KEY=VALUE", callback=_pairs, help="A hyperparameter. Repeatable."
     )
@@ -114,7 +114,10 @@ def settings(command: Decorated) -> Decorated:
         metavar="FILE.toml",
         help="Options as keys, hyperparameters in [hyperparameters].",
     )
-    return of_file(of_hyperparameter(command))
+    of_preset = click.option(
+        "--preset/--no-preset", default=True, help="Begin with what is known to suit the environment, if anything is."
+    )
+    return of_file(of_hyperparameter(of_preset(command)))
 
 
 class Asked(NamedTuple):
@@ -127,10 +130,19 @@ class Asked(NamedTuple):
     given: dict[str, str]
     """Hyperparameters of the command line."""
     env_kwargs: dict[str, Any]
+    preset: bool
+    """Whether what is known to suit the environment comes first."""
 
     @classmethod
     def of(
-        cls, file: File, algorithm: str | None, env: str | None, given: dict[str, str], values: dict[str, Any]
+        cls,
+        file: File,
+        algorithm: str | None,
+        env: str | None,
+        given: dict[str, str],
+        values: dict[str, Any],
+        *,
+        preset: bool,
     ) -> Asked:
         """All of it. Raises `ArgumentError` for keys that are none."""
         named = {"algorithm": algorithm, "env": env}
@@ -147,10 +159,11 @@ class Asked(NamedTuple):
             if not isinstance(value, dict):
                 raise ArgumentError(f"--config: {name} is {value!r}; write a table, [{name}], and its keys below it")
         spoken = {name: value for name, value in values.items() if value is not None}
-        return cls(found, spoken, hyperparameters, given, env_kwargs)
+        return cls(found, spoken, hyperparameters, given, env_kwargs, preset)
 
     def made(self, example: str) -> tuple[Algorithm, str]:
         """The algorithm and the environment that are named."""
+        from reactors.rl.contract.presets.tables import preset_of
         from reactors.rl.envs.sources import maker
         from reactors.rl.runs.settings import algorithm_named, with_settings
 
@@ -158,8 +171,14 @@ class Asked(NamedTuple):
             missing = "the name of an algorithm" if "algorithm" not in self.settings else "--env"
             raise click.UsageError(f"{missing} is missing; write for instance: reactors {example}")
         kind, env = algorithm_named(str(self.settings["algorithm"])), str(self.settings["env"])
+        preset = preset_of(kind, env) if self.preset else None
+        known = {} if preset is None else preset.values
         made = with_settings(kind, self.hyperparameters, "--config")
-        made = with_settings(kind, {**{key: getattr(made, key) for key in self.hyperparameters}, **self.given})
+        said = {key: getattr(made, key) for key in self.hyperparameters}
+        made = with_settings(kind, {**known, **said, **self.given})
+        if preset is not None:
+            used = ", ".join(f"{key}={value}" for key, value in known.items() if key not in {**said, **self.given})
+            click.echo(f"preset for {env}: {used} ({preset.source}); --no-preset leaves it out", err=True)
         maker(env, self.env_kwargs, "--env")  # refuses what is none
         return made, env
 

@@ -33,6 +33,7 @@ def train_command(
     env: str | None,
     file: File,
     given: dict[str, str],
+    preset: bool,
     resume: Path | None,
     out: Path | None,
     as_json: bool,
@@ -49,7 +50,7 @@ def train_command(
             from reactors.rl.runs.run_folder import RunFolder, folder_of, numbered
             from reactors.rl.runs.train import train
 
-            asked = Asked.of(file, algorithm, env, given, values)
+            asked = Asked.of(file, algorithm, env, given, values, preset=preset)
             options, env_kwargs = asked.options, asked.env_kwargs
             if resume is not None:
                 before = run_in(folder_of(found(resume)), asked.settings.get("algorithm"), asked.settings.get("env"))

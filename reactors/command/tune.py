@@ -36,6 +36,7 @@ def tune_command(
     env: str | None,
     file: File,
     given: dict[str, str],
+    preset: bool,
     output: Path | None,
     as_json: bool,
     **values: Any,
@@ -49,7 +50,7 @@ def tune_command(
         from reactors.rl.runs.settings import plain
         from reactors.rl.tuning.tuning import tune
 
-        asked = Asked.of(file, algorithm, env, given, values)
+        asked = Asked.of(file, algorithm, env, given, values, preset=preset)
         for name in _APART:
             if asked.settings.get(name) is not None:
                 raise ArgumentError(f"--config: {name} is for a learner of each half, and those cannot be tuned")
@@ -72,9 +73,10 @@ def tune_command(
             kept = {key: value for key, value in asked.options.items() if key in ARGUMENTS}
             named = {"algorithm": name, "env": env_id}
             output.write_text(document({**named, **kept, **tuned.options, **tables}))
-            command = ["--config", str(output)]
+            command = ["--config", str(output), *([] if preset else ["--no-preset"])]
         else:
             command = [name, "--env", env_id, *([] if file.path is None else ["--config", str(file.path)])]
+            command += [] if preset else ["--no-preset"]
             command += _spelled({**said, **tuned.options}, changed)
     line = f"reactors train {shlex.join(command)}"
     if as_json:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.sac import SAC
     from reactors.rl.algorithms.td3 import TD3
     from reactors.rl.contract.algorithm import Algorithm, Learning, Policy
+    from reactors.rl.contract.presets.tables import presets
     from reactors.rl.envs.atari_games import atari
     from reactors.rl.envs.batched import BatchedEnv
     from reactors.rl.envs.checker import check_env
@@ -110,6 +111,7 @@ __all__ = [
     "check_algorithm",
     "check_env",
     "load",
+    "presets",
     "record",
     "serve",
     "space_dtype",
@@ -130,6 +132,7 @@ _ROOMS = {
     "algorithms.sac": ("SAC",),
     "algorithms.td3": ("TD3",),
     "contract.algorithm": ("Algorithm", "Learning", "Policy"),
+    "contract.presets.tables": ("presets",),
     "envs.atari_games": ("atari",),
     "envs.batched": ("BatchedEnv",),
     "envs.checker": ("check_env",),

@@ -84,8 +84,8 @@ def accepts(hint: Any, value: Any) -> bool:
 def words(hint: Any) -> str:
     """What to write for a value of this type, after "write".
 
-    >>> words(Count), words(Share | None), words(Literal["raise", "restart"])
-    ('a whole number, 1 or more', 'a number from 0 to 1 or None', '"raise" or "restart"')
+    >>> words(Count), words(Share | None), words(Literal["raise", "restart"]), words(Literal[2, 4, 8])
+    ('a whole number, 1 or more', 'a number from 0 to 1 or None', '"raise" or "restart"', '2, 4 or 8')
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -94,7 +94,7 @@ def words(hint: Any) -> str:
     if origin in {types.UnionType, typing.Union}:
         return " or ".join(words(part) for part in parts)
     if origin is Literal:
-        *others, last = (f'"{part}"' for part in parts)
+        *others, last = (f'"{part}"' if isinstance(part, str) else repr(part) for part in parts)
         return f"{', '.join(others)} or {last}"
     if origin is tuple:
         return f"a tuple, each of it {words(parts[0])}"

@@ -114,4 +114,5 @@ class A2CLearning(PolicyGradientLearning):
         figures = vitals(self.net, self.flat, seen) | {
             "losses/policy_loss": policy_loss, "losses/value_loss": value_loss, "losses/entropy": entropy
         }  # fmt: skip
+        self.learned(batch)
         return {name: x.item() for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}

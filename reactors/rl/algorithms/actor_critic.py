@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import gymnasium as gym
 import numpy as np
@@ -13,6 +13,7 @@ from torch import nn
 from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
+from reactors.rl.networks.normalising import Normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,15 +23,18 @@ if TYPE_CHECKING:
     from reactors.rl.envs.spaces import Space
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+Activation: TypeAlias = Literal["tanh", "relu"]
+ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
 
 class ActorCritic(nn.Module):
     """Two networks for vectors, or linear heads on one torso, as for frames.
 
     `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard
-    deviation is a parameter of its own. `acting` is what of it chooses actions. What a critic that is a network of its
-    own gives is multiplied by `scale`, and begins as small as without. All layers begin orthogonal, as in PPO's
-    reference code, but for those of a torso that a function makes.
+    deviation is a parameter of its own, whose logarithm begins at `log_std`. With `normalise` both see observations by
+    their running mean and deviation. `acting` is what of it chooses actions. What a critic that is a network of its own
+    gives is multiplied by `scale`, and begins as small as without. All layers begin orthogonal, as in PPO's reference
+    code, but for those of a torso that a function makes.
     """
 
     def __init__(
@@ -41,6 +45,9 @@ class ActorCritic(nn.Module):
         kind: Torso = None,
         *,
         scale: float = 1.0,
+        activation: Activation = "tanh",
+        log_std: float = 0.0,
+        normalise: bool = False,
     ) -> None:
         super().__init__()
         self.discrete = isinstance(action_space, gym.spaces.Discrete)
@@ -52,11 +59,16 @@ class ActorCritic(nn.Module):
         self.torso = seeing
         inputs: Any = inputs_of(observation_space) if self.torso is None else self.torso.features
         between = hidden if self.torso is None else getattr(self.torso, "hidden", ())
-        self.actor = mlp([inputs, *between, n], gain=0.01)
+        self.normalise = Normalise(inputs) if normalise else None
+        self.actor = mlp([inputs, *between, n], ACTIVATIONS[activation], gain=0.01)
         self.scale = scale if self.torso is None else 1.0
-        self.critic = mlp([inputs, *between, 1], gain=1 / self.scale)
-        self.log_std = nn.Parameter(torch.zeros(0 if self.discrete else n))
-        self.acting = self.actor if self.torso is None else nn.Sequential(self.torso, self.actor)
+        self.critic = mlp([inputs, *between, 1], ACTIVATIONS[activation], gain=1 / self.scale)
+        self.log_std = nn.Parameter(torch.full((0 if self.discrete else n,), float(log_std)))
+        self.acting: nn.Module = self.actor
+        if self.normalise is not None:
+            self.acting = nn.Sequential(self.normalise, *self.actor)
+        elif self.torso is not None:
+            self.acting = nn.Sequential(self.torso, self.actor)
 
     def parameters_in_order(self) -> list[nn.Parameter]:
         """Those that act, which `ActorPolicy` loads, before those that do not."""
@@ -72,7 +84,7 @@ class ActorCritic(nn.Module):
     def features(self, obs: torch.Tensor) -> torch.Tensor:
         """What both heads see of observations."""
         found: torch.Tensor = obs.flatten(1).float() if self.torso is None else self.torso(obs)
-        return found
+        return found if self.normalise is None else self.normalise(found)
 
     def values(self, features: torch.Tensor) -> torch.Tensor:
         """The value of each."""

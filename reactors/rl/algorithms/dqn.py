@@ -17,7 +17,7 @@ from torch import nn
 
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.algorithms.q_learning import epsilon
-from reactors.rl.bounded import Count, Layers, Positive, Share
+from reactors.rl.bounded import Count, Layers, Positive, Rate, Share
 from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
@@ -64,8 +64,12 @@ class DQN(OffPolicy):
     target_every: Count = 128
     """Updates between copies of the network into its target. RL Zoo says 10 steps, but makes 128 updates at once every
     256 steps, with no copy in between."""
+    tau: Rate = 1.0
+    """How far the target moves towards the network then: all the way, as in Mnih et al., 2015."""
+    exploration_initial: Share = 1.0
+    """Epsilon at first: Mnih et al., 2015."""
     exploration_fraction: Share = 0.16
-    """Of the run, in which epsilon falls from 1 to `exploration_final`. RL Zoo's for CartPole-v1."""
+    """Of the run, in which epsilon falls to `exploration_final`. RL Zoo's for CartPole-v1."""
     exploration_final: Share = 0.04
     """Epsilon from there on. RL Zoo's for CartPole-v1."""
     double: bool = True
@@ -133,7 +137,10 @@ class EpsilonGreedy(Policy):
         """The best actions, or with probability epsilon any."""
         config = self.config
         chosen = self.greedy(observations)
-        share = epsilon(steps, config.exploration_fraction * config.total_steps, config.exploration_final)
+        share = epsilon(
+            steps, config.exploration_fraction * config.total_steps, config.exploration_final,
+            config.exploration_initial,
+        )  # fmt: skip
         random = rng.random(len(chosen)) < share
         return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen), {}
 
@@ -189,7 +196,7 @@ class DQNLearning(Learning):
         yield from descend(loss, self.flat, self.optimizer, config.max_grad_norm)
         self.updates += 1
         if self.updates % config.target_every == 0:
-            self.old.weights.data.copy_(self.flat.weights.data)
+            self.old.weights.data.lerp_(self.flat.weights.data, config.tau)
         figures = {
             "losses/td_loss": loss.detach(), "losses/q_values": q.detach(), "losses/grad_norm": self.flat.grad_norm,
             "charts/learning_rate": self.optimizer.learning_rate,

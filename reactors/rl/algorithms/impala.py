@@ -128,6 +128,7 @@ class IMPALALearning(PolicyGradientLearning):
             for each in self.ring.turn(self.replay.mix(part) if config.replay_slots else part):
                 figures = yield from self.update(each)
         figures |= vitals(self.net, self.flat, self.seen)
+        self.learned(batch)
         return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
 
     def update(self, batch: Mapping[str, torch.Tensor]) -> Descent:

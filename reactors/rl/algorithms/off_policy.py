@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from reactors.errors import ParameterError
 from reactors.rl.bounded import Count, Natural, Positive, Share
 from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.contract.rows import experience_dtype
@@ -39,6 +40,26 @@ class OffPolicy(Algorithm):
     beta: Share = 0.4
     """How much of the bias of that is taken back. Where Schaul et al., 2016, begin."""
 
+    fanout: Literal[2, 4, 8, 16, 32, 64] = 16
+    """K of the tree of priorities: PAL (arXiv 2110.01101), section IV. 16 float32 fill a cache line."""
+
+    reward_clip: Positive | None = None
+    """Rewards are clipped to that much on either side before they are kept, as is usual for Atari (Mnih et al., 2013);
+    by default not."""
+    frame_stack: Count | None = None
+    """Observations are so many frames, along their first axis, of which each is kept once. By default they are kept
+    whole, and so are those that followed."""
+
+    def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
+        """Also refuse observations that are not so many frames."""
+        super().check(observation_space, action_space)
+        shape = observation_space.shape or ()
+        if self.frame_stack is not None and (len(shape) < 2 or shape[0] != self.frame_stack):
+            raise ParameterError(
+                f"frame_stack of {self.name} is {self.frame_stack}, and the environment's observations are of shape "
+                f"{shape}; leave it out, or stack frames with gymnasium.wrappers.FrameStackObservation"
+            )
+
     @property
     def updates(self) -> int:
         """Of a round. Where the ratio asks for no whole number, these are more, and some rounds have none."""
@@ -62,9 +83,9 @@ class OffPolicy(Algorithm):
 
 def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
     """The replay buffer that an algorithm asks for."""
-    by_priority: Any = {"alpha": algorithm.alpha, "beta": algorithm.beta} if algorithm.prioritized else {}
+    by_priority: Any = {name: getattr(algorithm, name) for name in ("alpha", "beta", "fanout")}
     return ReplayBuffer(
         algorithm.capacity, experience_dtype(algorithm, observation_space, action_space),
-        prioritized=algorithm.prioritized, **by_priority, n_step=algorithm.n_step,
-        gamma=algorithm.gamma, num_envs=algorithm.num_envs,
+        prioritized=algorithm.prioritized, **(by_priority if algorithm.prioritized else {}), n_step=algorithm.n_step,
+        gamma=algorithm.gamma, num_envs=algorithm.num_envs, frame_stack=algorithm.frame_stack,
     )  # fmt: skip

@@ -9,11 +9,13 @@ import gymnasium as gym
 import numpy as np
 import torch
 
-from reactors.rl.algorithms.actor_critic import ActorCritic, ActorPolicy
+from reactors.errors import ParameterError
+from reactors.rl.algorithms.actor_critic import Activation, ActorCritic, ActorPolicy
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
 from reactors.rl.contract.algorithm import Algorithm, Learning
 from reactors.rl.encoding.state import count
-from reactors.rl.networks.layers import Adam, Flat, Torso, descend
+from reactors.rl.networks.layers import Adam, Flat, Torso, descend, inputs_of
+from reactors.rl.networks.normalising import RewardScale, RunningMoments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,16 +50,46 @@ class PolicyGradient(Algorithm):
     """The gradient is scaled down to this norm. Stable-Baselines3's."""
     reward_clip: Positive | None = None
     """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013); by default not."""
+    normalise_observations: bool = False
+    """Let networks see observations less their running mean, over their running deviation, within 10 on either side.
+    The statistics are of all environments; they travel, are saved and served with the weights. Not for frames. As in
+    OpenAI Baselines' `VecNormalize`; off, as in the papers."""
+    normalise_rewards: bool = False
+    """Learn from rewards over the running deviation of the discounted return, within 10 on either side; returns in the
+    journal are as they were. As in OpenAI Baselines' `VecNormalize`; off, as in the papers."""
     hidden: Layers = (64, 64)
     """Layers of actor and of critic, where there is no torso. Stable-Baselines3's."""
+    activation: Activation = "tanh"
+    """Between those layers: "tanh" or "relu". Stable-Baselines3's."""
+    log_std: float = 0.0
+    """Where the logarithm of the standard deviation of continuous actions begins. Stable-Baselines3's."""
     torso: Torso = None
     """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
     `features`; by default Nature's for frames, and none for vectors."""
     total_steps: Count = field(default=100_000, init=False)
     """Over which the learning rate is annealed; `rl.train` sets it."""
 
+    alone: ClassVar[tuple[str, ...]] = ("normalise_observations", "normalise_rewards")
+    """Hyperparameters that only one learner can have, for they go by all of a batch."""
+
+    def check(self, observation_space: Space, action_space: Space) -> None:
+        """Also refuse to normalise what a torso sees."""
+        super().check(observation_space, action_space)
+        frames = len(observation_space.shape or ()) == 3
+        if self.normalise_observations and (frames or self.torso is not None):
+            raise ParameterError(
+                f"normalise_observations of {self.name} is for vectors without a torso, and here are "
+                f"{'frames' if frames else 'a torso'}; leave it out, since a torso for frames divides bytes by 255"
+            )
+
     def part(self, learners: int) -> Self:
         """Each learner counts its own steps alone, by which it anneals."""
+        for name in self.alone:
+            if learners > 1 and getattr(self, name):
+                raise ParameterError(
+                    f"{name} of {self.name} goes by all of a batch, of which {learners} learners have a part each; "
+                    "leave it out, or take one learner"
+                )
         return super().part(learners).scheduled(max(1, self.total_steps // learners))
 
     def remembered(self, action_space: Space) -> dict[str, Any]:
@@ -69,7 +101,10 @@ class PolicyGradient(Algorithm):
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:
         """A network with both heads, the actor's and the critic's."""
-        return ActorCritic(observation_space, action_space, self.hidden, self.torso, scale=self.value_scale)
+        return ActorCritic(
+            observation_space, action_space, self.hidden, self.torso, scale=self.value_scale,
+            activation=self.activation, log_std=self.log_std, normalise=self.normalise_observations,
+        )  # fmt: skip
 
     def policy(self, observation_space: Space, action_space: Space) -> ActorPolicy:
         """One for an actor."""
@@ -88,6 +123,8 @@ class PolicyGradientLearning(Learning):
         self.flat = Flat(self.net.parameters_in_order())
         self.optimizer = self.optimizer_of(config)
         self.learning_rate, self.left, self.steps = config.learning_rate, 1.0, 0
+        self.observed = RunningMoments(inputs_of(observation_space)) if self.net.normalise is not None else None
+        self.rewarded = RewardScale(config.num_envs, config.gamma) if config.normalise_rewards else None
 
     def optimizer_of(self, config: Any) -> Any:
         """Adam, as Schulman et al. have it in their code."""
@@ -113,21 +150,35 @@ class PolicyGradientLearning(Learning):
         self.optimizer.learning_rate = self.learning_rate
         self.steps += batch["reward"].numel()
         reward, clip = batch["reward"], config.reward_clip
+        if self.rewarded is not None:
+            ended = (batch["terminated"] | batch["truncated"]).cpu().numpy()
+            reward = torch.from_numpy(self.rewarded(reward.cpu().numpy(), ended)).to(reward.device)
         return {
             **batch,
             "reward": reward if clip is None else reward.clamp(-clip, clip),
             "choice": batch["action"] if self.net.discrete else batch["draw"],
         }
 
+    def learned(self, batch: Mapping[str, torch.Tensor]) -> None:
+        """All that there was in a batch: what actors see with the next weights is normalised by it, too.
+
+        Not sooner, for the choices in the batch were made by what was known before it.
+        """
+        if self.observed is not None and self.net.normalise is not None:
+            self.observed.add(batch["obs"].flatten(0, 1).flatten(1).cpu().numpy())
+            self.net.normalise.set(self.observed.mean, self.observed.variance)
+
     def descend(self, loss: torch.Tensor, max_grad_norm: float) -> Iterator[Flat]:
         """One step of the optimizer."""
         return descend(loss, self.flat, self.optimizer, max_grad_norm)
 
     def state_dict(self) -> dict[str, Any]:
-        """Network, optimizer, generator, how far the annealing is."""
+        """Network, optimizer, generator, how far the annealing is, and what numbers are normalised by."""
+        statistics = {"observed": self.observed, "rewarded": self.rewarded}
         return {
             "net": self.net.state_dict(), "optimizer": self.optimizer.state_dict(),
             "rng": self.rng.bit_generator.state, "steps": self.steps,
+            **{name: each.state_dict() for name, each in statistics.items() if each is not None},
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -136,6 +187,10 @@ class PolicyGradientLearning(Learning):
         self.optimizer.load_state_dict(state["optimizer"])
         self.rng.bit_generator.state = state["rng"]
         self.steps = count(state["steps"])
+        if self.observed is not None:
+            self.observed.load_state_dict(state["observed"])
+        if self.rewarded is not None:
+            self.rewarded.load_state_dict(state["rewarded"])
 
 
 # ---- what tells one that learns from one that does not: in every row of the journal ----

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import torch
 
@@ -18,10 +18,10 @@ from reactors.rl.bounded import Count, Positive, Share
 from reactors.rl.estimates.returns import Course, advantages, normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from reactors.rl.envs.spaces import Space
-    from reactors.rl.networks.layers import Descent
+    from reactors.rl.networks.layers import Descent, Flat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,7 @@ class PPO(PolicyGradient):
     """
 
     name: ClassVar[str] = "PPO"
+    alone: ClassVar[tuple[str, ...]] = (*PolicyGradient.alone, "target_kl")
     shared: ClassVar[tuple[str, ...]] = ("num_envs", "batch_size")
 
     num_envs: int = 8
@@ -50,7 +51,16 @@ class PPO(PolicyGradient):
     batch_size: Count = 256
     """Steps in a minibatch. RL Zoo's for CartPole-v1."""
     clip: Positive = 0.2
-    """Of the ratio of probabilities; falls with the learning rate. RL Zoo's for CartPole-v1."""
+    """Of the ratio of probabilities. RL Zoo's for CartPole-v1."""
+    anneal_clip: bool = True
+    """Let it fall with the learning rate, where that does. On, as RL Zoo has it for CartPole-v1 and for Atari; off in
+    most other code."""
+    clip_value: Positive | None = None
+    """Values are learned from within so much of what they were, unless they are further off then. By default not; 0.2
+    in the reference code."""
+    target_kl: Positive | None = None
+    """No more minibatches of a round where the policy has moved 1.5 times so far, by Schulman's estimate, from the one
+    that acted. By default there is no such end; OpenAI's Spinning Up has 0.01."""
     normalise: bool = True
     """Advantages, in each minibatch of two or more. On, as in the reference code."""
 
@@ -65,6 +75,7 @@ class PPOLearning(PolicyGradientLearning):
     def __init__(self, config: PPO, observation_space: Space, action_space: Space, seed: int, device: str) -> None:
         super().__init__(config, observation_space, action_space, seed, device)
         self.config = config
+        self.last: Last
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """All epochs over a round's experience."""
@@ -78,16 +89,23 @@ class PPOLearning(PolicyGradientLearning):
         n = returns.numel()
         size = min(config.batch_size, n)
         obs, choices = course.obs[:n], batch["choice"].flatten(0, 1)
-        parts = obs, choices, batch["log_prob"].flatten(), found.flatten(), returns.flatten()
-        figures: dict[str, Any] = {}
-        for epoch in range(config.epochs):
+        parts = obs, choices, batch["log_prob"].flatten(), found.flatten(), returns.flatten(), values.flatten()
+        for minibatch in self.minibatches(parts, size):
+            if not (yield from self.update(*minibatch)):
+                break
+        figures = self.figures()
+        figures["losses/explained_variance"] = explained_variance(returns, values)  # of all that was played
+        self.learned(batch)
+        return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
+
+    def minibatches(self, parts: Sequence[torch.Tensor], size: int) -> Iterator[list[torch.Tensor]]:
+        """Those of all epochs, each shuffled for itself."""
+        n = len(parts[0])
+        for _ in range(self.config.epochs):
             order = torch.from_numpy(self.rng.permutation(n)).to(self.device)
             shuffled = [part[order] for part in parts]
             for first in range(0, n - size + 1, size):
-                last = epoch == config.epochs - 1 and first + 2 * size > n
-                figures = yield from self.update(*(part[first : first + size] for part in shuffled), tell=last)
-        figures["losses/explained_variance"] = explained_variance(returns, values)  # of all that was played
-        return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
+                yield [part[first : first + size] for part in shuffled]
 
     def update(
         self,
@@ -96,11 +114,10 @@ class PPOLearning(PolicyGradientLearning):
         before: torch.Tensor,
         advantage: torch.Tensor,
         returns: torch.Tensor,
-        *,
-        tell: bool,
-    ) -> Descent:
-        """One minibatch; figures if they are wanted."""
-        config, clip = self.config, self.config.clip * self.left
+        values_before: torch.Tensor,
+    ) -> Generator[Flat, None, bool]:
+        """One minibatch; whether there may be another."""
+        config, clip = self.config, self.clip
         if config.normalise:
             advantage = normalised(advantage)
         features = self.net.features(obs)
@@ -109,18 +126,48 @@ class PPOLearning(PolicyGradientLearning):
         ratio = logs.exp()
         surrogate = torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
         values = self.net.values(features)
-        value_loss = torch.nn.functional.mse_loss(values, returns)
+        value_loss = self.value_loss(values, values_before, returns)
         loss = config.value / self.net.scale**2 * value_loss - surrogate
         if config.entropy:
             loss = loss - config.entropy * entropy
+        self.last = Last(
+            -surrogate.detach(), value_loss.detach(), entropy.detach(), ratio.detach(),
+            Seen(*(each.detach() for each in (features, log_prob, before, values, returns, advantage))),
+        )  # fmt: skip
+        if config.target_kl is not None and float((ratio.detach() - 1 - logs.detach()).mean()) > 1.5 * config.target_kl:
+            return False
         yield from self.descend(loss, config.max_grad_norm)
-        if not tell:
-            return {}
-        with torch.no_grad():
-            return {
-                "losses/policy_loss": -surrogate.detach(),
-                "losses/value_loss": value_loss.detach(),
-                "losses/entropy": entropy.detach(),
-                "losses/clipfrac": ((ratio - 1).abs() > clip).float().mean(),
-                **vitals(self.net, self.flat, Seen(features, log_prob, before, values, returns, advantage)),
-            }
+        return True
+
+    def value_loss(self, values: torch.Tensor, before: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
+        """The mean squared error, or with `clip_value` that of the worse of a value and the one that is near enough."""
+        within = self.config.clip_value
+        if within is None:
+            return torch.nn.functional.mse_loss(values, returns)
+        near = before + (values - before).clamp(-within, within)
+        return torch.maximum((values - returns) ** 2, (near - returns) ** 2).mean()
+
+    @property
+    def clip(self) -> float:
+        """Of the ratio, in this round."""
+        return self.config.clip * (self.left if self.config.anneal_clip else 1.0)
+
+    def figures(self) -> dict[str, Any]:
+        """Of the last minibatch."""
+        last = self.last
+        return {
+            "losses/policy_loss": last.policy_loss, "losses/value_loss": last.value_loss,
+            "losses/entropy": last.entropy,
+            "losses/clipfrac": ((last.ratio - 1).abs() > self.clip).float().mean(),
+            **vitals(self.net, self.flat, last.seen),
+        }  # fmt: skip
+
+
+class Last(NamedTuple):
+    """What the last minibatch has computed."""
+
+    policy_loss: torch.Tensor
+    value_loss: torch.Tensor
+    entropy: torch.Tensor
+    ratio: torch.Tensor
+    seen: Seen

@@ -62,9 +62,9 @@ def _extent(space: Space) -> tuple[int, int]:
     return int(space.n), int(space.start)
 
 
-def epsilon(steps: int, over: float, final: float) -> float:
-    """The share of random actions after so many steps of all actors: it falls from 1 to `final` over so many."""
-    return 1 + min(1.0, steps / max(1.0, over)) * (final - 1)
+def epsilon(steps: int, over: float, final: float, initial: float = 1.0) -> float:
+    """The share of random actions after so many steps of all actors: from `initial` to `final` over so many."""
+    return initial + min(1.0, steps / max(1.0, over)) * (final - initial)
 
 
 class TablePolicy(Policy):

@@ -20,6 +20,7 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.lowlevel import explains
 from reactors.rl.bounded import Count, Share
 from reactors.rl.contract.hyperparameters import Signature, check, check_call
+from reactors.rl.contract.presets.tables import needed_preset
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.synonyms import no_attribute
 
@@ -146,6 +147,19 @@ class Algorithm(ABC):
     def __post_init__(self) -> None:
         """Refuse hyperparameters that cannot be."""
         check(self)
+
+    @classmethod
+    def preset(cls, env: str, **others: Any) -> Self:
+        """With hyperparameters that are known to suit an environment, and `others` in the place of some of them.
+
+        `env` is a name, as in `rl.train`; that of Atari's games is `atari:GAME`. `rl.presets()` has all there are, and
+        where their numbers are from. Raises `ParameterError` if there is none.
+
+        >>> from reactors import rl
+        >>> rl.PPO.preset("CartPole-v1").epochs, rl.PPO.preset("atari:Pong", epochs=3).clip
+        (20, 0.1)
+        """
+        return cls(**needed_preset(cls, env).values | others)
 
     def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - as `lacking.explains` calls it
         """What to add to the message that it has no attribute of this name."""

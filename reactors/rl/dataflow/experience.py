@@ -82,8 +82,12 @@ class Experience(Stateful):
 
     def keep_and_draw(self) -> None:
         """Keep a round of all actors, and draw batches if they are due."""
-        rows = np.moveaxis(self.segments.array, 0, 1)  # steps, actors, environments
-        self.buffer.add(np.ascontiguousarray(rows).reshape(-1), envs=self.envs)
+        segments = np.moveaxis(self.segments.array, 0, 1)  # steps, actors, environments
+        rows = np.ascontiguousarray(segments).reshape(-1)
+        if (clip := self.algorithm.reward_clip) is not None:
+            rows = rows.copy()
+            np.clip(rows["reward"], -clip, clip, out=rows["reward"])
+        self.buffer.add(rows, envs=self.envs)
         self.added += rows.size
         if self.added < self.algorithm.enough:
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,6 +20,7 @@ from torch import nn
 from torch.optim.adam import adam
 
 from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.networks.normalising import Normalise, normalised
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.networks.transfer import Download
 
@@ -424,7 +426,7 @@ class Inference:
         self.net = net.eval()
         self.size = sum(p.numel() for p in net.parameters())
         chain = [*net] if isinstance(net, nn.Sequential) else []
-        self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, *IN_NUMPY} for layer in chain)
+        self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, Normalise, *IN_NUMPY} for layer in chain)
         self._steps: list[Any] = []
 
     def load(self, weights: NDArray[np.float32]) -> None:
@@ -444,6 +446,10 @@ class Inference:
                 bias = np.float32(0) if given is None else weights[at : at + n].copy()
                 at += 0 if given is None else n
                 self._steps.append((kernel, bias))
+            elif isinstance(layer, Normalise):
+                mean, scale = (weights[at + i * layer.size : at + (i + 1) * layer.size].copy() for i in range(2))
+                at += 2 * layer.size
+                self._steps.append(partial(normalised, mean=mean, scale=scale))
             else:
                 self._steps.append(IN_NUMPY[type(layer)])
 

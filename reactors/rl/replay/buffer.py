@@ -72,8 +72,9 @@ class ReplayBuffer:
     `(|error| + eps)^alpha`, new rows with the greatest priority so far; `weights` make up for it with the exponent
     `beta`, relative to the greatest in the `"batch"` (Schaul et al., section 3.4), or that there is in the `"buffer"`:
     a row's weight then does not depend on what it was drawn with, but each update costs more. `stratified` draws one
-    row of each n-th of the total priority. If left out, alpha is 0.6, beta 0.4, eps 1e-6, weights are those of the
-    batch, and draws are stratified.
+    row of each n-th of the total priority. `fanout` is that of the tree of priorities, a power of two from 2 to 64. If
+    left out, alpha is 0.6, beta 0.4, eps 1e-6, weights are those of the batch, draws are stratified, and the tree is
+    16-ary.
 
     With `num_envs=n` rows belong to n streams, each with its share of the capacity (rounded up to a multiple of n).
     Streams matter for `n_step`, `frame_stack` and `sample_sequences`, which look along an episode: there, rows of a
@@ -110,6 +111,7 @@ class ReplayBuffer:
         eps: float | None = None,
         stratified: bool | None = None,
         weights: Literal["batch", "buffer"] | None = None,
+        fanout: int | None = None,
         num_envs: int = 1,
         n_step: int = 1,
         gamma: float = 0.99,
@@ -119,7 +121,8 @@ class ReplayBuffer:
     ) -> None:
         config = Config.of(
             capacity, fields, prioritized=prioritized, alpha=alpha, beta=beta, eps=eps, stratified=stratified,
-            weights=weights, num_envs=num_envs, n_step=n_step, gamma=gamma, frame_stack=frame_stack, small=small,
+            weights=weights, fanout=fanout, num_envs=num_envs, n_step=n_step, gamma=gamma, frame_stack=frame_stack,
+            small=small,
         )  # fmt: skip
         block = SharedBlock.reserve(config.plan(), config.fields, config.slots)
         self._set_up(config, block, np.random.default_rng(seed), fresh=True)
@@ -139,7 +142,7 @@ class ReplayBuffer:
         self.beta = config.beta
         self._block, self._plan = block, config.plan()
         self._core, self._shape = opened(
-            block, self._plan, config.fields, config.num_envs, config.share, minima=config.minima, fresh=fresh
+            block, self._plan, config.fields, config.num_envs, config.share, tree=config.tree, fresh=fresh
         )
         self._how = (2 if config.stratified else 1) if config.prioritized else 0
         self._n_step = NStep(config) if config.n_step > 1 else None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.rl.replay.storage import BufferLayout, Field, checked_fields, plan
+from reactors.rl.replay.storage import FANOUT, BufferLayout, Field, Tree, checked_fields, plan
 
 
 class Config(NamedTuple):
@@ -27,6 +27,7 @@ class Config(NamedTuple):
     frame_stack: int
     small: int
     weights: str = "batch"
+    fanout: int = FANOUT
 
     @classmethod
     def of(
@@ -45,12 +46,14 @@ class Config(NamedTuple):
         eps: float | None = None,
         stratified: bool | None = None,
         weights: str | None = None,
+        fanout: int | None = None,
     ) -> Config:
         """What a buffer is that is asked for so; `ArgumentError` for what there cannot be."""
         for name, number in (("capacity", capacity), ("num_envs", num_envs), ("n_step", n_step)):
             whole(number, name)
         whole(small, "small", 0)
-        given = {"alpha": alpha, "beta": beta, "eps": eps, "stratified": stratified, "weights": weights}
+        given = {"alpha": alpha, "beta": beta, "eps": eps, "stratified": stratified, "weights": weights,
+                 "fanout": fanout}  # fmt: skip
         if not prioritized and (idle := [name for name, value in given.items() if value is not None]):
             raise ArgumentError(
                 f"{idle[0]}={given[idle[0]]!r} is given to a replay buffer that samples uniformly, where it would do "
@@ -63,6 +66,8 @@ class Config(NamedTuple):
             raise ArgumentError(
                 f'weights is {weights!r}; write "batch" or "buffer", whichever the greatest weight of is to be 1'
             )
+        if fanout not in {None, 2, 4, 8, 16, 32, 64}:
+            raise ArgumentError(f"fanout is {fanout!r}; write a power of two from 2 to 64")
         kept = checked_fields(fields)
         if frame_stack is not None:
             kept = _stacked(kept, whole(frame_stack, "frame_stack"))
@@ -71,7 +76,7 @@ class Config(NamedTuple):
         share = -(-capacity // num_envs)
         return cls(
             kept, share, num_envs, bool(prioritized), alpha, beta, eps, stratified is not False, n_step, gamma,
-            frame_stack or 1, small, weights or "batch",
+            frame_stack or 1, small, weights or "batch", fanout or FANOUT,
         )  # fmt: skip
 
     @property
@@ -80,16 +85,16 @@ class Config(NamedTuple):
         return self.share * self.num_envs
 
     @property
-    def minima(self) -> bool:
-        """Whether the tree of priorities keeps the least of them."""
-        return self.weights == "buffer"
+    def tree(self) -> Tree | None:
+        """The tree of priorities, if there is one."""
+        return Tree(self.slots, self.fanout, self.weights == "buffer") if self.prioritized else None
 
     def plan(self) -> BufferLayout:
         """Where in memory each field, record and tree lies."""
         extra = 2 * self.frame_stack * (self.n_step + 1)
         return plan(
-            self.fields, self.share, self.num_envs, tree=self.prioritized, minima=self.minima, stack=self.frame_stack,
-            extra=extra, small=self.small,
+            self.fields, self.share, self.num_envs, tree=self.tree, stack=self.frame_stack, extra=extra,
+            small=self.small,
         )  # fmt: skip
 
 

@@ -245,7 +245,7 @@ def _checked_config(described: dict[str, Any]) -> tuple[Config, BufferLayout]:
     )
     said = Config(**{**described, "fields": fields})
     given = fields[:-1] if said.n_step > 1 else fields
-    only = ("alpha", "beta", "eps", "stratified", "weights") if said.prioritized else ()
+    only = ("alpha", "beta", "eps", "stratified", "weights", "fanout") if said.prioritized else ()
     config = Config.of(
         said.share * said.num_envs,
         {field.name: (field.shape, field.dtype) for field in given},

@@ -104,16 +104,30 @@ def _up(size: int, to: int) -> int:
     return -(-size // to) * to
 
 
+class Tree(NamedTuple):
+    """The shape of a tree of priorities, as the core takes it."""
+
+    slots: int
+    fanout: int
+    minima: bool
+    """Whether it keeps the least of them."""
+
+    @property
+    def shape(self) -> tuple[int, int, int, bool]:
+        """Of float32."""
+        return self.slots, self.fanout, 4, self.minima
+
+
 def plan(
-    fields: tuple[Field, ...], share: int, streams: int, *, tree: bool, minima: bool, stack: int, extra: int, small: int
+    fields: tuple[Field, ...], share: int, streams: int, *, tree: Tree | None, stack: int, extra: int, small: int
 ) -> BufferLayout:
     """Lay out `streams` times `share` rows; `extra` frames of a stream belong to rows that are still to come."""
     slots = share * streams
     at = _up(int(lib.rx_replay_header_bytes(streams)), LINE)
     tree_at = priorities = 0
-    if tree:
-        tree_at, at = at, at + _up(int(lib.rx_sumtree_bytes(slots, FANOUT, 4, minima)), LINE)
-        priorities = tree_at + int(lib.rx_sumtree_priorities(slots, FANOUT, 4, minima))
+    if tree is not None:
+        tree_at, at = at, at + _up(int(lib.rx_sumtree_bytes(*tree.shape)), LINE)
+        priorities = tree_at + int(lib.rx_sumtree_priorities(*tree.shape))
     inside, end = {}, ROW_HEADER
     for i in sorted(range(len(fields)), key=lambda i: -_alignment(fields[i])):
         if fields[i].stored <= small:
@@ -230,7 +244,7 @@ def opened(
     streams: int,
     share: int,
     *,
-    minima: bool,
+    tree: Tree | None,
     fresh: bool,
 ) -> tuple[Any, Any]:
     """The core's view of a block, and the shape that it has there."""
@@ -245,10 +259,11 @@ def opened(
     table = ffi.new("rx_replay_field[]", len(fields))
     for entry, field, offset, stride in zip(table, fields, plan.offsets, plan.strides, strict=True):
         entry.offset, entry.stride, entry.bytes, entry.sampled = offset, stride, field.stored, field.bytes
-    base, tree = ffi.from_buffer(block.map), (streams * share, FANOUT, 4, minima)
-    if fresh and plan.tree and lib.rx_sumtree_init(base + plan.tree, *tree):
-        raise ArgumentError(f"a tree of priorities has 1 to 2**32 slots, not {streams * share}")
-    sound = not plan.tree or lib.rx_sumtree_check(base + plan.tree, plan.bytes - plan.tree, *tree) == 1
+    base, sound = ffi.from_buffer(block.map), True
+    if tree is not None:
+        if fresh and lib.rx_sumtree_init(base + plan.tree, *tree.shape):
+            raise ArgumentError(f"a tree of priorities has 1 to 2**32 slots, not {tree.slots}")
+        sound = lib.rx_sumtree_check(base + plan.tree, plan.bytes - plan.tree, *tree.shape) == 1
     core = lib.rx_replay_open(base, shape, table, fresh) if sound else ffi.NULL
     if core == ffi.NULL:
         raise ArgumentError("this memory is no replay buffer of that shape: another version of reactors made it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -108,6 +109,7 @@ COMMON: dict[str, Any] = {
 }  # fmt: skip
 GRADIENTS: dict[str, Any] = {
     "PPO": rl.PPO(**COMMON, lam=0.8, epochs=2, batch_size=11, clip=0.2),
+    "PPO of the code": rl.PPO(**COMMON, lam=0.8, epochs=2, batch_size=11, clip_value=0.1, anneal_clip=False),
     "A2C": rl.A2C(**COMMON, eps=0.01, smoothing=0.9),
     "A2C of PAAC": rl.A2C.paac(**COMMON, torso=None),
     "IMPALA": rl.IMPALA(**COMMON, fragments=2, lam=0.8, rho=1.2, c=0.9),
@@ -135,7 +137,7 @@ def test_policy_gradients_are_the_papers(name: str, actions: gym.Space[Any]) -> 
         )[0].detach().numpy().reshape(STEPS, ENVS)  # fmt: skip
         batch["log_prob"] = played + 0.8 * rng.normal(size=played.shape).astype(np.float32)
         seen = double(batch)
-        if name == "PPO":
+        if name.startswith("PPO"):
             draws, n = copy.deepcopy(learning.rng), STEPS * ENVS
             orders = [draws.permutation(n) for _ in range(config.epochs)]
             parts = [order[at : at + 11] for order in orders for at in (0, 11)]  # the last two rows are left out
@@ -182,6 +184,20 @@ def test_figures_of_ppo_by_hand() -> None:
     assert figures["losses/clipfrac"] == 0.5
     assert figures["losses/explained_variance"] == pytest.approx(3 / 4)  # half of each return is missed
     assert figures["losses/entropy"] == pytest.approx(-0.6 * np.log(0.6) - 0.4 * np.log(0.4), abs=1e-6)
+
+
+def test_no_more_minibatches_of_a_round_where_the_policy_has_moved_far_enough() -> None:
+    config = rl.PPO(num_envs=4, horizon=8, hidden=(3,), epochs=3, batch_size=8, learning_rate=0.3, anneal=False)
+    rng = np.random.default_rng(0)
+    batch = tensors({**rollout(rng, gym.spaces.Discrete(2)), "log_prob": np.full((STEPS, ENVS), np.log(0.5), "f4")})
+    batch["action"] %= 2
+    steps = {}
+    for target in (None, 1e9, 0.02, 1e-9):
+        learning = replace(config, target_kl=target).learning(SEEN, gym.spaces.Discrete(2), 0)
+        steps[target] = sum(1 for _ in learning.learn(batch))
+    assert steps[None] == steps[1e9] == 9
+    assert 1 <= steps[0.02] < 9
+    assert steps[1e-9] <= 1  # before the first step the policy is very nearly that which acted
 
 
 # ---- temporal differences ----

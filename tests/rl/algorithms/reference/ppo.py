@@ -42,15 +42,21 @@ def learn(
         v, v_next = (net.v(vector(theta), x).view(batch["reward"].shape).numpy() for x in (s, s_next))
     rewards = np.clip(batch["reward"], -config.reward_clip, config.reward_clip)
     found = advantages({**batch, "reward": rewards}, v, v_next, config.gamma, config.lam)
-    target, found = (found + v).flatten(), found.flatten()
-    epsilon, c1, c2 = config.clip * left, config.value / config.value_scale**2, config.entropy
+    target, found, v_old = (found + v).flatten(), found.flatten(), torch.tensor(v).flatten()
+    epsilon, c1, c2 = config.clip, config.value / config.value_scale**2, config.entropy
+    epsilon *= left if config.anneal_clip else 1
     for rows in minibatches:
         advantage = (found[rows] - found[rows].mean()) / (found[rows].std(ddof=1) + 1e-8)
         x = vector(theta)
         log_pi, entropy = net.log_pi(x, s[rows], a[rows])
         r, A = torch.exp(log_pi - log_pi_old[rows]), torch.tensor(advantage)  # noqa: N806 - the paper's name
         l_clip = torch.minimum(r * A, torch.clip(r, 1 - epsilon, 1 + epsilon) * A).mean()  # equation 7
-        l_vf = ((net.v(x, s[rows]) - torch.tensor(target[rows])) ** 2).mean()
+        v_now, v_target = net.v(x, s[rows]), torch.tensor(target[rows])
+        error = (v_now - v_target) ** 2
+        if config.clip_value is not None:  # of the authors' code
+            near = torch.clip(v_now, v_old[rows] - config.clip_value, v_old[rows] + config.clip_value)
+            error = torch.maximum(error, (near - v_target) ** 2)
+        l_vf = error.mean()
         objective = l_clip - c1 * l_vf + c2 * entropy  # equation 9, to be maximised
         g = gradient(-objective, x)
         theta = adam.step(theta, clipped(g, config.max_grad_norm), config.learning_rate * left)

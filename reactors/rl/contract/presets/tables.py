@@ -1,0 +1,80 @@
+"""Which presets are there?
+
+The tables are the files beside this one; there it also says where each number is from.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from reactors.errors import ParameterError
+from reactors.lowlevel import did_you_mean
+
+
+class Preset(NamedTuple):
+    """Hyperparameters of an algorithm for environments whose names fit one of some patterns."""
+
+    algorithm: str
+    environments: tuple[str, ...]
+    source: str
+    values: dict[str, Any]
+
+    def suits(self, env: str) -> bool:
+        """Whether it is for an environment of this name."""
+        return any(fnmatchcase(env, pattern) for pattern in self.environments)
+
+
+@cache
+def tables() -> tuple[Preset, ...]:
+    """All there are, by file and in their order there."""
+    found = []
+    for file in sorted(files(__package__).iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".toml"):
+            for algorithm, of_one in tomllib.loads(file.read_text()).items():
+                found += [_preset(algorithm, name, dict(table)) for name, table in of_one.items()]
+    return tuple(found)
+
+
+def _preset(algorithm: str, name: str, table: dict[str, Any]) -> Preset:
+    environments, source = table.pop("environments", [name]), table.pop("source")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    return Preset(algorithm, tuple(environments), source, values)
+
+
+def preset_of(kind: type[Any], env: str) -> Preset | None:
+    """That of the algorithm, or of the one that it extends, for an environment; None if there is none."""
+    for each in kind.__mro__:
+        name = vars(each).get("name")
+        for preset in tables():
+            if preset.algorithm == name and preset.suits(env):
+                return preset
+    return None
+
+
+def needed_preset(kind: type[Any], env: str) -> Preset:
+    """Likewise. `ParameterError` names what there is."""
+    found = preset_of(kind, env)
+    if found is not None:
+        return found
+    own = [each for preset in tables() if preset.algorithm == kind.name for each in preset.environments]
+    meant = did_you_mean(env, own) or f"; there are some for {', '.join(own) or 'none of its environments'}"
+    raise ParameterError(f"{kind.__name__} has no preset for {env!r}{meant}; rl.presets() has all")
+
+
+def presets() -> dict[str, dict[str, str]]:
+    """All presets: by algorithm and environment, whose name may be a pattern, where the numbers are from.
+
+    `rl.PPO.preset("Hopper-v5")` makes an algorithm of one.
+
+    >>> from reactors import rl
+    >>> rl.presets()["PPO"]["CartPole-v1"]
+    'RL Zoo, ppo.yml, CartPole-v1'
+    """
+    found: dict[str, dict[str, str]] = {}
+    for preset in tables():
+        found.setdefault(preset.algorithm, {}).update(dict.fromkeys(preset.environments, preset.source))
+    return found

@@ -1,0 +1,122 @@
+"""Observations and rewards by their running statistics: the numbers, and that they are part of the policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from reactors import rl
+from reactors.errors import ParameterError
+from reactors.rl.networks.layers import Inference, flat
+from reactors.rl.networks.normalising import CLIP, Normalise, RewardScale, RunningMoments
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("bare_runs")
+
+ALGORITHMS = (rl.A2C, rl.PPO, rl.IMPALA, rl.APPO)
+SMALL: dict[str, Any] = {"num_envs": 4, "horizon": 16, "hidden": (8,)}
+BOTH: dict[str, Any] = {"normalise_observations": True, "normalise_rewards": True}
+
+
+def test_moments_are_those_of_all_rows_however_they_came() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(5, 3, (1000, 4)).astype(np.float32)
+    for cuts in ([], [1], [1, 2, 500], range(1, 1000)):
+        moments = RunningMoments(4)
+        for part in np.split(rows, list(cuts)):
+            moments.add(part)
+        assert moments.mean == pytest.approx(rows.astype(float).mean(0), rel=1e-12)
+        assert moments.variance == pytest.approx(rows.astype(float).var(0), rel=1e-10)
+
+
+def test_numbers_far_from_0_keep_their_variance() -> None:
+    moments = RunningMoments(1)
+    for part in ([[1e9]], [[1e9 + 1]], [[1e9 + 2]]):
+        moments.add(np.array(part))
+    assert moments.variance == pytest.approx([2 / 3])
+
+
+def test_numpy_normalises_as_torch_does() -> None:
+    layer = Normalise(3)
+    layer.set(np.array([1.0, -2.0, 0.0]), np.array([4.0, 1e-12, 100.0]))
+    net = nn.Sequential(layer, nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
+    fast = Inference(net)
+    fast.load(flat(net))
+    assert fast.in_numpy
+    x = np.random.default_rng(1).normal(0, 30, (50, 3)).astype(np.float32)
+    assert fast(x) == pytest.approx(net(torch.from_numpy(x)).detach().numpy(), abs=1e-5)
+    assert layer(torch.from_numpy(x)).abs().max() == CLIP
+
+
+def test_rewards_are_divided_by_the_deviation_of_discounted_returns() -> None:
+    rng = np.random.default_rng(2)
+    scale, returns, sums = RewardScale(3, 0.9), list[float](), np.zeros(3)
+    for _ in range(4):
+        rewards, ended = rng.normal(2, 5, (6, 3)).astype(np.float32), rng.random((6, 3)) < 0.2
+        for reward, over in zip(rewards, ended, strict=True):
+            for i in range(3):
+                sums[i] = 0.9 * sums[i] + reward[i]
+                returns.append(sums[i])
+                sums[i] *= not over[i]
+        assert scale(rewards, ended) == pytest.approx(np.clip(rewards / np.std(returns), -CLIP, CLIP), rel=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_statistics_are_part_of_the_policy(algorithm: Any, tmp_path: Path) -> None:
+    """What acts has the mean and deviation of what was learned from, on one worker as on two, and where it is read."""
+    made = algorithm(**SMALL, **BOTH)
+    done = [
+        rl.train(made, "Pendulum-v1", total_steps=640, seed=1, workers=workers, out=tmp_path / str(workers))
+        for workers in (1, 2)
+    ]
+    assert done[0].digest == done[1].digest
+    mean, scale = done[0].weights[:3], done[0].weights[3:6]
+    plain = rl.train(algorithm(**SMALL), "Pendulum-v1", total_steps=640, seed=1)
+    assert len(done[0].weights) == len(plain.weights) + 6
+    assert np.abs(mean[:2]).max() < 1  # a cosine and a sine
+    assert (scale[:2] > 1).all()
+    assert 1 / 8 < scale[2] < 1  # of a speed from -8 to 8
+    obs = np.array([[0.5, -0.5, 3.0]], np.float32)
+    read = rl.load(tmp_path / "1", algorithm=algorithm)
+    assert read.policy.greedy(obs) == pytest.approx(done[0].policy.greedy(obs))
+    assert read.evaluate(2) == done[0].evaluate(2)
+
+
+def test_a_run_goes_on_with_them(tmp_path: Path) -> None:
+    made = rl.PPO(**SMALL, epochs=2, batch_size=32, **BOTH)
+    options: dict[str, Any] = {"env": "Pendulum-v1", "total_steps": 640, "seed": 3, "mode": "pipelined"}
+    whole = rl.train(made, **options, out=tmp_path / "whole", checkpoint_every=6)
+    again = rl.train(
+        made, **options, resume=tmp_path / "whole/checkpoints/000000000384", out=tmp_path / "again", workers=2
+    )
+    assert again.digest == whole.digest
+
+
+def test_returns_in_the_journal_are_those_of_the_environment() -> None:
+    plain, scaled = (
+        rl.train(rl.A2C(**SMALL, normalise_rewards=each), "CartPole-v1", total_steps=64, seed=0).journal[0]
+        for each in (False, True)
+    )
+    assert plain["charts/episodic_return"] == scaled["charts/episodic_return"]
+    assert plain["losses/value_loss"] != scaled["losses/value_loss"]
+
+
+def test_what_cannot_be_normalised_is_refused() -> None:
+    def linear(space: gym.Space[Any]) -> nn.Module:
+        raise AssertionError(space)
+
+    frames = gym.spaces.Box(0, 255, (4, 42, 42), np.uint8)
+    with pytest.raises(ParameterError, match=r"normalise_observations of PPO is for vectors.*here are frames"):
+        rl.PPO(normalise_observations=True).check(frames, gym.spaces.Discrete(2))
+    with pytest.raises(ParameterError, match=r"normalise_observations of A2C is for vectors.*here are a torso"):
+        rl.train(rl.A2C(normalise_observations=True, torso=linear), "CartPole-v1", total_steps=64)
+    for name, value in {"normalise_rewards": True, "normalise_observations": True, "target_kl": 0.1}.items():
+        with pytest.raises(ParameterError, match=f"{name} of PPO goes by all of a batch, of which 2 learners"):
+            rl.train(rl.PPO(**{name: value}), "CartPole-v1", total_steps=256, learners=2)
