@@ -37,8 +37,13 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "clip_range": ("clip",), "clip_coef": ("clip",), "clip_param": ("clip",), "clip_ratio": ("clip",),
     "n_epochs": ("epochs", "passes"), "num_epochs": ("epochs", "passes"), "update_epochs": ("epochs", "passes"),
     "num_sgd_iter": ("epochs", "passes"), "epochs": ("passes",),
+    "clip_range_vf": ("clip_value",), "clip_vloss": ("clip_value",), "vf_clip_param": ("clip_value",),
     "gae_lambda": ("lam",), "lambda_": ("lam",), "lambda": ("lam",),
     "normalize_advantage": ("normalise",), "norm_adv": ("normalise",), "normalize": ("normalise",),
+    "norm_obs": ("normalise_observations",), "normalize_observations": ("normalise_observations",),
+    "norm_reward": ("normalise_rewards",), "normalize_rewards": ("normalise_rewards",),
+    "normalize_reward": ("normalise_rewards",), "log_std_init": ("log_std",), "activation_fn": ("activation",),
+    "fcnet_activation": ("activation",),
     "minibatch_size": ("batch_size",), "mini_batch_size": ("batch_size",), "sgd_minibatch_size": ("batch_size",),
     "train_batch_size": ("batch_size", "horizon"), "vtrace_clip_rho_threshold": ("rho",),
     # networks
@@ -54,6 +59,9 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "target_network_update_freq": ("target_every",), "target_update_freq": ("target_every",), "polyak": ("tau",),
     "exploration_final_eps": ("exploration_final",), "final_epsilon": ("exploration_final",),
     "end_e": ("exploration_final",), "eps_end": ("exploration_final",),
+    "exploration_initial_eps": ("exploration_initial",), "start_e": ("exploration_initial",),
+    "initial_epsilon": ("exploration_initial",), "optimize_memory_usage": ("frame_stack",),
+    "framestack": ("frame_stack",), "clip_rewards": ("reward_clip",),
     "double_q": ("double",), "double_dqn": ("double",), "prioritized_replay": ("prioritized",),
     "prioritized_replay_alpha": ("alpha",), "prioritized_replay_beta": ("beta",),
     "action_noise": ("noise",), "exploration_noise": ("noise",), "policy_frequency": ("policy_delay",),
@@ -80,14 +88,9 @@ _INSTEAD: dict[str, str] = {
     "log_interval": "the journal has a row for each round",
     "num_minibatches": "batch_size counts the steps in one, num_envs * horizon / num_minibatches",
     "nminibatches": "batch_size counts the steps in one, num_envs * horizon / nminibatches",
-    "exploration_initial_eps": "exploration begins at 1",
-    "start_e": "exploration begins at 1",
-    "clip_range_vf": "values are not clipped",
-    "clip_vloss": "values are not clipped",
     "target_kl": "no update stops early",
     "torch_deterministic": "runs are reproducible as they are",
     "eval_env": "evaluation has environments of its own, of the same kind",
-    "optimize_memory_usage": "the memory keeps an observation once where it can",
 }
 
 # What is of another kind here: which hyperparameter there is instead, and what it does.
@@ -108,8 +111,8 @@ def no_hyperparameter(name: str, algorithm: str, known: Sequence[str], arguments
     "PPO has no hyperparameter 'lr': it is learning_rate here"
     >>> no_hyperparameter("total_timesteps", "PPO", ["gamma"], {"total_steps": "--total-steps"})
     "PPO has no hyperparameter 'total_timesteps': write --total-steps"
-    >>> no_hyperparameter("polyak", "DQN", ["gamma", "target_every"], {})
-    "DQN has no hyperparameter 'polyak': the target network is replaced every target_every updates, all of it at once"
+    >>> no_hyperparameter("target_update_interval", "SAC", ["gamma", "tau"], {})
+    "SAC has no hyperparameter 'target_update_interval': the target networks follow little by little, by a share of tau"
     """
     said = f"{algorithm} has no hyperparameter {name!r}"
     for meant in _meant(name):

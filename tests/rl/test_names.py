@@ -23,20 +23,18 @@ from reactors.rl.synonyms import _INSTEAD, _OTHER_KIND, _SYNONYMS
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 4, "hidden": (4,)}
 PPO_HAS = (
     "there are num_envs, horizon, gamma, learning_rate, anneal, entropy, value, value_scale, max_grad_norm, "
-    "reward_clip, hidden, torso, lam, epochs, batch_size, clip, normalise"
+    "reward_clip, normalise_observations, normalise_rewards, hidden, activation, log_std, torso, lam, epochs, "
+    "batch_size, clip, anneal_clip, clip_value, target_kl, normalise"
 )
 HYPERPARAMETERS = {
     ("PPO", "learning_rte"): "PPO has no hyperparameter 'learning_rte'; did you mean 'learning_rate'?",
     ("PPO", "gae_lamda"): "PPO has no hyperparameter 'gae_lamda'; if gae_lambda is meant, it is lam here",
     ("PPO", "foo"): f"PPO has no hyperparameter 'foo'; {PPO_HAS}",
     ("PPO", "nsteps"): "PPO has no hyperparameter 'nsteps': it is horizon here",
-    ("DQN", "tau"): (
-        "DQN has no hyperparameter 'tau': the target network is replaced every target_every updates, all of it at once"
+    ("APPO", "tau"): (
+        "APPO has no hyperparameter 'tau': the target network is replaced every target_every updates, all of it at once"
     ),
-    ("DQN", "polyak"): (
-        "DQN has no hyperparameter 'polyak': the target network is replaced every target_every updates, all of it at "
-        "once"
-    ),
+    ("DQN", "polyak"): "DQN has no hyperparameter 'polyak': it is tau here",
     ("SAC", "target_update_interval"): (
         "SAC has no hyperparameter 'target_update_interval': the target networks follow little by little, by a share "
         "of tau"

@@ -78,8 +78,8 @@ def test_all_that_is_public_refuses_a_name_that_it_does_not_have() -> None:
             lambda: rl.ReplayBuffer(10, FIELDS, True),  # type: ignore[call-arg]
             (
                 "rl.ReplayBuffer takes capacity and fields by position, and is given 3 arguments so; name the others: "
-                "prioritized=, alpha=, beta=, eps=, stratified=, weights=, num_envs=, n_step=, gamma=, frame_stack=, "
-                "seed=, small="
+                "prioritized=, alpha=, beta=, eps=, stratified=, weights=, fanout=, num_envs=, n_step=, gamma=, "
+                "frame_stack=, seed=, small="
             ),
         ),
         (

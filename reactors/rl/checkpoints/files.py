@@ -212,8 +212,11 @@ def going_on(path: Path, what: str) -> Iterator[None]:
         ) from error
 
 
-def compare(saved: Saved, program: Mapping[str, Any]) -> None:
-    """Refuse a checkpoint of another program; `CheckpointError` names all that differs."""
+def compare(saved: Saved, program: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of another program; `CheckpointError` names all that differs.
+
+    A hyperparameter that there was not yet then had what is its default in `defaults` now.
+    """
     then, different = saved.meta["program"], []
     now = json.loads(json.dumps(program))  # tuples are lists there
     for name in dict.fromkeys([*now, *then]):
@@ -222,7 +225,7 @@ def compare(saved: Saved, program: Mapping[str, Any]) -> None:
             different += [
                 f"{key} was {old.get(key)!r} and is {new.get(key)!r}"
                 for key in dict.fromkeys([*old, *new])
-                if old.get(key) != new.get(key)
+                if (old.get(key) if key in old or name != "hyperparameters" else defaults.get(key)) != new.get(key)
             ]
         elif old != new and name != "graph":
             different.append(f"{name} was {old!r} and is {new!r}")

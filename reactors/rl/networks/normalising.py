@@ -50,7 +50,8 @@ class Normalise(nn.Module):
 
 def normalised(x: NDArray[Any], mean: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[Any]:
     """What `Normalise` makes of x, in NumPy."""
-    return np.clip((x - mean) * scale, np.float32(-CLIP), np.float32(CLIP))
+    within: NDArray[Any] = np.clip((x - mean) * scale, np.float32(-CLIP), np.float32(CLIP))
+    return within
 
 
 class RunningMoments:

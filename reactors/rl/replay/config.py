@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.rl.replay.storage import FANOUT, BufferLayout, Field, Tree, checked_fields, plan
+from reactors.rl.replay.storage import FANOUT, BufferLayout, Field, TreeShape, checked_fields, plan
 
 
 class Config(NamedTuple):
@@ -85,9 +85,9 @@ class Config(NamedTuple):
         return self.share * self.num_envs
 
     @property
-    def tree(self) -> Tree | None:
+    def tree(self) -> TreeShape | None:
         """The tree of priorities, if there is one."""
-        return Tree(self.slots, self.fanout, self.weights == "buffer") if self.prioritized else None
+        return TreeShape(self.slots, self.fanout, self.weights == "buffer") if self.prioritized else None
 
     def plan(self) -> BufferLayout:
         """Where in memory each field, record and tree lies."""

@@ -104,7 +104,7 @@ def _up(size: int, to: int) -> int:
     return -(-size // to) * to
 
 
-class Tree(NamedTuple):
+class TreeShape(NamedTuple):
     """The shape of a tree of priorities, as the core takes it."""
 
     slots: int
@@ -119,7 +119,7 @@ class Tree(NamedTuple):
 
 
 def plan(
-    fields: tuple[Field, ...], share: int, streams: int, *, tree: Tree | None, stack: int, extra: int, small: int
+    fields: tuple[Field, ...], share: int, streams: int, *, tree: TreeShape | None, stack: int, extra: int, small: int
 ) -> BufferLayout:
     """Lay out `streams` times `share` rows; `extra` frames of a stream belong to rows that are still to come."""
     slots = share * streams
@@ -244,7 +244,7 @@ def opened(
     streams: int,
     share: int,
     *,
-    tree: Tree | None,
+    tree: TreeShape | None,
     fresh: bool,
 ) -> tuple[Any, Any]:
     """The core's view of a block, and the shape that it has there."""

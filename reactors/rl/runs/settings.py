@@ -6,7 +6,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -195,6 +195,11 @@ def _single(value: Any, hint: Any) -> Any:
 def hyperparameters(algorithm: Algorithm) -> dict[str, Any]:
     """All of them, as JSON has them; what it has no word for, by its name."""
     return {field.name: plain(getattr(algorithm, field.name)) for field in fields(algorithm) if field.name != SCHEDULE}
+
+
+def defaults(algorithm: Algorithm) -> dict[str, Any]:
+    """Those of its hyperparameters, likewise."""
+    return {field.name: plain(field.default) for field in fields(algorithm) if field.default is not MISSING}
 
 
 def plain(value: Any) -> Any:

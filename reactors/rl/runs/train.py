@@ -40,7 +40,7 @@ from reactors.rl.runs.digest import digest_of
 from reactors.rl.runs.interruption import Interruption
 from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
 from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
-from reactors.rl.runs.settings import file_of, hyperparameters
+from reactors.rl.runs.settings import defaults, file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def train(given: TrainCall) -> Trained:
         if saving is not None:
             saving.meta = {"program": {**program, "graph": _hash(graph)}}
             if saved is not None:
-                compare(saved, saving.meta["program"])
+                compare(saved, saving.meta["program"], defaults(algorithm))
         if folder is not None:
             folder.begin(config, saved)
         seen, begun = _begin_journal(journal, saved)
@@ -296,7 +296,8 @@ def _finish(
 def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algorithm) -> Saved:
     """The checkpoint to go on from."""
     saved = load(path)
-    compare(saved, {**program, "graph": saved.meta["program"].get("graph")})  # that comes when there is one
+    graph = saved.meta["program"].get("graph")  # that comes when there is one
+    compare(saved, {**program, "graph": graph}, defaults(algorithm))
     if saved.next_round >= rounds:
         steps = algorithm.horizon * algorithm.num_envs
         raise ArgumentError(

@@ -16,7 +16,17 @@ MISTAKES = (
                 "loss = loss + config.entropy * entropy",
             ),
             Mistake("PPO clips above only", "ratio.clamp(1 - clip, 1 + clip)", "ratio.clamp(max=1 + clip)"),
-            Mistake("PPO's clip does not fall", "self.config.clip * self.left", "self.config.clip"),
+            Mistake("PPO's clip does not fall", "self.left if self.config.anneal_clip else 1.0", "1.0"),
+            Mistake(
+                "PPO's clipped values are the better ones",
+                "return torch.maximum((values - returns) ** 2",
+                "return torch.minimum((values - returns) ** 2",
+            ),
+            Mistake(
+                "PPO never ends a round early",
+                "return False",
+                "pass",
+            ),
             Mistake("PPO's ratio is upside down", "logs = log_prob - before", "logs = before - log_prob"),
             Mistake(
                 "PPO forgets the scale of values",
@@ -25,8 +35,8 @@ MISTAKES = (
             ),
             Mistake(
                 "PPO reports what is clipped above only",
-                "((ratio - 1).abs() > clip)",
-                "((ratio - 1) > clip)",
+                "((last.ratio - 1).abs() > self.clip)",
+                "((last.ratio - 1) > self.clip)",
                 "tests/rl/algorithms/test_losses.py::test_figures_of_ppo_by_hand",
             ),
             Mistake("PPO does not normalise advantages", "if config.normalise:", "if False:"),
@@ -493,8 +503,8 @@ MISTAKES = (
             ),
             Mistake(
                 "DQN explores more and more",
-                "return 1 + min(1.0, steps / max(1.0, over)) * (final - 1)",
-                "return final + min(1.0, steps / max(1.0, over)) * (1 - final)",
+                "return initial + min(1.0, steps / max(1.0, over)) * (final - initial)",
+                "return final + min(1.0, steps / max(1.0, over)) * (initial - final)",
                 UPDATES,
             ),
         ),
@@ -536,5 +546,43 @@ MISTAKES = (
             ),
             Mistake("gradients are not clipped", "        flat.clip(max_grad_norm)\n", "        pass\n"),
         ),
+    ),
+    Mistakes(
+        "reactors/rl/networks/normalising.py",
+        "tests/rl/networks/test_normalising.py",
+        (
+            Mistake("moments forget how far apart two means are", " + apart**2 * (self.count * n / total)", ""),
+            Mistake("the mean goes half way", "self.mean += apart * (n / total)", "self.mean += apart / 2"),
+            Mistake("returns go on beyond the end of an episode", "np.where(ended[t], 0.0, self.sums)", "self.sums"),
+            Mistake(
+                "actors do not clip what they see",
+                "np.clip((x - mean) * scale, np.float32(-CLIP), np.float32(CLIP))",
+                "(x - mean) * scale",
+            ),
+            Mistake("sums of rewards begin again with a checkpoint", 'self.sums = np.array(state["sums"])', "pass"),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/algorithms/policy_gradient.py",
+        "tests/rl/networks/test_normalising.py",
+        (
+            Mistake("what is observed is not learned", "self.observed.add(", "str("),
+            Mistake(
+                "a checkpoint forgets what was observed", 'self.observed.load_state_dict(state["observed"])', "pass"
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/contract/presets/tables.py",
+        "tests/rl/algorithms/test_presets.py",
+        (
+            Mistake("presets replace defaults of one's own", "own.update(get_annotations(each))", "pass"),
+            Mistake("presets are for one name alone", "fnmatchcase(env, pattern)", "env == pattern"),
+        ),
+    ),
+    Mistakes(
+        "reactors/rl/dataflow/experience.py",
+        "tests/rl/algorithms/test_replay_options.py",
+        (Mistake("rewards are kept as they are", 'np.clip(rows["reward"], -clip, clip, out=rows["reward"])', "pass"),),
     ),
 )

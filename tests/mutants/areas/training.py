@@ -71,7 +71,7 @@ MISTAKES = (
         (
             Mistake(
                 "experience is not prioritized",
-                "prioritized=algorithm.prioritized, **by_priority",
+                "prioritized=algorithm.prioritized, **(by_priority if algorithm.prioritized else {})",
                 "prioritized=False",
                 "tests/rl/algorithms/test_algorithms.py",
             ),

@@ -17,6 +17,8 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.contract.presets.tables import Preset, tables
 from reactors.rl.runs.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("bare_runs")
+
 
 @pytest.mark.parametrize("preset", tables(), ids=lambda preset: f"{preset.algorithm} {preset.environments[0]}")
 def test_every_preset_makes_its_algorithm_and_says_where_it_is_from(preset: Preset) -> None:
@@ -48,6 +50,15 @@ def test_an_algorithm_of_ones_own_has_those_of_the_one_that_it_extends() -> None
 
     made = Mine.preset("atari:Pong", bonus=2.0)
     assert (type(made), made.clip, made.bonus) == (Mine, 0.1, 2.0)
+
+
+def test_defaults_of_ones_own_stay() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Careful(rl.PPO):
+        clip: float = 0.05
+
+    made = Careful.preset("atari:Pong")
+    assert (made.clip, made.entropy) == (0.05, 0.01)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ import tomllib
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
+from inspect import get_annotations
 from typing import Any, NamedTuple
 
 from reactors.errors import ParameterError
 from reactors.lowlevel import did_you_mean
+from reactors.rl.public import public
 
 
 class Preset(NamedTuple):
@@ -46,12 +48,17 @@ def _preset(algorithm: str, name: str, table: dict[str, Any]) -> Preset:
 
 
 def preset_of(kind: type[Any], env: str) -> Preset | None:
-    """That of the algorithm, or of the one that it extends, for an environment; None if there is none."""
+    """That of the algorithm for an environment; None if there is none.
+
+    One that extends another has that one's, but for what it has defaults of its own for.
+    """
+    own: set[str] = set()
     for each in kind.__mro__:
         name = vars(each).get("name")
         for preset in tables():
             if preset.algorithm == name and preset.suits(env):
-                return preset
+                return preset._replace(values={key: preset.values[key] for key in preset.values if key not in own})
+        own.update(get_annotations(each))
     return None
 
 
@@ -65,6 +72,7 @@ def needed_preset(kind: type[Any], env: str) -> Preset:
     raise ParameterError(f"{kind.__name__} has no preset for {env!r}{meant}; rl.presets() has all")
 
 
+@public("rl.presets")
 def presets() -> dict[str, dict[str, str]]:
     """All presets: by algorithm and environment, whose name may be a pattern, where the numbers are from.
 
