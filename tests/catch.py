@@ -45,3 +45,24 @@ class Catch(gym.Env[Frames, np.int64]):
         for row, first, wide in ((self.row, self.ball, 1), (SQUARES - 1, self.paddle - 1, 3)):
             board[row * PIXELS : (row + 1) * PIXELS, first * PIXELS : (first + wide) * PIXELS] = 255
         return self.frames.copy()
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "A2C": {
+        "num_envs": 16, "horizon": 13, "lam": 0.95, "learning_rate": 2e-3, "entropy": 0.01, "normalise": True,
+    },
+    "PPO": {
+        "num_envs": 8, "horizon": 64, "batch_size": 128, "epochs": 4, "gamma": 0.99, "lam": 0.95, "entropy": 0.01,
+        "learning_rate": 5e-4, "clip": 0.2, "anneal_clip": False,
+    },
+    "IMPALA": {"learning_rate": 1e-3, "fragments": 8, "passes": 2},
+    "APPO": {"fragments": 8},
+    "DQN": {
+        "num_envs": 4, "horizon": 8, "batch_size": 32, "capacity": 20_000, "updates_per_step": 0.25,
+        "learning_rate": 5e-4, "target_every": 250, "exploration_fraction": 0.3, "exploration_final": 0.02,
+        "frame_stack": 4,
+    },
+}  # fmt: skip
+"""Hyperparameters with which each algorithm learns it, chosen here; what is not said is the default."""
+for _settings in SETTINGS.values():
+    _settings["torso"] = "small"

@@ -1,7 +1,8 @@
 """Does every algorithm learn? `make learn` trains each for five seeds, in both deterministic modes.
 
 CartPole-v1 counts as solved at a mean greedy return of 475, Pendulum-v1 at -200, over 20 episodes (60 for TD3) whose
-seeds training never sees. `best` are the weights that were the best in these evaluations, played again for 100 other
+seeds training never sees; Catch (tests/catch.py), for which an algorithm's name is followed by `-frames`, where 95 of
+100 balls are caught. `best` are the weights that were the best in these evaluations, played again for 100 other
 episodes; `final` are the last ones, likewise. No run ends early. Every run is a process of its own with one torch
 thread. Results go to docs/learning: `learn.csv` has a row a run, `learn.md` one for each algorithm and mode, and
 pictures have the greedy returns met on the way.
@@ -23,13 +24,18 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.catch import SETTINGS, Catch
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCS = Path(__file__).parents[2] / "docs" / "learning"
-GOALS = {"CartPole-v1": 475.0, "Pendulum-v1": -200.0}
-EPISODES = {"TD3": 60}  # of an evaluation, else 20: its early policies fail from rare starts alone
-# algorithm: environment, steps, rounds between evaluations; hyperparameters are the defaults
+GOALS = {"CartPole-v1": 475.0, "Pendulum-v1": -200.0, "Catch": 0.95}
+FRAMES = "-frames"
+EPISODES = {"TD3": 60} | {f"{name}{FRAMES}": 100 for name in SETTINGS}
+"""Of an evaluation, else 20: TD3's early policies fail from rare starts alone."""
+# algorithm: environment, steps, rounds between evaluations; hyperparameters are the defaults, or those for frames
 RUNS = {
     "DQN": ("CartPole-v1", 60_000, 8),
     "A2C": ("CartPole-v1", 150_000, 128),
@@ -39,6 +45,11 @@ RUNS = {
     "DDPG": ("Pendulum-v1", 6_000, 16),
     "TD3": ("Pendulum-v1", 8_000, 16),
     "SAC": ("Pendulum-v1", 6_000, 16),
+    "A2C-frames": ("Catch", 60_000, 24),
+    "PPO-frames": ("Catch", 60_000, 10),
+    "IMPALA-frames": ("Catch", 120_000, 24),
+    "APPO-frames": ("Catch", 120_000, 24),
+    "DQN-frames": ("Catch", 60_000, 150),
 }
 
 
@@ -51,8 +62,10 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
     torch.set_num_threads(1)
     env, steps, every = RUNS[name]
     began = time.perf_counter()
+    kind = name.removesuffix(FRAMES)
+    algorithm = getattr(rl, kind)(**(SETTINGS[kind] if env == "Catch" else {}))
     done = rl.train(
-        getattr(rl, name)(), env, total_steps=steps, seed=seed, mode=mode, eval_every=every,  # type: ignore[arg-type]
+        algorithm, Catch if env == "Catch" else env, total_steps=steps, seed=seed, mode=mode, eval_every=every,  # type: ignore[arg-type]
         eval_episodes=EPISODES.get(name, 20),
     )  # fmt: skip
     assert done.best is not None

@@ -81,8 +81,8 @@ class DQN(OffPolicy):
     hidden: Layers = (256, 256)
     """Layers for vectors. RL Zoo's for CartPole-v1."""
     torso: Torso = None
-    """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
-    `features`; by default Nature's for frames, and none for vectors."""
+    """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
+    with an int `features`; by default Nature's for frames, and none for vectors."""
     total_steps: Count = field(default=50_000, init=False)
     """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
 

@@ -64,8 +64,8 @@ class PolicyGradient(Algorithm):
     log_std: float = 0.0
     """Where the logarithm of the standard deviation of continuous actions begins. Stable-Baselines3's."""
     torso: Torso = None
-    """"nips", "nature" or "minatar", or a function of the observation space that makes a `torch.nn.Module` with an int
-    `features`; by default Nature's for frames, and none for vectors."""
+    """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
+    with an int `features`; by default Nature's for frames, and none for vectors."""
     total_steps: Count = field(default=100_000, init=False)
     """Over which the learning rate is annealed; `rl.train` sets it."""
 

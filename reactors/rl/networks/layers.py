@@ -137,6 +137,16 @@ class NatureTorso(_Convolutions):
         super().__init__(frames, side, [(32, 8, 4), (64, 4, 2), (64, 3, 1)], 512, last)
 
 
+class SmallTorso(_Convolutions):
+    """Convolutions of RLlib for 42x42 frames, without padding: to 256 features.
+
+    Steps of two pixels first, where those for 84x84 frames make four: what is three pixels wide is not lost.
+    """
+
+    def __init__(self, frames: int = 4, side: int | tuple[int, int] = 42, last: bool = False) -> None:
+        super().__init__(frames, side, [(16, 4, 2), (32, 4, 2)], 256, last)
+
+
 class MinAtarTorso(_Convolutions):
     """The convolution of MinAtar (Young and Tian, 2019, arXiv 1903.03176): small frames to 128 features."""
 
@@ -146,7 +156,7 @@ class MinAtarTorso(_Convolutions):
 
 STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
-TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "minatar": MinAtarTorso}
+TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "small": SmallTorso, "minatar": MinAtarTorso}
 Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by `reactors train`, too
 
 
@@ -176,7 +186,7 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     name = kind or "nature"
     if name not in TORSOS:
         raise ParameterError(f"there is no torso {name!r}; there are {', '.join(TORSOS)}, or a function that makes one")
-    least = {"nips": 20, "nature": 36, "minatar": 3}[name]
+    least = {"nips": 20, "nature": 36, "small": 10, "minatar": 3}[name]
     last = len(shape) == 3 and shape[2] in {1, 3, 4} and shape[0] > 4  # a picture, as most libraries have it
     frames, *sides = (shape[2], *shape[:2]) if last else shape or [0]
     if len(sides) != 2 or min(sides) < least:
