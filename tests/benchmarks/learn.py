@@ -45,11 +45,11 @@ RUNS = {
     "DDPG": ("Pendulum-v1", 6_000, 16),
     "TD3": ("Pendulum-v1", 8_000, 16),
     "SAC": ("Pendulum-v1", 6_000, 16),
-    "A2C-frames": ("Catch", 60_000, 24),
-    "PPO-frames": ("Catch", 60_000, 10),
-    "IMPALA-frames": ("Catch", 120_000, 24),
-    "APPO-frames": ("Catch", 120_000, 24),
-    "DQN-frames": ("Catch", 60_000, 150),
+    "A2C-frames": ("Catch", 40_000, 20),
+    "PPO-frames": ("Catch", 40_000, 8),
+    "IMPALA-frames": ("Catch", 60_000, 16),
+    "APPO-frames": ("Catch", 60_000, 16),
+    "DQN-frames": ("Catch", 24_000, 75),
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reactors import rl
+from tests.catch import SETTINGS, Catch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,12 @@ def collected() -> Iterator[None]:
     """Graphs are cycles, and replay memory goes with them."""
     yield
     gc.collect()
+
+
+def test_a_ball_is_caught_that_is_seen_in_frames() -> None:
+    """Within 10,000 to 20,000 steps; the other algorithms with a torso are in docs/learning."""
+    done = rl.train(rl.A2C(**SETTINGS["A2C"]), Catch, total_steps=25_000, seed=0)
+    assert done.evaluate(50) > 0.9
 
 
 def test_a_table_finds_the_way_over_the_lake() -> None:
