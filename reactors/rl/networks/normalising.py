@@ -115,7 +115,7 @@ class RewardScale:
             sums[t] = self.sums = self.sums * self.gamma + reward
             self.sums = np.where(ended[t], 0.0, self.sums)
         self.moments.add(sums.reshape(-1, 1))
-        scaled: NDArray[np.float32] = np.clip(rewards / np.sqrt(self.moments.variance + 1e-8), -CLIP, CLIP)
+        scaled: NDArray[np.float64] = np.clip(rewards / np.sqrt(self.moments.variance + 1e-8), -CLIP, CLIP)
         return scaled.astype(np.float32)
 
     def state_dict(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class Preset(NamedTuple):
 def tables() -> tuple[Preset, ...]:
     """All there are, by file and in their order there."""
     found = []
-    for file in sorted(files(__package__).iterdir(), key=lambda each: each.name):
+    for file in sorted(files(__name__.rpartition(".")[0]).iterdir(), key=lambda each: each.name):
         if file.name.endswith(".toml"):
             for algorithm, of_one in tomllib.loads(file.read_text()).items():
                 found += [_preset(algorithm, name, dict(table)) for name, table in of_one.items()]
