@@ -141,7 +141,8 @@ def write(found: list[dict[str, Any]]) -> None:
         for which in ("best", "final"):
             returns = [row[which] for row in group]
             at_goal = sum(value >= GOALS[env] for value in returns)
-            line += f" {at_goal} of {len(group)} | {min(returns):.1f}, {statistics.median(returns):.1f} |"
+            digits = 2 if env == "Catch" else 1
+            line += f" {at_goal} of {len(group)} | {min(returns):.{digits}f}, {statistics.median(returns):.{digits}f} |"
         lines.append(line)
     (DOCS / "learn.md").write_text("\n".join(lines) + "\n")
     pictures(groups)

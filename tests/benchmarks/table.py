@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,8 @@ def section(found: dict[str, Any]) -> str:
     about, bars = found["machine"], [bar for result in found["results"] for bar in result["bars"]]
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     said = (
-        f"{about['cpu']}, {about['cores']} cores, Python {about['python']}; {versions}.\n\n"
-        f"{sum(bar['met'] for bar in bars)} of {len(bars)} ratios are as asked for.\n\n"
+        textwrap.fill(f"{about['cores']} cores, Python {about['python']}; {versions}.", 100, break_on_hyphens=False)
+        + f"\n\n{sum(bar['met'] for bar in bars)} of {len(bars)} ratios are as asked for.\n\n"
     )
     names = ("row", "variant", "ours", "median", "against", "ratio", "asked for", "efficiency", "two processes")
     table = row(*names) + row(*["---"] * len(names))
