@@ -151,7 +151,7 @@ def test_the_array_of_channels_that_carry_objects_is_what_numpy_makes_of_them() 
 
 
 def test_the_array_of_channels_of_numbers_has_zeros_for_the_absent() -> None:
-    """As above."""
+    """Wiring 1; a rule of our own."""
 
     def program(rx: Any) -> Any:
         class Source(rx.Reactor):

@@ -258,6 +258,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
             late = threading.Timer(60, running.kill)
             late.start()
             try:
+                assert running.stderr.readline().startswith("preset for CartPole-v1: ")
                 assert running.stderr.readline() == "measuring 1 actor alone\n"
                 running.send_signal(signal.SIGINT)
                 rest = running.stderr.read()
