@@ -50,19 +50,18 @@ class Catch(gym.Env[Frames, np.int64]):
 SETTINGS: dict[str, dict[str, Any]] = {
     "A2C": {
         "num_envs": 16, "horizon": 13, "lam": 0.95, "learning_rate": 2e-3, "entropy": 0.01, "normalise": True,
+        "torso": "small",
     },
     "PPO": {
         "num_envs": 8, "horizon": 64, "batch_size": 128, "epochs": 4, "gamma": 0.99, "lam": 0.95, "entropy": 0.01,
-        "learning_rate": 5e-4, "clip": 0.2, "anneal_clip": False,
+        "learning_rate": 5e-4, "clip": 0.2, "anneal_clip": False, "torso": "small",
     },
-    "IMPALA": {"learning_rate": 1e-3, "fragments": 8, "passes": 2},
-    "APPO": {"fragments": 8},
+    "IMPALA": {"learning_rate": 1e-3, "fragments": 8, "passes": 2, "torso": "small"},
+    "APPO": {"fragments": 8, "torso": "small"},
     "DQN": {
         "num_envs": 4, "horizon": 8, "batch_size": 32, "capacity": 20_000, "updates_per_step": 0.25,
         "learning_rate": 5e-4, "target_every": 250, "exploration_fraction": 0.3, "exploration_final": 0.02,
-        "frame_stack": 4,
+        "frame_stack": 4, "torso": "small",
     },
 }  # fmt: skip
 """Hyperparameters with which each algorithm learns it, chosen here; what is not said is the default."""
-for _settings in SETTINGS.values():
-    _settings["torso"] = "small"

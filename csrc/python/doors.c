@@ -87,15 +87,25 @@ static PyObject *door_is_present(Door *d, void *unused)
 
 static PyObject *get(Door *d) { return PyObject_CallMethod((PyObject *)d, "_get", NULL); }
 
-static PyObject *received(Door *d)
+/* What came from another process: its bytes, in its slot or in a copy outside of the ring. */
+static const void *came(const Door *d, uint64_t *kind, uint64_t *size)
 {
     uint64_t where = *d->where;
     if (where & RX_OUTSIDE) {
         const rx_copy *copy = (const rx_copy *)(uintptr_t)(where & ~RX_OUTSIDE);
-        return copy->kind == RX_PICKLED ? get(d) : rx__unpack(copy->kind, copy->size, copy + 1);
+        *kind = copy->kind, *size = copy->size;
+        return copy + 1;
     }
     const rx_record *record = (const rx_record *)(d->records + where * d->stride);
-    return record->kind == RX_PICKLED ? get(d) : rx__unpack(record->kind, record->size, record + 1);
+    *kind = record->kind, *size = record->size;
+    return record + 1;
+}
+
+static PyObject *received(Door *d)
+{
+    uint64_t kind, size;
+    const void *data = came(d, &kind, &size);
+    return kind == RX_PICKLED ? get(d) : rx__unpack(kind, size, data);
 }
 
 static PyObject *door_value(Door *d, void *unused)
@@ -317,18 +327,14 @@ static PyObject *block(Door *d, PyObject *blocks, uint8_t state)
 static int number_of(const Door *channel, int *type, void *to)
 {
     if (!(state_of(channel) & RX_PRESENT)) return 0;
-    uint64_t where = *channel->where;
     if (channel->values) {
-        if (where & RX_OUTSIDE) return 0;
-        return rx__number(numbered(channel->values, where + channel->place), type, to);
+        uint64_t where = *channel->where;
+        return where & RX_OUTSIDE ? 0 : rx__number(numbered(channel->values, where + channel->place), type, to);
     }
     if (!channel->records) return 0;
-    if (where & RX_OUTSIDE) {
-        const rx_copy *copy = (const rx_copy *)(uintptr_t)(where & ~RX_OUTSIDE);
-        return rx__number_at(copy->kind, copy + 1, type, to);
-    }
-    const rx_record *record = (const rx_record *)(channel->records + where * channel->stride);
-    return rx__number_at(record->kind, record + 1, type, to);
+    uint64_t kind, size;
+    const void *data = came(channel, &kind, &size);
+    return rx__number_at(kind, data, type, to);
 }
 
 /* What the channels carry, numbers of one type, as an array; NULL without an exception: they carry something else. */

@@ -87,7 +87,7 @@ class Config(NamedTuple):
     @property
     def tree(self) -> TreeShape | None:
         """The tree of priorities, if there is one."""
-        return TreeShape(self.slots, self.fanout, self.weights == "buffer") if self.prioritized else None
+        return TreeShape(self.slots, self.fanout, 4, self.weights == "buffer") if self.prioritized else None
 
     def plan(self) -> BufferLayout:
         """Where in memory each field, record and tree lies."""

@@ -109,13 +109,9 @@ class TreeShape(NamedTuple):
 
     slots: int
     fanout: int
+    real_bytes: int
     minima: bool
     """Whether it keeps the least of them."""
-
-    @property
-    def shape(self) -> tuple[int, int, int, bool]:
-        """Of float32."""
-        return self.slots, self.fanout, 4, self.minima
 
 
 def plan(
@@ -126,8 +122,8 @@ def plan(
     at = _up(int(lib.rx_replay_header_bytes(streams)), LINE)
     tree_at = priorities = 0
     if tree is not None:
-        tree_at, at = at, at + _up(int(lib.rx_sumtree_bytes(*tree.shape)), LINE)
-        priorities = tree_at + int(lib.rx_sumtree_priorities(*tree.shape))
+        tree_at, at = at, at + _up(int(lib.rx_sumtree_bytes(*tree)), LINE)
+        priorities = tree_at + int(lib.rx_sumtree_priorities(*tree))
     inside, end = {}, ROW_HEADER
     for i in sorted(range(len(fields)), key=lambda i: -_alignment(fields[i])):
         if fields[i].stored <= small:
@@ -261,9 +257,9 @@ def opened(
         entry.offset, entry.stride, entry.bytes, entry.sampled = offset, stride, field.stored, field.bytes
     base, sound = ffi.from_buffer(block.map), True
     if tree is not None:
-        if fresh and lib.rx_sumtree_init(base + plan.tree, *tree.shape):
+        if fresh and lib.rx_sumtree_init(base + plan.tree, *tree):
             raise ArgumentError(f"a tree of priorities has 1 to 2**32 slots, not {tree.slots}")
-        sound = lib.rx_sumtree_check(base + plan.tree, plan.bytes - plan.tree, *tree.shape) == 1
+        sound = lib.rx_sumtree_check(base + plan.tree, plan.bytes - plan.tree, *tree) == 1
     core = lib.rx_replay_open(base, shape, table, fresh) if sound else ffi.NULL
     if core == ffi.NULL:
         raise ArgumentError("this memory is no replay buffer of that shape: another version of reactors made it")
