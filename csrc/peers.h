@@ -33,6 +33,7 @@ typedef struct {
     rx_tag head;              /* the tag being executed, else its earliest event */
     uint64_t position;        /* reactions before this one are done at this tag */
     uint64_t sent_to;         /* workers that were sent something since the last rx__wake */
+    uint32_t untold;          /* tags that have ended since it last published what was done */
 
     /* what it knows of others */
     rx_tag bound;             /* own events before or at it may be executed: it never falls */
@@ -102,6 +103,8 @@ void rx__snapshot(rx_worker *w);
 int rx__covered(rx_worker *w, const rx_wait *wait, rx_tag g); /* by what is known; 1 yes */
 
 /* ---- team.c ---- */
+
+enum { RX_UNTOLD = 16 };      /* so many tags may end before a worker that goes on at once publishes */
 
 void rx__progress(rx_worker *w, uint64_t position);
 int64_t rx__next_together(rx_worker *w);                      /* what to run next, or why nothing */

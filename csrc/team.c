@@ -9,7 +9,27 @@ void rx__progress(rx_worker *w, uint64_t position)
 {
     rx_peers *p = rx__peers(w);
     rx__commit_before(w, position);
-    if (p->line->rank < position) rx__publish(w, p->head, w->tag, position);
+    if (!p->untold && p->line->rank >= position) return;
+    rx__publish(w, p->head, w->tag, position);
+    p->untold = 0;
+}
+
+/* Between two tags: publish where this worker stands, if it is not what others see. */
+static void tell(rx_worker *w, rx_tag own)
+{
+    rx_peers *p = rx__peers(w);
+    if (p->untold) rx__publish(w, own, w->tag, UINT64_MAX);
+    else if (!rx__equal(own, p->head) || p->line->idle != (uint64_t)rx__idle(w)) rx__publish(w, own, p->line->passed, p->line->rank);
+    p->untold = 0;
+}
+
+/* Whether others can wait to hear of the tag that is over, in fast mode, where tags follow one another sooner than the
+ * line of a worker gets from one core to another. What they see meanwhile is older, so they conclude less from it, and
+ * nothing wrong. Before this worker waits, or runs what may take long, it publishes. */
+static int may_tell_later(const rx_worker *w)
+{
+    const rx_peers *p = rx__peers_of(w);
+    return p->untold < RX_UNTOLD && !p->n_mates && !w->finished && !w->pausing && !w->image->virtual_time && rx__need_not_wait(w);
 }
 
 /* No worker has anything to do and nothing is on its way: the program stops a microstep after the last tag executed
@@ -71,11 +91,11 @@ static int may_begin(rx_worker *w)
         if (!p->knows_starved && rx__get32(&w->image->starved) == 2) learn_of_starvation(w);
         rx_tag own = rx__own_next(w), g = own;
         int idle = rx__idle(w) && !p->knows_starved && !w->image->keepalive, looked = 0;
-        if (!rx__equal(own, p->head) || p->line->idle != (uint64_t)rx__idle(w))
-            rx__publish(w, own, p->line->passed, p->line->rank);
+        if (!p->untold) tell(w, own);                /* else it may go on at once */
         p->wants = RX_TO_BEGIN;
         p->want = own;
         if (p->n_mates || rx__less(p->bound, own) || rx__is_forever(own) || idle) {
+            tell(w, own);
             rx__snapshot(w);
             looked = 1;
             if (!p->knows_starved && rx__get32(&w->image->starved) == 2) continue;   /* heads may be of the stop tag */
@@ -100,6 +120,7 @@ static int may_begin(rx_worker *w)
             if (rx__covered(w, wait, g)) continue;
             rx__look_at(w, wait->producer);
             if (rx__covered(w, wait, g)) continue;
+            tell(w, own);
             if (!looked) rx__snapshot(w);
             looked = 1;
             if (rx__covered(w, wait, g)) continue;
@@ -110,6 +131,7 @@ static int may_begin(rx_worker *w)
         if (!rx__need_not_wait(w)) {
             if (w->clock < g.time) w->clock = rx__now(w);
             if (w->clock < g.time) {
+                tell(w, own);
                 if (g.time < w->until) w->until = g.time;
                 return 0;
             }
@@ -166,7 +188,7 @@ static void begin_shared(rx_worker *w)
     int all_late = 1;                                /* no other can send anything for this tag any more */
     for (uint32_t i = 0; all_late && i < w->workers; i++)
         if (i != w->index && !rx__less(g, p->may[i])) all_late = 0;
-    rx__publish(w, g, g, 0);
+    if (!p->untold) rx__publish(w, g, g, 0);
     rx__drain(w);
     p->visiting = !all_late;
     if (!all_late)
@@ -200,7 +222,8 @@ int64_t rx__next_together(rx_worker *w)
             if (w->image->virtual_time && w->t->inbox) rx__inbox_drain(w);       /* what it sent itself: the head counts it */
             rx__leave_tag(w);
             memset(w->triggered, 0, w->t->n_words * sizeof *w->triggered);
-            rx__publish(w, w->finished ? rx__forever() : rx__own_next(w), w->tag, UINT64_MAX);
+            p->untold++;
+            if (!may_tell_later(w)) tell(w, w->finished ? rx__forever() : rx__own_next(w));
             int c = rx__aside(w);
             if (c) return c;
             continue;
@@ -241,7 +264,7 @@ int64_t rx__next_together(rx_worker *w)
             }
             if (rx__must_be_alone(w, index) || (!w->n_batch && rx__sample_now(w))) {
                 /* It may take long, and others may wait to hear that those before it send nothing. */
-                if (w->heavy[index] && p->line->rank < p->senders[index]) rx__progress(w, index);
+                if (w->heavy[index] && (p->untold || p->line->rank < p->senders[index])) rx__progress(w, index);
                 int64_t body = rx__dispatch(w, index, 1);
                 if (body != RX_RAN) return body;
                 if (w->sends[index]) rx__progress(w, p->position);

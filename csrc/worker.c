@@ -36,7 +36,7 @@ static void find_tables(rx_worker *w)
     w->low = RX_AT(uint64_t, base, t->low);
     w->batch = RX_AT(uint32_t, base, t->batch);
     w->stats = RX_AT(rx_stats, base, t->stats);
-    w->digests = RX_AT(uint64_t, base, image->digests);
+    w->digests = RX_AT(uint64_t, base, t->digests);
     w->now = RX_AT(rx_tag, base, t->now);
     w->current = RX_AT(int64_t, base, t->current);
     w->ready.n_summary = (t->n_words + 63) / 64;

@@ -17,7 +17,7 @@ check() {
     for word in "$@"; do
         case $word in
             -l) compile=(-DNP) run=(-l) ;;
-            *)  grep -qw -- "${word#-D}" "$models/$model.pml" || echo "no such name: $word" >>"$number.err"
+            *)  grep -qw -- "$(sed 's/^-D//; s/=.*//' <<<"$word")" "$models/$model.pml" || echo "no such name: $word" >>"$number.err"
                 defines+=("$word") ;;
         esac
     done
@@ -69,6 +69,15 @@ done <<'LIST'
     sound    frontier -DDELAY
     sound    frontier -DEXCHANGE
     sound    frontier -DEXCHANGE -l
+    sound    frontier -DPIPELINE -DLATE=0
+    sound    frontier -DREPLY    -DLATE=0
+    sound    frontier -DMIXED    -DLATE=1
+    sound    frontier -DSTOP     -DLATE=2
+    sound    frontier -DDELAY    -DLATE=0
+    sound    frontier -DONWARD   -DLATE=1
+    sound    frontier -DONWARD   -DLATE=1 -l
+    sound    frontier -DEXCHANGE -DLATE=0
+    sound    frontier -DEXCHANGE -DLATE=0 -l
     sound    park
     sound    channel
     sound    channel  -DLINE
@@ -85,6 +94,8 @@ done <<'LIST'
     planted  frontier -DEXCHANGE -DSILENT_POP
     planted  frontier -DSTOP     -DSTARVED_CACHE
     planted  frontier -DSTOP     -DSTARVED_READ_ONCE
+    planted  frontier -DONWARD   -DLATE=1 -DUNTOLD_WHILE_WAITING
+    planted  frontier -DFEEDBACK -DLATE=0 -DUNTOLD_AT_REST
     planted  park     -DBIT_AFTER_LOOK
     planted  park     -DBELL_READ_LATE
     planted  park     -DWANTS_ONCE

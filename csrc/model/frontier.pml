@@ -12,6 +12,8 @@
  *   COVERED                       rx__covered
  *   ring, drain, deliver          channel.c: the ring of an ordered pair of workers, rx__drain; tags.c: rx__deliver
  *   idle                          may_begin in team.c;   begin_tag: begin_shared;   checkpoint: inputs_complete
+ *   untold, tell_where_it_stands  rx_peers.untold and tell in team.c: a worker may go from tag to tag and publish later;
+ *                                 how many tags later is left open, and LATE says which worker
  *   starved                       rx_image.starved and starved_at
  *   quiet                         rx__wait and rx__wake: who waits looks again whenever another has published
  *
@@ -61,6 +63,9 @@
 
 /* ---- the graphs: channel, ring, writer and its rank, reader and its rank, delay; worker, ranks, its own events ---- */
 
+#ifndef LATE
+#define LATE     WORKERS                        /* none */
+#endif
 #ifndef CAPACITY
 #define CAPACITY 1
 #endif
@@ -134,6 +139,17 @@
 	events(0, 1, AT(0, 0) | AT(1, 0)); \
 	events(1, 1, 0); \
 	events(2, 1, 0)
+#elif defined(ONWARD)           /* 1 goes on by itself until it waits for 0, which waits to hear of one of its tags before */
+#define UNTIL    TAG(2, 0)
+#define CHANNELS 3
+#define RINGS    2
+#define GRAPH \
+	wire(0, 0,  0, 0,  1, 0, ZERO); \
+	wire(1, 1,  1, 0,  0, 0, AFTER(2)); \
+	wire(2, 0,  0, 0,  1, 0, MICROSTEP); \
+	events(0, 1, AT(2, 0)); \
+	events(1, 1, AT(0, 0) | AT(1, 0) | AT(2, 0)); \
+	events(2, 0, 0)             /* no third worker: it would only look on */
 #elif defined(STOP)             /* a zero-delay cycle and a third worker run out of events, and stop */
 #define UNTIL    TAG(0, 1)
 #define CHANNELS 3
@@ -363,7 +379,22 @@ inline look_at_rings()
 #define NEVER(c)  (delay[c] < AFTER(1) -> g % 4 < delay[c] : g % 4 != 0 || g < delay[c])
 #define KNOWN(c)  (NEVER(c) || LATER(may[writer[c]], delay[c]) > g)
 
-inline progress(mark) { if :: passed[me] < mark -> passed[me] = mark; tell() :: else fi }
+inline progress(mark)
+{
+	if
+#ifndef UNTOLD_WHILE_WAITING
+	:: untold -> passed[me] = mark; publish(g); untold = false
+#endif
+	:: !untold && passed[me] < mark -> passed[me] = mark; tell()
+	:: else
+	fi
+}
+#ifdef UNTOLD_AT_REST
+#define AT_REST    false
+#else
+#define AT_REST    untold
+#endif
+inline tell_where_it_stands() { if :: AT_REST -> passed[me] = reached[me] - 1; publish(own); untold = false :: else fi }
 
 inline begin_tag()
 {
@@ -386,8 +417,10 @@ inline begin_tag()
 	od;
 	c = 0;
 	quiet = quiet & ~ME;
-	passed[me] = MARK(g, 0);
-	if :: head[me] != g -> publish(g) :: else -> tell() fi
+	if
+	:: untold
+	:: else -> passed[me] = MARK(g, 0); if :: head[me] != g -> publish(g) :: else -> tell() fi
+	fi
 }
 
 /* The reaction of this rank is reached: what does it see, does it run, and to which channels does it write then? */
@@ -481,6 +514,7 @@ proctype worker(byte me)
 	byte own, g, near, rank, c, x, s, t, ch;
 	byte stop = FOREVER;
 	bool running, visiting, runs, looked, took, still;
+	bool untold;                    /* what others see of it is older */
 
 	d_step { ticks = timer[me]; own = head[me]; quiet = quiet | ME };
 
@@ -490,7 +524,7 @@ idle:	drain();
 #endif
 	if
 	:: atomic { !HAS_MATE && own < bound && own < FOREVER -> took = false; g = own; goto found }
-	:: d_step { HAS_MATE || own >= bound || own == FOREVER -> took = false; near = FOREVER; look_at_lines() }
+	:: d_step { HAS_MATE || own >= bound || own == FOREVER -> tell_where_it_stands(); took = false; near = FOREVER; look_at_lines() }
 	fi;
 	look_at_rings();
 	atomic {
@@ -537,7 +571,7 @@ body:		atomic {
 		};
 		do
 		:: atomic { c < CHANNELS && ROOM -> send() }
-		:: d_step { c < CHANNELS && !ROOM -> tell() };
+		:: d_step { c < CHANNELS && !ROOM -> if :: untold -> progress(MARK(g, rank)) :: else -> tell() fi };
 			do
 			:: atomic { ROOM -> break }
 			:: d_step { !ROOM -> quiet = quiet | ME };
@@ -559,9 +593,11 @@ over:	atomic {
 		running = false; visiting = false; rank = 0; here = 0;
 		find_own();
 		reached[me] = MARK(g + 1, 0);
-		passed[me] = (g == stop -> MARK(FOREVER, END) : MARK(g, END));
 		own = (g == stop -> FOREVER : own);
-		publish(own);
+		if
+		:: me == LATE && g != stop && !HAS_MATE -> untold = true
+		:: true -> untold = false; passed[me] = (g == stop -> MARK(FOREVER, END) : MARK(g, END)); publish(own)
+		fi;
 		quiet = quiet | ME;
 		if :: g == stop -> goto end :: else -> g = 0; goto idle fi
 	};

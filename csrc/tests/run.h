@@ -43,6 +43,7 @@ typedef struct {              /* what a reaction has seen so far */
 } seen;
 
 struct run {
+    int placement[MOST];      /* the program's then */
     program *p;
     build *b;
     seen *seen;               /* by declared reaction; shared by processes */
@@ -238,6 +239,7 @@ static inline run *new_run(program *p)
     run *r = calloc(1, sizeof *r);
     r->p = p;
     r->b = lay_out(p);
+    memcpy(r->placement, p->placement, sizeof r->placement);
     r->stores = calloc(MOST, sizeof *r->stores);
     for (int i = 0; i < r->b->n_sources; i++) {
         int e = r->b->sources[i].element;
@@ -322,7 +324,13 @@ static inline void go(run *r)
     else start_threads(r), join_threads(r);
 }
 
-static inline uint64_t digest_of(const run *r, int reactor) { return RX_AT(uint64_t, r->b->base, r->b->image->digests)[reactor]; }
+static inline uint64_t digest_of(const run *r, int reactor)
+{
+    int worker = r->placement[reactor], number = 0;
+    for (int i = 0; i < reactor; i++) number += r->placement[i] == worker;
+    const rx_tables *tables = RX_AT(rx_tables, r->b->base, r->b->image->tables) + worker;
+    return RX_AT(uint64_t, r->b->base, tables->digests)[number];
+}
 
 /* ---- a reaction to compare by ---------------------------------------------------------------------------- */
 

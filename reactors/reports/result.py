@@ -89,11 +89,14 @@ def final_tag(image: Image, memory: Memory) -> Tag:
 def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str) -> Result:
     """Read the outcome from the arena of a run that is over."""
     program = image.program
-    chains = tables.view(memory, image.at["digests"], len(program.reactors), np.dtype(np.uint64))
+    chains: dict[int, int] = {}
+    for part in image.parts:
+        found = tables.view(memory, part.offsets["digests"], len(part.reactors), np.dtype(np.uint64))
+        chains.update(zip(part.reactors, found.tolist(), strict=True))
     digest = blake2b(digest_size=16)
     own = [(reactor.path, number) for number, reactor in enumerate(program.reactors) if not reactor.relay]
     for path, number in sorted(own):
-        digest.update(path.encode() + b"\0" + int(chains[number]).to_bytes(8, "little") + b"\n")
+        digest.update(path.encode() + b"\0" + chains[number].to_bytes(8, "little") + b"\n")
     bells = engines.bells(memory, image)
     wall_time = float(bells["finished"].max()) / 1e9
     reactions, workers = [], []

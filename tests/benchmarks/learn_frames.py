@@ -1,10 +1,11 @@
-"""How far does APPO come with frames? MinAtar's Breakout and ALE's Pong, for as many steps as there is time for.
+"""How far do algorithms come with frames? MinAtar's Breakout and ALE's Pong, for as many steps as there is time for.
 
     make learn_frames ARGS="breakout --steps 3000000"
-    make learn_frames ARGS="pong --steps 1500000"
+    make learn_frames ARGS="pong --steps 1000000 --seed 1"
+    make learn_frames ARGS="pong-dqn --steps 1000000"
 
-Results go to docs/learning: `GAME.csv` has the mean return of the last 20 episodes over steps and seconds, `GAME.png`
-the curve.
+Results go to docs/learning: `GAME.csv`, with another seed than 0 `GAME-SEED.csv`, has the mean return of the last 20
+episodes over steps and seconds, `GAME.png` the curve.
 """
 
 from __future__ import annotations
@@ -56,12 +57,26 @@ def breakout() -> Any:
 
 
 # Whole games and their own scores in training, too, for the journal's returns are the curve.
-pong = rl.atari("Pong", episodic_life=False, fire_reset=False, clip_rewards=False)
+pong = rl.atari("Pong", screen_size=42, episodic_life=False, clip_rewards=False)
 
 GAMES: dict[str, tuple[Any, Any]] = {
     "breakout": (breakout, rl.APPO(torso="minatar", num_envs=32, fragments=16)),
-    "pong": (pong, rl.APPO(torso="nips", num_envs=16, fragments=8, passes=2, reward_clip=1.0)),
-}
+    "pong": (
+        pong,
+        rl.PPO(
+            num_envs=16, horizon=128, batch_size=256, epochs=3, gamma=0.99, lam=0.95, learning_rate=5e-4,
+            anneal=False, clip=0.1, anneal_clip=False, entropy=0.01, torso="small", normalise_observations=True,
+        ),
+    ),
+    "pong-dqn": (
+        pong,
+        rl.DQN(
+            num_envs=8, horizon=4, batch_size=32, capacity=200_000, frame_stack=4, learning_starts=10_000,
+            updates_per_step=0.25, learning_rate=2.5e-4, target_every=500, exploration_fraction=0.1,
+            exploration_final=0.01, torso="small", normalise_observations=True,
+        ),
+    ),
+}  # fmt: skip
 
 
 def main() -> None:
@@ -74,19 +89,28 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     make, algorithm = GAMES[given.game]
-    done = rl.train(algorithm, make, total_steps=given.steps, workers=given.workers, mode="pipelined", seed=given.seed)
+    done = rl.train(
+        algorithm,
+        make,
+        total_steps=given.steps,
+        workers=given.workers,
+        mode="pipelined",
+        seed=given.seed,
+        journal=f"/tmp/runs/{given.game}-{given.seed}.csv",
+    )
     rows = [row for row in done.journal if "charts/episodic_return" in row]
     rows = rows[:: max(1, len(rows) // 500)]
     curve = [(int(row["global_step"]), row["seconds"], round(row["charts/episodic_return"], 2)) for row in rows]
     DOCS.mkdir(parents=True, exist_ok=True)
-    with (DOCS / f"{given.game}.csv").open("w", newline="") as out:
+    name = given.game if given.seed == 0 else f"{given.game}-{given.seed}"
+    with (DOCS / f"{name}.csv").open("w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerows([("step", "seconds", "return"), *curve])
-    draw(given.game, curve)
+    draw(name, algorithm.name, curve)
     print(f"{done.steps:,} steps in {done.journal[-1]['seconds']:.0f} s; {curve[-1][2]} at the end")
 
 
-def draw(game: str, curve: list[tuple[int, float, float]]) -> None:
+def draw(game: str, algorithm: str, curve: list[tuple[int, float, float]]) -> None:
     """The mean return of the last 20 episodes over steps."""
     import matplotlib as mpl
 
@@ -95,7 +119,9 @@ def draw(game: str, curve: list[tuple[int, float, float]]) -> None:
 
     figure, panel = plt.subplots(figsize=(5, 3))
     panel.plot([step for step, *_ in curve], [value for *_, value in curve], lw=1)
-    panel.set(title=f"APPO, {game}, pipelined", xlabel="environment steps", ylabel="return of the last 20 episodes")
+    panel.set(
+        title=f"{algorithm}, {game}, pipelined", xlabel="environment steps", ylabel="return of the last 20 episodes"
+    )
     figure.tight_layout()
     figure.savefig(DOCS / f"{game}.png", dpi=80)
     plt.close(figure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -410,3 +411,22 @@ def test_other_rows_are_left_to_python() -> None:
     seen, in_python = rows_set(np.float64, (1, 2.0, True), np.arange(3), [np.float64(1), 2, 3])
     assert seen == [[1.0, 2.0, 1.0], [0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
     assert in_python == 3
+
+
+class Looks(rx.Reactor):
+    def __init__(self, count: int) -> None:
+        self.count_of_what_there_is, self.strangers = count, list[str]()
+
+    @rx.reaction(rx.startup)
+    def look(self) -> None:
+        self.strangers = [name for name in vars(self) if name is not intern(name)]
+
+
+def test_code_finds_attributes_by_the_addresses_of_their_names_in_worker_processes_too() -> None:
+    """CPython compares names letter by letter where they are not interned, and its fast way does not find them."""
+    main = rx.Reactor()
+    main.one, main.two = Looks(1), Looks(2)  # type: ignore[attr-defined]
+    rx.run(main, workers=2, backend="process", placement={"main.one": 0, "main.two": 1})
+    for each in (main.one, main.two):  # type: ignore[attr-defined]
+        assert each.strangers == []
+        assert each.count_of_what_there_is > 0

@@ -111,3 +111,25 @@ def test_a_reactor_takes_at_most_two_kib_of_shared_memory(workers: int, chain: i
     placement = [0, *(i // chain % workers for i in range(len(stages)))]
     image = Image(rx.Graph(main).program, placement, workers, RunOptions(processes=workers > 1))
     assert image.size <= 2048 * len(stages)
+
+
+def test_no_two_workers_write_the_same_lines() -> None:
+    """Reactors of two workers by turns: what one worker writes in each tag, the other has in no pair of lines."""
+    main = rx.Reactor()
+    main.stages = [First() for _ in range(40)]  # type: ignore[attr-defined]
+    image = Image(rx.Graph(main).program, [0, *(i % 2 for i in range(40))], 2, RunOptions())
+    sizes = {
+        "digests": 8 * 21,
+        "stats": 32 * 20,
+        "doors": 20,
+        "where": 8 * 20,
+        "batch": 4 * 20,
+        "now": 16,
+        "current": 8,
+    }
+    pairs = [
+        {at // 128 for name, size in sizes.items() for at in range(part.offsets[name], part.offsets[name] + size)}
+        for part in image.parts
+    ]
+    assert len(pairs[0]) >= 8
+    assert not pairs[0] & pairs[1]

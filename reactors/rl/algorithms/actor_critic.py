@@ -13,7 +13,7 @@ from torch import nn
 from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
-from reactors.rl.networks.normalising import Normalise
+from reactors.rl.networks.normalising import seeing as normalising
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +32,9 @@ class ActorCritic(nn.Module):
 
     `actor` gives logits of a `Discrete` space, or the mean of a normal distribution in a `Box`, whose standard
     deviation is a parameter of its own, whose logarithm begins at `log_std`. With `normalise` both see observations by
-    their running mean and deviation. `acting` is what of it chooses actions. What a critic that is a network of its own
-    gives is multiplied by `scale`, and begins as small as without. All layers begin orthogonal, as in PPO's reference
-    code, but for those of a torso that a function makes.
+    their running mean and deviation, frames by the mean. `acting` is what of it chooses actions. What a critic that is
+    a network of its own gives is multiplied by `scale`, and begins as small as without. All layers begin orthogonal, as
+    in PPO's reference code, but for those of a torso that a function makes.
     """
 
     def __init__(
@@ -59,16 +59,14 @@ class ActorCritic(nn.Module):
         self.torso = seeing
         inputs: Any = inputs_of(observation_space) if self.torso is None else self.torso.features
         between = hidden if self.torso is None else getattr(self.torso, "hidden", ())
-        self.normalise = Normalise(inputs) if normalise else None
+        self.normalise = normalising(observation_space) if normalise else None
         self.actor = mlp([inputs, *between, n], ACTIVATIONS[activation], gain=0.01)
         self.scale = scale if self.torso is None else 1.0
         self.critic = mlp([inputs, *between, 1], ACTIVATIONS[activation], gain=1 / self.scale)
         self.log_std = nn.Parameter(torch.full((0 if self.discrete else n,), float(log_std)))
-        self.acting: nn.Module = self.actor
-        if self.normalise is not None:
-            self.acting = nn.Sequential(self.normalise, *self.actor)
-        elif self.torso is not None:
-            self.acting = nn.Sequential(self.torso, self.actor)
+        acting = [*self.actor] if self.torso is None else [self.torso, self.actor]
+        before = [] if self.normalise is None else [self.normalise]
+        self.acting = nn.Sequential(*before, *acting) if before or self.torso is not None else self.actor
 
     def parameters_in_order(self) -> list[nn.Parameter]:
         """Those that act, which `ActorPolicy` loads, before those that do not."""
@@ -83,8 +81,9 @@ class ActorCritic(nn.Module):
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
         """What both heads see of observations."""
-        found: torch.Tensor = obs.flatten(1).float() if self.torso is None else self.torso(obs)
-        return found if self.normalise is None else self.normalise(found)
+        seen: torch.Tensor = obs.flatten(1).float() if self.torso is None else obs
+        seen = seen if self.normalise is None else self.normalise(seen)
+        return seen if self.torso is None else self.torso(seen)
 
     def values(self, features: torch.Tensor) -> torch.Tensor:
         """The value of each."""

@@ -21,6 +21,7 @@ from reactors.rl.bounded import Count, Layers, Positive, Rate, Share
 from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
+from reactors.rl.networks.normalising import seeing as normalising
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,13 +79,19 @@ class DQN(OffPolicy):
     """Values of states and advantages of actions have outputs of their own. Off, as in Mnih et al., 2015."""
     max_grad_norm: Positive = 10.0
     """The gradient is scaled down to this norm. Stable-Baselines3's."""
+    normalise_observations: bool = False
+    """Let networks see observations less their running mean, over their running deviation, within 10 on either side; of
+    frames, each pixel less its mean, in quarters of the range. The statistics are of what was learned from. Off, as in
+    Mnih et al., 2015."""
     hidden: Layers = (256, 256)
     """Layers for vectors. RL Zoo's for CartPole-v1."""
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
-    with an int `features`; by default Nature's for frames, and none for vectors."""
+    with an int `features`; by default what fits the size of frames, and none for vectors."""
     total_steps: Count = field(default=50_000, init=False)
     """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
+
+    alone: ClassVar[tuple[str, ...]] = ("normalise_observations",)
 
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
         """One for an actor."""
@@ -109,12 +116,15 @@ class QNetwork(nn.Module):
         self.torso: Any = torso(config.torso, observation_space)
         outputs = int(action_space.n) + config.dueling
         inner = [inputs_of(observation_space), *config.hidden] if self.torso is None else [self.torso.features]
+        self.normalise = normalising(observation_space) if config.normalise_observations else None
         self.head = mlp([*inner, outputs], nn.ReLU)
-        self.acting = self.head if self.torso is None else nn.Sequential(self.torso, self.head)
+        acting = [*self.head] if self.torso is None else [self.torso, self.head]
+        before = [] if self.normalise is None else [self.normalise]
+        self.acting = nn.Sequential(*before, *acting) if before or self.torso is not None else self.head
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Q of every action."""
-        q: torch.Tensor = self.head(obs.flatten(1).float()) if self.torso is None else self.acting(obs)
+        q: torch.Tensor = self.acting(obs.flatten(1).float() if self.torso is None else obs)
         return q[:, :1] + q[:, 1:] - q[:, 1:].mean(1, keepdim=True) if self.dueling else q
 
 
@@ -158,7 +168,8 @@ class DQNLearning(Learning):
         self.config, self.device = config, device
         self.net = QNetwork(config, observation_space, action_space).to(device)
         self.target = deepcopy(self.net).requires_grad_(False)
-        self.flat, self.old = Flat(self.net.parameters()), Flat(self.target.parameters())
+        self.observed: Any = None if self.net.normalise is None else self.net.normalise.statistics()
+        self.flat, self.old = Flat(self.net.acting.parameters()), Flat(self.target.acting.parameters())
         self.optimizer = Adam(self.flat, config.learning_rate)
         self.start = int(getattr(action_space, "start", 0))
         self.updates = 0
@@ -197,6 +208,10 @@ class DQNLearning(Learning):
         self.updates += 1
         if self.updates % config.target_every == 0:
             self.old.weights.data.lerp_(self.flat.weights.data, config.tau)
+        if self.net.normalise is not None and self.target.normalise is not None:
+            self.observed.add(batch["obs"].cpu().numpy())
+            self.net.normalise.follow(self.observed)
+            self.target.normalise.follow(self.observed)
         figures = {
             "losses/td_loss": loss.detach(), "losses/q_values": q.detach(), "losses/grad_norm": self.flat.grad_norm,
             "charts/learning_rate": self.optimizer.learning_rate,
@@ -204,10 +219,11 @@ class DQNLearning(Learning):
         return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures
 
     def state_dict(self) -> dict[str, Any]:
-        """Both networks, the state of the optimizer and the count of updates."""
+        """Both networks, the state of the optimizer, the count of updates, and what numbers are normalised by."""
         return {
             "net": self.net.state_dict(), "target": self.target.state_dict(),
             "optimizer": self.optimizer.state_dict(), "updates": self.updates,
+            **({} if self.observed is None else {"observed": self.observed.state_dict()}),
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -216,3 +232,5 @@ class DQNLearning(Learning):
         self.target.load_state_dict(state["target"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.updates = count(state["updates"])
+        if self.observed is not None:
+            self.observed.load_state_dict(state["observed"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
-from reactors.errors import ArgumentError
+from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.actor_critic import ActorCritic
 from reactors.rl.algorithms.fragments import FragmentReplay, MinibatchRing, check_batch
 from reactors.rl.algorithms.policy_gradient import PolicyGradient, PolicyGradientLearning, Seen, vitals
@@ -86,6 +86,15 @@ class IMPALA(PolicyGradient):
             raise ArgumentError(
                 f"replay_{one} of {type(self).__name__} is {getattr(self, f'replay_{one}')!r}, and replay_{other} 0, "
                 "so that no old fragment would be learned from; set both, or neither"
+            )
+
+    def check(self, observation_space: Space, action_space: Space) -> None:
+        """Also refuse to normalise what an auto-encoder sees, which it is to make again."""
+        super().check(observation_space, action_space)
+        if self.normalise_observations and self.latent is not None:
+            raise ParameterError(
+                f"{self.name} has an auto-encoder (latent={self.latent}), which sees observations as they are; leave "
+                "out normalise_observations, or latent"
             )
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:

@@ -14,8 +14,8 @@ from reactors.rl.algorithms.actor_critic import Activation, ActorCritic, ActorPo
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
 from reactors.rl.contract.algorithm import Algorithm, Learning
 from reactors.rl.encoding.state import count
-from reactors.rl.networks.layers import Adam, Flat, Torso, descend, inputs_of
-from reactors.rl.networks.normalising import RewardScale, RunningMoments
+from reactors.rl.networks.layers import Adam, Flat, Torso, descend
+from reactors.rl.networks.normalising import RewardScale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,8 +52,8 @@ class PolicyGradient(Algorithm):
     """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013); by default not."""
     normalise_observations: bool = False
     """Let networks see observations less their running mean, over their running deviation, within 10 on either side.
-    The statistics are of all environments; they travel, are saved and served with the weights. Not for frames. As in
-    OpenAI Baselines' `VecNormalize`; off, as in the papers."""
+    The statistics are of all environments; they travel, are saved and served with the weights. As in OpenAI Baselines'
+    `VecNormalize`. Of frames, a torso sees each pixel less its mean, in quarters of the range. Off, as in papers."""
     normalise_rewards: bool = False
     """Learn from rewards over the running deviation of the discounted return, within 10 on either side; returns in the
     journal are as they were. As in OpenAI Baselines' `VecNormalize`; off, as in the papers."""
@@ -65,31 +65,23 @@ class PolicyGradient(Algorithm):
     """Where the logarithm of the standard deviation of continuous actions begins. Stable-Baselines3's."""
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
-    with an int `features`; by default Nature's for frames, and none for vectors."""
+    with an int `features`; by default what fits the size of frames, and none for vectors."""
     total_steps: Count = field(default=100_000, init=False)
     """Over which the learning rate is annealed; `rl.train` sets it."""
 
     alone: ClassVar[tuple[str, ...]] = ("normalise_observations", "normalise_rewards")
-    """Hyperparameters that only one learner can have, for they go by all of a batch."""
 
     def check(self, observation_space: Space, action_space: Space) -> None:
-        """Also refuse to normalise what a torso sees."""
+        """Also refuse to normalise vectors that a torso sees."""
         super().check(observation_space, action_space)
-        frames = len(observation_space.shape or ()) == 3
-        if self.normalise_observations and (frames or self.torso is not None):
+        if self.normalise_observations and self.torso is not None and len(observation_space.shape or ()) != 3:
             raise ParameterError(
-                f"normalise_observations of {self.name} is for vectors without a torso, and here are "
-                f"{'frames' if frames else 'a torso'}; leave it out, since a torso for frames divides bytes by 255"
+                f"normalise_observations of {self.name} is for frames, and for vectors without a torso, and here are "
+                "vectors with one; leave it out, and let the torso do so"
             )
 
     def part(self, learners: int) -> Self:
         """Each learner counts its own steps alone, by which it anneals."""
-        for name in self.alone:
-            if learners > 1 and getattr(self, name):
-                raise ParameterError(
-                    f"{name} of {self.name} goes by all of a batch, of which {learners} learners have a part each; "
-                    "leave it out, or take one learner"
-                )
         return super().part(learners).scheduled(max(1, self.total_steps // learners))
 
     def remembered(self, action_space: Space) -> dict[str, Any]:
@@ -123,7 +115,7 @@ class PolicyGradientLearning(Learning):
         self.flat = Flat(self.net.parameters_in_order())
         self.optimizer = self.optimizer_of(config)
         self.learning_rate, self.left, self.steps = config.learning_rate, 1.0, 0
-        self.observed = RunningMoments(inputs_of(observation_space)) if self.net.normalise is not None else None
+        self.observed: Any = None if self.net.normalise is None else self.net.normalise.statistics()
         self.rewarded = RewardScale(config.num_envs, config.gamma) if config.normalise_rewards else None
 
     def optimizer_of(self, config: Any) -> Any:
@@ -164,9 +156,9 @@ class PolicyGradientLearning(Learning):
 
         Not sooner, for the choices in the batch were made by what was known before it.
         """
-        if self.observed is not None and self.net.normalise is not None:
-            self.observed.add(batch["obs"].flatten(0, 1).flatten(1).cpu().numpy())
-            self.net.normalise.set(self.observed.mean, self.observed.variance)
+        if self.net.normalise is not None:
+            self.observed.add(batch["obs"].flatten(0, 1).cpu().numpy())
+            self.net.normalise.follow(self.observed)
 
     def descend(self, loss: torch.Tensor, max_grad_norm: float) -> Iterator[Flat]:
         """One step of the optimizer."""

@@ -123,6 +123,8 @@ class Algorithm(ABC):
     tabular: ClassVar[bool] = False
     shared: ClassVar[tuple[str, ...]] = ("num_envs",)
     """Hyperparameters of which each of several learners has its part."""
+    alone: ClassVar[tuple[str, ...]] = ()
+    """Hyperparameters that only one learner can have, for they go by all of a batch."""
     __signature__: ClassVar[Signature] = Signature()
 
     num_envs: Count = 8
@@ -213,6 +215,12 @@ class Algorithm(ABC):
 
         Raises `ParameterError` where that cannot be.
         """
+        for name in self.alone:
+            if learners > 1 and getattr(self, name):
+                raise ParameterError(
+                    f"{name} of {self.name} goes by all of a batch, of which {learners} learners have a part each; "
+                    "leave it out, or take one learner"
+                )
         for name in self.shared:
             if (whole := getattr(self, name)) % learners:
                 raise ParameterError(

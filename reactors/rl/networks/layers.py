@@ -156,6 +156,7 @@ class MinAtarTorso(_Convolutions):
 
 STATISTICAL = (nn.modules.batchnorm._BatchNorm, nn.utils.parametrizations._SpectralNorm)
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
+_FROM = {"nature": 64, "small": 20}  # pixels
 TORSOS = {"nips": NipsTorso, "nature": NatureTorso, "small": SmallTorso, "minatar": MinAtarTorso}
 Torso: TypeAlias = str | Callable[[gym.Space[Any]], nn.Module] | None  # read by `reactors train`, too
 
@@ -164,7 +165,8 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
     """The part of a network that turns observations into features, which its `features` counts.
 
     `kind` is the name of one in `TORSOS` for frames (channels, height, width) or pictures (height, width, colours), or
-    a function of the observation space that makes any module; None is the Nature torso for these, else none.
+    a function of the observation space that makes any module. None is what fits the size of frames, "nature" from 64
+    pixels on, "small" from 20, "minatar" below, and for all else none.
 
     Raises `ParameterError` for a module that does not take these observations or does not give its `features`, and for
     one whose outputs depend on more than its parameters and each observation alone: dropout, batch normalisation.
@@ -183,12 +185,12 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
         return _tried(kind(observation_space), observation_space)
     if kind is None and len(shape) != 3:
         return None
-    name = kind or "nature"
+    last = len(shape) == 3 and shape[2] in {1, 3, 4} and shape[0] > 4  # a picture, as most libraries have it
+    frames, *sides = (shape[2], *shape[:2]) if last else shape or [0]
+    name = kind or next((name for name, side in _FROM.items() if min(sides) >= side), "minatar")
     if name not in TORSOS:
         raise ParameterError(f"there is no torso {name!r}; there are {', '.join(TORSOS)}, or a function that makes one")
     least = {"nips": 20, "nature": 36, "small": 10, "minatar": 3}[name]
-    last = len(shape) == 3 and shape[2] in {1, 3, 4} and shape[0] > 4  # a picture, as most libraries have it
-    frames, *sides = (shape[2], *shape[:2]) if last else shape or [0]
     if len(sides) != 2 or min(sides) < least:
         raise ParameterError(
             f"the torso {name!r} takes frames (channels, height, width), or pictures (height, width, colours), with "

@@ -1,6 +1,7 @@
-"""How do networks see numbers of very different sizes alike? By their running mean and deviation.
+"""How do networks see numbers of very different sizes alike, and frames that are nearly the same?
 
-The statistics are of what all environments gave so far. They lie beside the weights, so they travel, are saved and
+By their running mean and deviation; of frames by the mean alone. The statistics are of what all environments gave so
+far. They lie beside the weights, so they travel, are saved and
 served with them, and an actor normalises by exactly those that the learner had.
 """
 
@@ -17,6 +18,7 @@ from reactors.rl.encoding.state import StateError, count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gymnasium import Space
     from numpy.typing import NDArray
 
 CLIP = 10.0
@@ -26,10 +28,11 @@ CLIP = 10.0
 class Normalise(nn.Module):
     """Observations (n, size) less their mean, over their deviation; both are set, and not learned.
 
-    >>> layer = Normalise(2)
-    >>> layer.set(np.array([1.0, 0.0]), np.array([4.0, 1.0]))
-    >>> layer(torch.tensor([[3.0, 50.0]])).tolist()
-    [[1.0, 10.0]]
+    >>> layer, moments = Normalise(1), RunningMoments(1)
+    >>> moments.add(np.array([[1.0], [3.0]]))
+    >>> layer.follow(moments)
+    >>> layer(torch.tensor([[4.0], [50.0]])).tolist()
+    [[2.0], [10.0]]
     """
 
     def __init__(self, size: int) -> None:
@@ -38,14 +41,62 @@ class Normalise(nn.Module):
         self.mean = nn.Parameter(torch.zeros(size), requires_grad=False)
         self.scale = nn.Parameter(torch.ones(size), requires_grad=False)
 
-    def set(self, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> None:
-        """Normalise by these from now on, float64 (size,)."""
-        self.mean.data.copy_(torch.from_numpy(mean))
-        self.scale.data.copy_(torch.from_numpy(1 / np.sqrt(variance + 1e-8)))
+    def statistics(self) -> RunningMoments:
+        """Fresh ones to follow."""
+        return RunningMoments(self.size)
+
+    def follow(self, moments: RunningMoments) -> None:
+        """Normalise by these from now on."""
+        self.mean.data.copy_(torch.from_numpy(moments.mean))
+        self.scale.data.copy_(torch.from_numpy(1 / np.sqrt(moments.variance + 1e-8)))
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """The same numbers, normalised."""
         return ((input - self.mean) * self.scale).clamp(-CLIP, CLIP)
+
+
+class Centre(nn.Module):
+    """Frames (n, *shape) less their mean, in quarters of their range; they are 0 to 1 until there is a mean.
+
+    What is the same in all frames is most of what convolutions see otherwise. Their units are then always 0, or never,
+    and what moves hardly counts.
+
+    >>> layer = Centre((1, 1, 2), whole=255)
+    >>> layer(torch.tensor([[[[255, 51]]]], dtype=torch.uint8)).flatten().tolist()
+    [1.0, 0.20000000298023224]
+    >>> mean = layer.statistics()
+    >>> mean.add(np.array([[[[100, 0]]], [[[200, 0]]]], np.uint8))
+    >>> layer.follow(mean)
+    >>> layer(torch.tensor([[[[150, 51]]]], dtype=torch.uint8)).flatten().tolist()
+    [0.0, 0.800000011920929]
+    """
+
+    def __init__(self, shape: tuple[int, ...], whole: float) -> None:
+        super().__init__()
+        self.shape, self.whole = shape, whole
+        self.mean = nn.Parameter(torch.zeros(shape), requires_grad=False)
+        self.scale = nn.Parameter(torch.full((1,), 1 / whole), requires_grad=False)
+
+    def statistics(self) -> RunningMean:
+        """Fresh ones to follow."""
+        return RunningMean(self.shape)
+
+    def follow(self, mean: RunningMean) -> None:
+        """Take this off from now on."""
+        self.mean.data.copy_(torch.from_numpy(mean.mean))
+        self.scale.data.fill_(4 / self.whole)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """The same frames, float32."""
+        return (input - self.mean).mul_(self.scale)
+
+
+def seeing(observation_space: Space[Any]) -> Normalise | Centre:
+    """What is put before a network that sees these: for frames a `Centre`, and `Normalise` for all else."""
+    shape = observation_space.shape or ()
+    if len(shape) == 3:
+        return Centre(shape, 255.0 if observation_space.dtype == np.uint8 else 1.0)
+    return Normalise(int(np.prod(shape)))
 
 
 def normalised(x: NDArray[Any], mean: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[Any]:
@@ -74,8 +125,8 @@ class RunningMoments:
         return self.squares / self.count if self.count else np.ones_like(self.squares)
 
     def add(self, rows: NDArray[Any]) -> None:
-        """Some more rows, (n, size), one or more."""
-        rows = rows.astype(np.float64)
+        """Some more rows, (n, size) in any form, one or more."""
+        rows = rows.reshape(len(rows), -1).astype(np.float64)
         n, mean = len(rows), rows.mean(0)
         apart = mean - self.mean
         total = self.count + n
@@ -93,6 +144,33 @@ class RunningMoments:
             raise StateError(f"{state!r} is of no mean and variance")
         self.count = count(state["count"])
         self.mean[:], self.squares[:] = state["mean"], state["squares"]
+
+
+class RunningMean:
+    """The mean of all frames so far, float64 (*shape); sums of bytes are exact."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.count = 0
+        self.sums = np.zeros(shape)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Of all so far; 0 before there were any."""
+        return self.sums / max(1, self.count)
+
+    def add(self, frames: NDArray[Any]) -> None:
+        """Some more, (n, *shape)."""
+        self.sums += frames.sum(0, dtype=np.uint32 if frames.dtype == np.uint8 else np.float64)
+        self.count += len(frames)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Count and sums."""
+        return {"count": self.count, "sums": self.sums}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        self.count = count(state["count"])
+        self.sums[:] = state["sums"]
 
 
 class RewardScale:

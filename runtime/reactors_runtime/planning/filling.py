@@ -137,8 +137,8 @@ class Filling:
             reads, n_reads, n_ports = len(lists), len(doors.reads), len(doors.ports)
             deadline = FOREVER if reaction.deadline is None else reaction.deadline
             rows.append((
-                self._part.reactions[local], reaction.reactor, reaction.number, flags, reads, n_reads, reads + n_reads,
-                n_ports + len(doors.actions), n_ports, len(self._waits), len(waits), deadline,
+                self._part.reactions[local], self._plan.local_reactor[reaction.reactor], reaction.number, flags, reads,
+                n_reads, reads + n_reads, n_ports + len(doors.actions), n_ports, len(self._waits), len(waits), deadline,
             ))  # fmt: skip
             self._waits += waits
             lists += doors.reads

@@ -53,12 +53,16 @@ class Image(Plan):
             "lines": arena.place(filling.table(tables.LINE, [{"passed": (-1, 0)}] * workers)),
             "bells": arena.take(workers * tables.BELL.itemsize),
             "rings": arena.take(8 * workers**2),
-            "digests": arena.take(8 * len(program.reactors)),
             "delays": arena.place(delays.between(self).ravel()),
         }
         self._lay_out_values()
         subs = filling.numbered(self)
-        released = {n: arena.take(8, 8) for n, sub in enumerate(subs) if sub.source.mode == lib.RX_SEQUENCE}
+        counting = [n for n, sub in enumerate(subs) if sub.source.mode == lib.RX_SEQUENCE]
+        counting.sort(key=lambda n: subs[n].consumer)
+        released: dict[int, int] = {}
+        for before, n in zip([None, *counting], counting, strict=False):
+            alike = before is not None and subs[before].consumer == subs[n].consumer
+            released[n] = arena.take(8, 8 if alike else _PAIR)
         self.at["subs"] = arena.place(filling.subscriptions(subs, released))
         self._n_subs = len(subs)
         rows = [self._lay_out_worker(worker, part, subs) for worker, part in enumerate(self.parts)]
@@ -104,6 +108,7 @@ class Image(Plan):
         at["where"], at["low"] = arena.take(8 * doors), arena.take(8 * doors)
         at["batch"] = arena.take(4 * reactions)
         at["stats"] = arena.take(tables.STATS.itemsize * reactions)
+        at["digests"] = arena.take(8 * len(part.reactors))
         at["now"] = arena.take(tables.TAG.itemsize)
         at["trace"] = arena.take(LINE + trace * tables.SPAN.itemsize) if trace else 0
         part.marks = arena.take(LINE + trace * tables.MARK.itemsize) if trace else 0

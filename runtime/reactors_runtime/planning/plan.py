@@ -70,7 +70,8 @@ class WrittenPort:
 class Worker:
     """What one worker runs: numbers of the program on the left, its own on the right."""
 
-    reactions: list[int] = field(default_factory=list)  # local -> program
+    reactors: list[int] = field(default_factory=list)  # local -> program
+    reactions: list[int] = field(default_factory=list)  # likewise
     first_of_word: list[int] = field(default_factory=list)  # word of the ready set -> local reaction
     doors: dict[int, int] = field(default_factory=dict)  # element -> door
     stop_doors: dict[int, int] = field(default_factory=dict)  # local reaction -> door
@@ -102,6 +103,7 @@ class Plan:
         self.local = [-1] * len(program.reactions)  # program reaction -> its number on its worker
         self.parts = [Worker() for _ in range(workers)]
         self.sources: dict[int, WrittenPort] = {}  # element -> source
+        self.local_reactor: list[int] = []  # program reactor -> its number on its worker
         self.stops: list[tuple[WrittenPort, Offset]] = []
         self.cell_of: list[dict[int, int]] = [{} for _ in range(workers)]  # by worker: element -> cell
         self.mode_cells: dict[tuple[int, Kind], int] = {}
@@ -124,6 +126,9 @@ class Plan:
 
     def _share_out(self) -> None:
         """Each reaction has a place in the order of its worker, and a bit; a group of equals begins a word."""
+        for reactor, worker in enumerate(self.placement):
+            self.local_reactor.append(len(self.parts[worker].reactors))
+            self.parts[worker].reactors.append(reactor)
         reactions, of = self.program.reactions, ranks(self.program, self.placement)
         groups = [(-1, -1, -1)] * self.workers
         for number in sorted(range(len(reactions)), key=of.__getitem__):  # it is stable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 import torch
@@ -13,15 +12,22 @@ from torch import nn
 from reactors import rl
 from reactors.errors import ParameterError
 from reactors.rl.networks.layers import Inference, flat
-from reactors.rl.networks.normalising import CLIP, Normalise, RewardScale, RunningMoments
+from reactors.rl.networks.normalising import CLIP, Centre, Normalise, RewardScale, RunningMean, RunningMoments
+from tests.catch import Catch
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import gymnasium as gym
 
 pytestmark = pytest.mark.usefixtures("bare_runs")
 
 ALGORITHMS = (rl.A2C, rl.PPO, rl.IMPALA, rl.APPO)
 SMALL: dict[str, Any] = {"num_envs": 4, "horizon": 16, "hidden": (8,)}
+OF: dict[Any, dict[str, Any]] = {
+    rl.PPO: {"epochs": 1, "batch_size": 16},
+    rl.DQN: {"learning_starts": 16, "updates_per_step": 0.25, "capacity": 500, "batch_size": 8},
+}
 BOTH: dict[str, Any] = {"normalise_observations": True, "normalise_rewards": True}
 
 
@@ -44,8 +50,9 @@ def test_numbers_far_from_0_keep_their_variance() -> None:
 
 
 def test_numpy_normalises_as_torch_does() -> None:
-    layer = Normalise(3)
-    layer.set(np.array([1.0, -2.0, 0.0]), np.array([4.0, 1e-12, 100.0]))
+    layer, moments = Normalise(3), RunningMoments(3)
+    moments.add(np.array([[-1.0, -2.0, -10.0], [3.0, -2.0, 10.0]]))
+    layer.follow(moments)
     net = nn.Sequential(layer, nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
     fast = Inference(net)
     fast.load(flat(net))
@@ -66,6 +73,37 @@ def test_rewards_are_divided_by_the_deviation_of_discounted_returns() -> None:
                 returns.append(sums[i])
                 sums[i] *= not over[i]
         assert scale(rewards, ended) == pytest.approx(np.clip(rewards / np.std(returns), -CLIP, CLIP), rel=1e-5)
+
+
+def test_frames_are_less_their_mean_in_quarters_of_their_range() -> None:
+    rng = np.random.default_rng(3)
+    frames = rng.integers(0, 256, (300, 2, 5, 4), np.uint8)
+    layer = Centre((2, 5, 4), 255)
+    assert layer(torch.from_numpy(frames)).numpy() == pytest.approx(frames / 255, abs=1e-6)
+    mean = RunningMean((2, 5, 4))
+    for part in np.split(frames, [1, 7, 200]):
+        mean.add(part)
+    assert (mean.mean == frames.astype(float).mean(0)).all()
+    layer.follow(mean)
+    assert layer(torch.from_numpy(frames)).numpy() == pytest.approx((frames - frames.mean(0)) / 255 * 4, abs=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, rl.DQN])
+def test_frames_are_centred_on_what_was_seen(algorithm: Any, tmp_path: Path) -> None:
+    """The mean travels with the weights: on one worker as on two, where a run goes on, and where the policy is read."""
+    made = algorithm(num_envs=2, horizon=8, normalise_observations=True, **OF.get(algorithm, {}))
+    options: dict[str, Any] = {"env": Catch, "total_steps": 160, "seed": 1, "checkpoint_every": 5}
+    one = rl.train(made, **options, out=tmp_path / "one")
+    two = rl.train(made, **options, workers=2, mode="pipelined", lag=1, out=tmp_path / "two")
+    assert one.digest == two.digest or (one.weights == two.weights).all()
+    again = rl.train(made, **options, resume=tmp_path / "one/checkpoints/000000000080", out=tmp_path / "again")
+    assert (again.weights == one.weights).all()
+    pixels = 4 * 42 * 42
+    mean, scale = one.weights[:pixels], one.weights[pixels]
+    assert scale == pytest.approx(4 / 255)
+    assert 0 < mean.mean() < 10  # a ball and a paddle on black
+    obs = Catch().reset(seed=4)[0][None]
+    assert rl.load(tmp_path / "one", algorithm=algorithm).policy.greedy(obs) == one.policy.greedy(obs)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -112,11 +150,14 @@ def test_what_cannot_be_normalised_is_refused() -> None:
     def linear(space: gym.Space[Any]) -> nn.Module:
         raise AssertionError(space)
 
-    frames = gym.spaces.Box(0, 255, (4, 42, 42), np.uint8)
-    with pytest.raises(ParameterError, match=r"normalise_observations of PPO is for vectors.*here are frames"):
-        rl.PPO(normalise_observations=True).check(frames, gym.spaces.Discrete(2))
-    with pytest.raises(ParameterError, match=r"normalise_observations of A2C is for vectors.*here are a torso"):
+    with pytest.raises(ParameterError, match=r"normalise_observations of A2C is for frames.*here are vectors with one"):
         rl.train(rl.A2C(normalise_observations=True, torso=linear), "CartPole-v1", total_steps=64)
+    with pytest.raises(
+        ParameterError, match=r"IMPALA has an auto-encoder \(latent=8\), which sees observations as they"
+    ):
+        rl.train(rl.IMPALA(normalise_observations=True, latent=8), "CartPole-v1", total_steps=64)
+    with pytest.raises(ParameterError, match="normalise_observations of DQN goes by all of a batch, of which 2"):
+        rl.train(rl.DQN(normalise_observations=True), "CartPole-v1", total_steps=256, learners=2)
     for name, value in {"normalise_rewards": True, "normalise_observations": True, "target_kl": 0.1}.items():
         with pytest.raises(ParameterError, match=f"{name} of PPO goes by all of a batch, of which 2 learners"):
             rl.train(rl.PPO(**{name: value}), "CartPole-v1", total_steps=256, learners=2)
