@@ -144,10 +144,12 @@ def _differs(net: Any, before: torch.Tensor) -> bool:
     return not torch.equal(nn.utils.parameters_to_vector(net.parameters()), before)
 
 
-def test_frames_have_natures_torso_by_default_and_vectors_none() -> None:
-    frames, actions = gym.spaces.Box(0, 255, (2, 36, 36), np.uint8), Spot.action_space
-    learning: Any = rl.SAC(hidden=(8,)).learning(frames, actions, 0)
-    assert type(learning.critics.torso).__name__ == type(learning.actor[0]).__name__ == "NatureTorso"
+def test_frames_have_the_torso_that_fits_their_size_by_default_and_vectors_none() -> None:
+    actions = Spot.action_space
+    for side, name in {84: "NatureTorso", 64: "NatureTorso", 42: "SmallTorso", 10: "MinAtarTorso"}.items():
+        frames = gym.spaces.Box(0, 255, (2, side, side), np.uint8)
+        learning: Any = rl.SAC(hidden=(8,)).learning(frames, actions, 0)
+        assert type(learning.critics.torso).__name__ == type(learning.actor[0]).__name__ == name
     plain: Any = rl.SAC(hidden=(8,)).learning(SEEN, actions, 0)
     assert plain.critics.torso is None
     assert Inference(plain.actor).in_numpy
