@@ -52,7 +52,7 @@ class Continuous(OffPolicy):
     """Layers of actor and of critics, after the torso if there is one. Stable-Baselines3's for SAC."""
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
-    with an int `features`; by default what fits the size of frames, and none for vectors. The actor has one, which its loss
+    with an int `features`; by default what fits their size, and none for vectors. The actor has one, which its loss
     trains, and the critics together another, which theirs does, and of which their targets have a copy that follows."""
 
     @abstractmethod

@@ -161,7 +161,7 @@ def test_all_layers_of_policy_gradients_begin_orthogonal(kind: Any, space: gym.S
     net = kind(value_scale=4.0).network(space, gym.spaces.Discrete(3))
     lengths = {net.actor[-1]: 0.01, net.critic[-1]: 1 / net.scale}
     layers = [each for each in net.modules() if isinstance(each, nn.Linear | nn.Conv2d)]
-    assert len(layers) == 6
+    assert len(layers) in (5, 6)  # with the small torso one less
     for layer in layers:
         weight = layer.weight.detach().flatten(1)
         products = weight @ weight.T if len(weight) <= weight.shape[1] else weight.T @ weight
