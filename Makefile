@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types ctest pytest mutants peers bench reaching learn learn_frames model pages pictures build format clean distclean dot
+.PHONY: demo test check lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames model pages pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -74,9 +74,13 @@ learn: build
 	python tests/benchmarks/learn.py $(ARGS)
 	python -m tests.docs.algorithm_pages
 
-# How far APPO comes with pictures: ARGS="breakout" or ARGS="pong".
+# How far algorithms come with frames: ARGS="breakout", ARGS="pong" or ARGS="pong-dqn".
 learn_frames: .venv-bench/built
 	.venv-bench/bin/python tests/benchmarks/learn_frames.py $(ARGS)
+
+# More than CartPole, beside others, for many hours: ARGS="--suites mujoco --only SAC --envs Hopper-v5 --seeds 1".
+learn_beside: .venv-bench/built
+	.venv-bench/bin/python tests/benchmarks/learn_beside.py $(ARGS)
 
 model:
 	command -v spin >/dev/null || { $(apt) spin; }

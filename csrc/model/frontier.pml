@@ -64,7 +64,7 @@
 /* ---- the graphs: channel, ring, writer and its rank, reader and its rank, delay; worker, ranks, its own events ---- */
 
 #ifndef LATE
-#define LATE     WORKERS                        /* none */
+#define LATE     WORKERS                        /* which worker may publish later, see untold; none */
 #endif
 #ifndef CAPACITY
 #define CAPACITY 1

@@ -89,15 +89,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     make, algorithm = GAMES[given.game]
-    done = rl.train(
-        algorithm,
-        make,
-        total_steps=given.steps,
-        workers=given.workers,
-        mode="pipelined",
-        seed=given.seed,
-        journal=f"/tmp/runs/{given.game}-{given.seed}.csv",
-    )
+    done = rl.train(algorithm, make, total_steps=given.steps, workers=given.workers, mode="pipelined", seed=given.seed)
     rows = [row for row in done.journal if "charts/episodic_return" in row]
     rows = rows[:: max(1, len(rows) // 500)]
     curve = [(int(row["global_step"]), row["seconds"], round(row["charts/episodic_return"], 2)) for row in rows]

@@ -12,8 +12,8 @@ from torch import nn
 
 from reactors.rl.contract.algorithm import Policy
 from reactors.rl.envs.spaces import within
-from reactors.rl.networks.layers import Inference, Torso, inputs_of, mlp, torso
-from reactors.rl.networks.normalising import seeing as normalising
+from reactors.rl.networks.layers import Inference, Torso, in_a_row, inputs_of, mlp, torso
+from reactors.rl.networks.normalising import normaliser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,14 +59,12 @@ class ActorCritic(nn.Module):
         self.torso = seeing
         inputs: Any = inputs_of(observation_space) if self.torso is None else self.torso.features
         between = hidden if self.torso is None else getattr(self.torso, "hidden", ())
-        self.normalise = normalising(observation_space) if normalise else None
+        self.normalise = normaliser(observation_space) if normalise else None
         self.actor = mlp([inputs, *between, n], ACTIVATIONS[activation], gain=0.01)
         self.scale = scale if self.torso is None else 1.0
         self.critic = mlp([inputs, *between, 1], ACTIVATIONS[activation], gain=1 / self.scale)
         self.log_std = nn.Parameter(torch.full((0 if self.discrete else n,), float(log_std)))
-        acting = [*self.actor] if self.torso is None else [self.torso, self.actor]
-        before = [] if self.normalise is None else [self.normalise]
-        self.acting = nn.Sequential(*before, *acting) if before or self.torso is not None else self.actor
+        self.acting = in_a_row(self.normalise, self.torso, self.actor)
 
     def parameters_in_order(self) -> list[nn.Parameter]:
         """Those that act, which `ActorPolicy` loads, before those that do not."""

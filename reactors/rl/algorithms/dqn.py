@@ -20,8 +20,8 @@ from reactors.rl.algorithms.q_learning import epsilon
 from reactors.rl.bounded import Count, Layers, Positive, Rate, Share
 from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.encoding.state import count
-from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, inputs_of, mlp, torso
-from reactors.rl.networks.normalising import seeing as normalising
+from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, in_a_row, inputs_of, mlp, torso
+from reactors.rl.networks.normalising import normaliser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,11 +116,9 @@ class QNetwork(nn.Module):
         self.torso: Any = torso(config.torso, observation_space)
         outputs = int(action_space.n) + config.dueling
         inner = [inputs_of(observation_space), *config.hidden] if self.torso is None else [self.torso.features]
-        self.normalise = normalising(observation_space) if config.normalise_observations else None
+        self.normalise = normaliser(observation_space) if config.normalise_observations else None
         self.head = mlp([*inner, outputs], nn.ReLU)
-        acting = [*self.head] if self.torso is None else [self.torso, self.head]
-        before = [] if self.normalise is None else [self.normalise]
-        self.acting = nn.Sequential(*before, *acting) if before or self.torso is not None else self.head
+        self.acting = in_a_row(self.normalise, self.torso, self.head)
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Q of every action."""

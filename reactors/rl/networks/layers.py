@@ -74,6 +74,14 @@ def mlp(sizes: Sequence[int], activation: type[nn.Module] = nn.Tanh, *, gain: fl
     return Chain(*layers)
 
 
+def in_a_row(normalise: nn.Module | None, torso: nn.Module | None, head: Chain) -> nn.Sequential:
+    """A network of these, as flat as `Inference` needs it to act in NumPy where there is no torso."""
+    if normalise is None and torso is None:
+        return head
+    before = [] if normalise is None else [normalise]
+    return nn.Sequential(*before, *head) if torso is None else nn.Sequential(*before, torso, head)
+
+
 def _orthogonal(layer: nn.Linear | nn.Conv2d, gain: float) -> None:
     bias: Any = layer.bias
     nn.init.orthogonal_(layer.weight, gain)
@@ -187,7 +195,7 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
         return None
     last = len(shape) == 3 and shape[2] in {1, 3, 4} and shape[0] > 4  # a picture, as most libraries have it
     frames, *sides = (shape[2], *shape[:2]) if last else shape or [0]
-    name = kind or next((name for name, side in _FROM.items() if min(sides) >= side), "minatar")
+    name = next((each for each, side in _FROM.items() if min(sides) >= side), "minatar") if kind is None else kind
     if name not in TORSOS:
         raise ParameterError(f"there is no torso {name!r}; there are {', '.join(TORSOS)}, or a function that makes one")
     least = {"nips": 20, "nature": 36, "small": 10, "minatar": 3}[name]

@@ -1,8 +1,8 @@
 """How do networks see numbers of very different sizes alike, and frames that are nearly the same?
 
 By their running mean and deviation; of frames by the mean alone. The statistics are of what all environments gave so
-far. They lie beside the weights, so they travel, are saved and
-served with them, and an actor normalises by exactly those that the learner had.
+far. They lie beside the weights, so they travel, are saved and served with them, and an actor normalises by exactly
+those that the learner had.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class Centre(nn.Module):
     and what moves hardly counts.
 
     >>> layer = Centre((1, 1, 2), whole=255)
-    >>> layer(torch.tensor([[[[255, 51]]]], dtype=torch.uint8)).flatten().tolist()
+    >>> layer(torch.tensor([[[[255, 51]]]], dtype=torch.uint8)).flatten().numpy().round(3).tolist()
     [1.0, 0.20000000298023224]
     >>> mean = layer.statistics()
     >>> mean.add(np.array([[[[100, 0]]], [[[200, 0]]]], np.uint8))
     >>> layer.follow(mean)
-    >>> layer(torch.tensor([[[[150, 51]]]], dtype=torch.uint8)).flatten().tolist()
+    >>> layer(torch.tensor([[[[150, 51]]]], dtype=torch.uint8)).flatten().numpy().round(3).tolist()
     [0.0, 0.800000011920929]
     """
 
@@ -91,8 +91,8 @@ class Centre(nn.Module):
         return (input - self.mean).mul_(self.scale)
 
 
-def seeing(observation_space: Space[Any]) -> Normalise | Centre:
-    """What is put before a network that sees these: for frames a `Centre`, and `Normalise` for all else."""
+def normaliser(observation_space: Space[Any]) -> Normalise | Centre:
+    """The first layer of a network that normalises these: for frames a `Centre`, for all else a `Normalise`."""
     shape = observation_space.shape or ()
     if len(shape) == 3:
         return Centre(shape, 255.0 if observation_space.dtype == np.uint8 else 1.0)

@@ -8,7 +8,7 @@ process maps the arena where it likes. An image is plain data and travels to wor
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from reactors_runtime.program import FOREVER, Kind
 from reactors_runtime.settings import collector
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.options import RunOptions
@@ -33,6 +33,15 @@ _PAIR = 2 * LINE  # processors fetch cache lines in pairs
 _PAGE = 4096
 _INBOX = 1024  # events
 _RING = 1024  # messages, at least
+T = TypeVar("T")
+
+
+def _by(items: Iterable[T], key: Callable[[T], int]) -> Iterator[tuple[T, bool]]:
+    """In the order of their keys; with each, whether the one before it has the same."""
+    last: int | None = None
+    for item in sorted(items, key=key):
+        yield item, key(item) == last
+        last = key(item)
 
 
 class Image(Plan):
@@ -58,11 +67,7 @@ class Image(Plan):
         self._lay_out_values()
         subs = filling.numbered(self)
         counting = [n for n, sub in enumerate(subs) if sub.source.mode == lib.RX_SEQUENCE]
-        counting.sort(key=lambda n: subs[n].consumer)
-        released: dict[int, int] = {}
-        for before, n in zip([None, *counting], counting, strict=False):
-            alike = before is not None and subs[before].consumer == subs[n].consumer
-            released[n] = arena.take(8, 8 if alike else _PAIR)
+        released = {n: arena.take(8, 8 if same else _PAIR) for n, same in _by(counting, lambda n: subs[n].consumer)}
         self.at["subs"] = arena.place(filling.subscriptions(subs, released))
         self._n_subs = len(subs)
         rows = [self._lay_out_worker(worker, part, subs) for worker, part in enumerate(self.parts)]
@@ -86,10 +91,8 @@ class Image(Plan):
                 source.stride = -(-source.room // LINE) * LINE
                 source.data = self._take_values(source, source.stride * source.slots)
         counted = [source for source in self.sources.values() if source.mode == lib.RX_SLOTS]
-        counted.sort(key=lambda source: source.worker)  # the counts of one worker's values share lines
-        for before, source in zip([None, *counted], counted, strict=False):
-            alike = before is not None and before.worker == source.worker
-            source.refs = self._arena.take(4 * source.slots, 4 if alike else LINE)
+        for source, same in _by(counted, lambda source: source.worker):  # the counts of one worker's share lines
+            source.refs = self._arena.take(4 * source.slots, 4 if same else LINE)
 
     def _take_values(self, source: WrittenPort, size: int) -> int:
         if size > 1 << 20:

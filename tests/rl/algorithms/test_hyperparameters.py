@@ -148,6 +148,7 @@ def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> Non
     given = {field.name: found[end] for field in fields(kind) if field.init and (found := ends(hints[field.name]))}
     given |= {"capacity": 32, "frame_stack": None} if "capacity" in given else {}
     given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
+    given |= {"normalise_observations": False} if "latent" in given else {}
     env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")
     done = rl.train(kind(**given), env, total_steps=32)
     assert np.isfinite(done.weights).all()

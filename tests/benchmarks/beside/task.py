@@ -1,0 +1,148 @@
+"""What is learned, by whom and for how long, and what came of it: the same for all contenders."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+from reactors import rl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+EPISODES = 20  # of a mean in training, and of an evaluation
+GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
+ATARI = rl.PPO(
+    num_envs=16, horizon=128, batch_size=256, epochs=3, gamma=0.99, lam=0.95, learning_rate=5e-4, anneal=False,
+    clip=0.1, anneal_clip=False, entropy=0.01, torso="small", normalise_observations=True,
+)  # fmt: skip
+"""What Pong was learned with, in frames of 42x42 pixels."""
+
+
+class MinAtar(gym.Env[Any, Any]):
+    """A game of MinAtar (arXiv 1903.03176) with sticky actions, float32 (channels, 10, 10), and its own actions."""
+
+    def __init__(self, game: str) -> None:
+        from minatar import Environment
+
+        self.game = Environment(game)
+        self.actions = self.game.minimal_action_set()
+        height, width, channels = self.game.state_shape()
+        self.observation_space = gym.spaces.Box(0, 1, (channels, height, width), np.float32)
+        self.action_space = gym.spaces.Discrete(len(self.actions))
+
+    def frame(self) -> Any:
+        return np.moveaxis(self.game.state(), 2, 0).astype(np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed, options=options)
+        if seed is not None:
+            self.game.seed(seed)
+        self.game.reset()
+        return self.frame(), {}
+
+    def step(self, action: Any) -> Any:
+        reward, over = self.game.act(self.actions[int(action)])
+        return self.frame(), float(reward), bool(over), False, {}
+
+
+@dataclass(frozen=True)
+class Game:
+    """A function that makes one; an episode ends after 5,000 steps."""
+
+    name: str
+
+    def __call__(self) -> gym.Env[Any, Any]:
+        return gym.wrappers.TimeLimit(MinAtar(self.name), 5000)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run."""
+
+    algorithm: str
+    env: str
+    """An id of Gymnasium's, atari:GAME, or minatar:GAME."""
+    steps: int
+    seed: int
+
+    @property
+    def make(self) -> Any:
+        """The environment to train in, or a function that makes it."""
+        suite, _, name = self.env.rpartition(":")
+        return {"atari": lambda: rl.atari(name, screen_size=42), "minatar": lambda: Game(name)}.get(
+            suite, lambda: self.env
+        )()
+
+    @property
+    def evaluated(self) -> Callable[[], gym.Env[Any, Any]]:
+        """Makes what is played afterwards: whole games, with the rewards of the game."""
+        make = self.make
+        if isinstance(make, str):
+            return lambda: gym.make(make)
+        return make.evaluation if isinstance(make, rl.atari) else make
+
+    @property
+    def settings(self) -> Any:
+        """The algorithm with its hyperparameters, which all contenders share."""
+        if self.env.startswith("atari:"):
+            return {"PPO": ATARI}[self.algorithm]
+        kind = getattr(rl, self.algorithm)
+        name = self.env.removeprefix("minatar:").title().replace("_", "")
+        if self.env.startswith("minatar:") and self.algorithm == "APPO":
+            return rl.APPO(torso="minatar", num_envs=32, fragments=16)
+        return kind.preset(f"MinAtar/{name}-v1" if self.env.startswith("minatar:") else self.env)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What came of it."""
+
+    steps: int
+    seconds: float
+    """Of training."""
+    last: float
+    """The mean return of the last training episodes."""
+    mean: float
+    """Of an evaluation, whose seeds training never sees."""
+    deviation: float
+    """Of its returns."""
+    curve: list[tuple[int, float]]
+    """Steps, and the mean return of the last training episodes then."""
+    digest: str = ""
+    """Of a run of ours, by which it can be made again."""
+
+
+class Watch:
+    """The mean return of the last training episodes, a hundred times in a run."""
+
+    def __init__(self, task: Task) -> None:
+        self.every = task.steps / 100
+        self.returns: deque[float] = deque(maxlen=EPISODES)
+        self.curve: list[tuple[int, float]] = []
+
+    def ended(self, steps: int, returns: Iterable[float]) -> None:
+        """Some episodes ended after so many steps."""
+        self.returns.extend(float(each) for each in returns)
+        if self.returns and steps >= self.every * (len(self.curve) + 1):
+            self.curve.append((steps, round(fmean(self.returns), 2)))
+
+
+def evaluate(task: Task, choose: Callable[[Any], Any]) -> tuple[float, float]:
+    """Mean and deviation of the returns of episodes in which `choose` acts, given one observation."""
+    env = task.evaluated()
+    returns = []
+    for episode in range(EPISODES):
+        obs, _ = env.reset(seed=1_000_000 + 1000 * task.seed + episode)
+        total, over = 0.0, False
+        while not over:
+            obs, reward, terminated, truncated, _ = env.step(choose(np.asarray(obs)))
+            total, over = total + float(reward), terminated or truncated
+        returns.append(total)
+    env.close()
+    return round(fmean(returns), 2), round(pstdev(returns), 2)

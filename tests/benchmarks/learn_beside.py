@@ -1,0 +1,184 @@
+"""How well is more learned than CartPole, and how soon, beside others? MuJoCo, MinAtar and Atari, one run a process.
+
+Every contender has the same hyperparameters, networks, environments and seeds, and a core: one worker, one thread.
+Results go to docs/learning: `beside.csv` has a row a run, `beside.md` the tables, `beside.json` the curves. Runs that
+are there already are not made again, but with --again; they are made in the order of seeds, so that a stop loses
+little.
+
+    make learn_beside ARGS="--suites mujoco,minatar,atari --only SAC --envs Hopper-v5 --seeds 3 --jobs 2"
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import fcntl
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from beside.task import EPISODES, GAMES, Learned, Task
+
+DOCS = Path(__file__).parents[2] / "docs" / "learning"
+KEPT = DOCS / "beside.json"
+MUJOCO = ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")
+SUITES: dict[str, list[tuple[str, str, int, tuple[str, ...]]]] = {
+    "mujoco": [
+        (algorithm, env, 500_000 if algorithm == "PPO" else 200_000, ("ours", "stable_baselines"))
+        for algorithm in ("PPO", "SAC", "TD3")
+        for env in MUJOCO
+    ],
+    "minatar": [
+        (algorithm, f"minatar:{game}", 2_000_000, ("ours", "stable_baselines") if algorithm == "PPO" else ("ours",))
+        for algorithm in ("PPO", "APPO", "DQN")
+        for game in GAMES
+    ],
+    "atari": [
+        ("PPO", f"atari:{game}", 1_000_000, ("ours", "script")) for game in ("Breakout", "MsPacman", "SpaceInvaders")
+    ],
+}
+"""Of each: algorithm, environment, steps, contenders."""
+TITLES = {"mujoco": "MuJoCo", "minatar": "MinAtar", "atari": "Atari, four frames of 42x42"}
+NAMES = {"ours": "ours", "stable_baselines": "Stable-Baselines3", "script": "script"}
+
+
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    """In the order of the tables."""
+    names = [(algorithm, env) for suite in SUITES.values() for algorithm, env, *_ in suite]
+    return names.index((row["algorithm"], row["env"])), row["contender"] != "ours", row["seed"]
+
+
+def rows() -> dict[tuple[Any, ...], dict[str, Any]]:
+    """All that are there."""
+    return {key(row): row for row in (json.loads(KEPT.read_text()) if KEPT.exists() else [])}
+
+
+def keep(row: dict[str, Any]) -> None:
+    """Write one down at once; other calls may be about the same."""
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        every = rows() | {key(row): row}
+        ordered = [every[each] for each in sorted(every)]
+        KEPT.write_text("[\n" + ",\n".join(json.dumps(each) for each in ordered) + "\n]\n")
+        write(ordered)
+
+
+def write(ordered: list[dict[str, Any]]) -> None:
+    """Table of runs, and tables of medians."""
+    with (DOCS / "beside.csv").open("w", newline="") as out:
+        writer = csv.DictWriter(
+            out, [name for name in ordered[0] if name != "curve"], extrasaction="ignore", lineterminator="\n"
+        )
+        writer.writeheader()
+        writer.writerows(ordered)
+    groups: dict[tuple[str, str, int], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in ordered:
+        groups[row["algorithm"], row["env"], row["asked"]][row["contender"]].append(row)
+    lines = []
+    for suite, runs in SUITES.items():
+        there = [(run, groups[run[:3]]) for run in runs if run[:3] in groups]
+        if there:
+            lines += ["", f"## {TITLES[suite]}", "", *TABLE, *(line(run, by) for run, by in there)]
+    (DOCS / "beside.md").write_text("\n".join([*HEAD, *lines]) + "\n")
+
+
+HEAD = [
+    "# More than CartPole, beside others",
+    "",
+    f"Each return is the mean of the last {EPISODES} training episodes; in brackets that of {EPISODES}",
+    "episodes afterwards (greedy in MuJoCo, drawn as in training elsewhere; of Atari whole games and",
+    "their own scores). A number a seed. Contenders have the same hyperparameters, networks and numbers",
+    "of environments, and one core each: one worker, one thread. `make learn_beside` makes the runs;",
+    "`beside.csv` has the seeds, and the digests by which ours can be made again.",
+]
+TABLE = [
+    "| environment | algorithm | steps | ours | beside | its returns | our seconds / its |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+]
+
+
+def line(run: tuple[str, str, int, tuple[str, ...]], by: dict[str, list[dict[str, Any]]]) -> str:
+    """Of one algorithm in one environment."""
+    algorithm, env, steps, (_, *others) = run
+    other, game = others[0] if others else "", env.rpartition(":")[2]
+    seconds = {who: {row["seed"]: row["seconds"] for row in found} for who, found in by.items()}
+    both = [
+        seconds["ours"][seed] / seconds[other][seed]
+        for seed in seconds.get(other, {})
+        if seed in seconds.get("ours", {})
+    ]
+    ratio = f"{statistics.median(both):.2f}" if both else ""
+    return (
+        f"| {game} | {algorithm} | {steps:,} | {returns(by.get('ours', []))} | {NAMES.get(other, '')} "
+        f"| {returns(by.get(other, []))} | {ratio} |"
+    )
+
+
+def returns(found: list[dict[str, Any]]) -> str:
+    """Of every seed: in training, and afterwards."""
+    return ", ".join(f"{row['last']:.4g} ({row['mean']:.4g})" for row in found)
+
+
+def one(contender: str, task: Task) -> None:
+    """In this process."""
+    learned: Learned = importlib.import_module(f"beside.{contender}").run(task)
+    told = asdict(task)
+    row = {
+        "contender": contender, "algorithm": told["algorithm"], "env": told["env"], "asked": told["steps"],
+        "seed": told["seed"], **asdict(learned) | {"seconds": round(learned.seconds, 1)},
+    }  # fmt: skip
+    keep(row)
+    print(*(f"{name}={value}" for name, value in row.items() if name != "curve"), flush=True)
+
+
+def main() -> None:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--suites", default=",".join(SUITES))
+    parser.add_argument("--only", default="", help="algorithms")
+    parser.add_argument("--envs", default="")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--one", nargs=2, metavar=("CONTENDER", "TASK"))
+    given = parser.parse_args()
+    if given.one:
+        one(given.one[0], Task(**json.loads(given.one[1])))
+        return
+    done = (
+        set()
+        if given.again
+        else {(row["contender"], row["algorithm"], row["env"], row["seed"]) for row in rows().values()}
+    )
+    waiting = [
+        (contender, Task(algorithm, env, steps, seed))
+        for seed in range(given.first_seed, given.first_seed + given.seeds)
+        for suite in given.suites.split(",")
+        for algorithm, env, steps, contenders in SUITES[suite]
+        for contender in contenders
+        if (not given.only or algorithm in given.only.split(",")) and (not given.envs or env in given.envs.split(","))
+        if (contender, algorithm, env, seed) not in done
+    ]
+    running: set[subprocess.Popen[bytes]] = set()
+    failed = 0
+    while waiting or running:
+        while waiting and len(running) < given.jobs:
+            contender, task = waiting.pop(0)
+            running.add(subprocess.Popen([sys.executable, __file__, "--one", contender, json.dumps(asdict(task))]))
+        pid, status = os.wait()
+        running -= {each for each in running if each.pid == pid}
+        failed += status != 0
+    if failed:
+        raise SystemExit(f"{failed} runs failed")
+
+
+if __name__ == "__main__":
+    main()
