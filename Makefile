@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames model pages pictures build format clean distclean dot
+.PHONY: demo test check lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures build format clean distclean dot
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -77,6 +77,10 @@ learn: build
 # How far algorithms come with frames: ARGS="breakout", ARGS="pong" or ARGS="pong-dqn".
 learn_frames: .venv-bench/built
 	.venv-bench/bin/python tests/benchmarks/learn_frames.py $(ARGS)
+
+# The tables of the five papers, into docs/papers: ARGS="--only pal-k --quick".
+papers: .venv-bench/built
+	.venv-bench/bin/python tests/benchmarks/make_papers.py $(ARGS)
 
 # More than CartPole, beside others, for many hours: ARGS="--suites mujoco --only SAC --envs Hopper-v5 --seeds 1".
 learn_beside: .venv-bench/built

@@ -75,7 +75,10 @@ def main() -> None:
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--seed", type=int, default=0)
     args = options.parse_args()
-    algorithm = rl.DQN(updates_per_step=0.25).scheduled(256 * args.rounds)
+    algorithm = rl.DQN(
+        num_envs=8, horizon=32, batch_size=64, learning_rate=1e-3, anneal=True, target_every=128, hidden=(256, 256),
+        exploration_fraction=0.16, exploration_final=0.04,
+    ).scheduled(256 * args.rounds)  # fmt: skip
     program = Training(algorithm, "MountainCar-v0", seed=args.seed, bonus=args.bonus)
     end = args.rounds * ROUND - ROUND // 2  # half a round after the last one has begun
     result = rx.run(program, workers=args.workers, fast=True, timeout=end, seed=args.seed)

@@ -50,7 +50,7 @@ def main() -> None:
     options.add_argument("--backend", default="auto", choices=("auto", "thread", "process"))
     options.add_argument("--seed", type=int, default=0)
     args = options.parse_args()
-    algorithm = rl.PPO()
+    algorithm = rl.PPO.preset("CartPole-v1")
     server = rl.serve(algorithm, env=ENV, max_batch=8, max_wait="0.5 ms")
     returns: list[float] = []
     clients = [

@@ -25,7 +25,7 @@ def main() -> None:
     out: Path = parser.parse_args().out
     shutil.rmtree(out, ignore_errors=True)
 
-    ppo = rl.PPO(epochs=10)
+    ppo = rl.PPO.preset("CartPole-v1", epochs=10)
     whole = rl.train(
         ppo, "CartPole-v1", total_steps=STEPS, mode="pipelined", seed=1, out=out / "whole", checkpoint_every=20
     )

@@ -54,14 +54,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "PPO": {
         "num_envs": 8, "horizon": 64, "batch_size": 128, "epochs": 4, "gamma": 0.99, "lam": 0.95, "entropy": 0.01,
-        "learning_rate": 5e-4, "clip": 0.2, "anneal_clip": False, "torso": "small",
+        "learning_rate": 5e-4, "anneal": True, "clip": 0.2, "anneal_clip": False, "torso": "small",
     },
-    "IMPALA": {"learning_rate": 1e-3, "fragments": 8, "passes": 2, "torso": "small"},
-    "APPO": {"fragments": 8, "torso": "small"},
+    "IMPALA": {"learning_rate": 1e-3, "lam": 0.95, "fragments": 8, "passes": 2, "torso": "small"},
+    "APPO": {"lam": 0.95, "fragments": 8, "torso": "small"},
     "DQN": {
         "num_envs": 4, "horizon": 8, "batch_size": 32, "capacity": 20_000, "updates_per_step": 0.25,
-        "learning_rate": 5e-4, "target_every": 250, "exploration_fraction": 0.3, "exploration_final": 0.02,
-        "frame_stack": 4, "torso": "small",
+        "learning_rate": 5e-4, "anneal": True, "target_every": 250, "exploration_fraction": 0.3,
+        "exploration_final": 0.02, "frame_stack": 4, "torso": "small",
     },
 }  # fmt: skip
 """Hyperparameters with which each algorithm learns it, chosen here; what is not said is the default."""

@@ -70,15 +70,10 @@ def table(findings: list[Finding]) -> str:
 
 
 def _python() -> Finding:
-    gil = "with a GIL: workers are processes" if _has_gil() else "without a GIL: workers are threads"
-    fact = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable}), {gil}"
+    fact = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
     if sys.version_info < (3, 11) or sys.implementation.name != "cpython":
         return Finding("python", "bad", fact, "use CPython 3.11 or later")
     return Finding("python", "ok", fact)
-
-
-def _has_gil() -> bool:
-    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def _compiled(name: str, modules: tuple[str, ...]) -> Finding:

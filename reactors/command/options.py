@@ -13,7 +13,7 @@ import click
 
 from reactors.command.parameters import reading
 from reactors.command.tracebacks import reported
-from reactors.command.values import WORKERS, Whole
+from reactors.command.values import WHOLES, WORKERS, Whole
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.options import Options, SharedOptions, default_words, flag, names, types_of, without_none
 from reactors.rl.synonyms import is_option, no_argument
@@ -54,6 +54,8 @@ def _reading(hint: Any, each: Any) -> dict[str, Any]:
         return {"is_flag": True}
     if Path in parts:
         return {"type": FOLDER, "metavar": "DIR"}
+    if typing.get_origin(hint) is tuple:
+        return {"type": WHOLES, "metavar": each.metadata["metavar"]}
     metavar = {"metavar": each.metadata["metavar"]} if each.metadata["metavar"] else {}
     if each.type == "Workers":
         return {"type": WORKERS, "metavar": "N"}

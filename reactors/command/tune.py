@@ -63,7 +63,8 @@ def tune_command(
             **known,
         )  # fmt: skip
         said = {name: value for name, value in asked.said.items() if name in ARGUMENTS}
-        changed = {**given, **({"updates_per_step": values["ratio"]} if values["ratio"] is not None else {})}
+        chosen = {"updates_per_step": "ratio", "batch_size": "batch_sizes", "fanout": "fanouts"}
+        changed = given | {key: getattr(tuned.algorithm, key) for key, asked_by in chosen.items() if values[asked_by]}
         name = type(made).__name__.lower()
         if output is not None:
             hyperparameters = {

@@ -33,6 +33,16 @@ class Whole(ParamType):
         return number
 
 
+class WholeNumbers(ParamType):
+    """Whole numbers with commas between them."""
+
+    name = "integers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The numbers, or a `click.BadParameter`."""
+        return value if isinstance(value, tuple) else tuple(WHOLE.convert(x, param, ctx) for x in value.split(","))
+
+
 class WorkerCount(ParamType):
     """How many workers; "auto" is one for each core."""
 
@@ -70,4 +80,5 @@ def _whole(text: Any) -> int | None:
 
 
 WHOLE, NATURAL, COUNT = Whole(), Whole(0), Whole(1)
+WHOLES = WholeNumbers()
 WORKERS = WorkerCount()

@@ -68,8 +68,7 @@ def outside_world(fast: bool, clock: object, record: str | os.PathLike[str] | No
 def chosen(backend: str, workers: int) -> str:
     """The backend that "auto" stands for."""
     if backend == "auto":
-        free = not getattr(sys, "_is_gil_enabled", lambda: True)()
-        backend = "inline" if workers == 1 else "thread" if free else "process"
+        backend = "inline" if workers == 1 else "process"
     if backend == "inline" and workers != 1:
         raise ArgumentError(f'backend="inline" has one worker, and workers is {workers}; use "thread" or "process"')
     return backend

@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal, ParamSpec, Protocol, TypeA
 
 from reactors.errors import ArgumentError
 from reactors.lowlevel import Backend, Pin, Workers, check_pin, where_to_run
-from reactors.rl.bounded import Count, Natural, Positive, Range, accepts, words
+from reactors.rl.bounded import Count, Layers, Natural, Positive, Range, accepts, words
 from reactors.rl.public import public
 
 P = ParamSpec("P")
@@ -128,7 +128,7 @@ class SharedOptions:
     seed: Seed = option(
         0, "What all random numbers follow from", "program", wanted="a whole number from 0 to 2**63 - 1"
     )
-    device: str = option("cpu", "Where the networks learn", metavar="NAME")
+    device: str = option("cpu", "Where the networks learn; with commas, one for each of the learners", metavar="NAME")
     backend: Backend = option("auto", "What workers are, as of rx.run", command=False)
     pin: Pin = option("auto", "Each worker on a core of its own, or none; by default they only move off where two meet")
     env_kwargs: Mapping[str, Any] | None = option(None, "What the environment is made with", "call", command=False)
@@ -229,6 +229,13 @@ class TuningOptions(SharedOptions):
         1.0, "How long each measurement takes", wanted="how long each measurement takes, as in 1.0", metavar="S"
     )
     few: Count = option(4, "Candidates that are measured")
+    batch_sizes: Layers = option(
+        (), "Batch sizes to measure and choose from, with replay", metavar="N,N", wanted="a tuple, as in (64, 256)"
+    )
+    fanouts: tuple[Literal[2, 4, 8, 16, 32, 64], ...] = option(
+        (), "Fan-outs of the tree of priorities to measure and choose from", metavar="K,K",
+        wanted="a tuple of powers of two from 2 to 64",
+    )  # fmt: skip
     tell: Callable[[str], None] | None = option(
         None, "Called with a line before each measurement", "call", command=False
     )
@@ -277,7 +284,7 @@ def taking(arguments: Callable[P, A]) -> Callable[[Callable[[A], R]], Callable[P
     ... def measure(given):
     ...     "Measure."
     ...     return given.few
-    >>> measure(few=3), measure.__doc__.splitlines()[-2].strip()
+    >>> measure(few=3), measure.__doc__.splitlines()[-4].strip()
     (3, 'few: Candidates that are measured [4]')
     """
 

@@ -1,4 +1,4 @@
-"""Broadcast an array and gather a copy of it from 16 reactors: the pattern of a parameter server."""
+"""Broadcast an array and gather a copy of it from 16 or fewer reactors: the pattern of a parameter server."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ import reactors as rx
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-N = 16
-SIZES = {"1 KB": 128, "100 KB": 12_800, "10 MB": 1_310_720}  # doubles
+MB = 131_072  # doubles
+SIZES = {"1 KB": (16, 128), "100 KB": (16, 12_800), "10 MB": (16, 10 * MB)}
+FURTHER = {f"{n} reactors, 10 MB": (n, 10 * MB) for n in (2, 4, 8)} | {f"{n} MB": (16, n * MB) for n in (30, 100)}
+CASES = SIZES | FURTHER
+"""Reactors, and doubles in an array."""
 Array = npt.NDArray[np.float64]
 
 row = Row(
-    title=f"broadcast and gather, {N} reactors, {CORES} workers, a round",
+    title=f"broadcast and gather, 16 reactors, {CORES} workers, a round",
     unit="us",
     variants=tuple(SIZES),
+    further=tuple(FURTHER),
     work=lambda _: 1,
     bars=(
         Bar(ALL, "Ray, one ray.put", 20, ("1 KB", "100 KB")),
@@ -70,11 +74,11 @@ class Worker(rx.Reactor):
 
 
 class Server(rx.Reactor):
-    answers = rx.Input(shape=("size",), dtype=np.float64, width=N)
+    answers = rx.Input(shape=("size",), dtype=np.float64, width="n")
     message = rx.Output(shape=("size",), dtype=np.float64)
 
-    def __init__(self, size: int, rounds: int) -> None:
-        self.size = size
+    def __init__(self, n: int, size: int, rounds: int) -> None:
+        self.n, self.size = n, size
         self.watch, self.total = Stopwatch(rounds, WARM), 0.0
 
     @rx.reaction(rx.startup, effects=message)
@@ -96,9 +100,9 @@ class Server(rx.Reactor):
 
 
 class Broadcast(rx.Reactor):
-    def __init__(self, size: int, rounds: int) -> None:
-        self.server = Server(size, rounds)
-        self.workers = rx.bank(N, Worker, size)
+    def __init__(self, n: int, size: int, rounds: int) -> None:
+        self.server = Server(n, size, rounds)
+        self.workers = rx.bank(n, Worker, size)
         rx.connect(self.server.message, self.workers.given, after=0, broadcast=True)
         rx.connect(self.workers.answer, self.server.answers)
 
@@ -106,7 +110,7 @@ class Broadcast(rx.Reactor):
 @row.peer(ALL)
 def ours(variant: str) -> Iterator[Measure]:
     def measure(rounds: int) -> Sample:
-        main = Broadcast(SIZES[variant], rounds)
+        main = Broadcast(*CASES[variant], rounds)
         rx.run(main, workers=CORES, fast=True)
         return Sample(main.server.watch.seconds, main.server.total)
 
@@ -115,25 +119,27 @@ def ours(variant: str) -> Iterator[Measure]:
 
 @row.peer("Ray, one ray.put", group="Ray")
 def ray_put(variant: str) -> Iterator[Measure]:
-    with cluster.started(N) as ray:
-        actors = [ray.remote(Echo).remote() for _ in range(N)]
+    n, size = CASES[variant]
+    with cluster.started(n) as ray:
+        actors = [ray.remote(Echo).remote() for _ in range(n)]
 
         def exchange(message: Array) -> Any:
             stored = ray.put(message)
             return ray.get([actor.echo.remote(stored) for actor in actors])
 
-        yield lambda rounds: timed(SIZES[variant], rounds, exchange)
+        yield lambda rounds: timed(size, rounds, exchange)
 
 
 @row.peer("Ray compiled graph", group="Ray")
 def ray_compiled(variant: str) -> Iterator[Measure]:
-    with cluster.started(N) as ray:
-        actors = [ray.remote(Echo).remote() for _ in range(N)]
-        graph = cluster.Compiled(ray, actors, "echo", size=12 << 20)
+    n, size = CASES[variant]
+    with cluster.started(n) as ray:
+        actors = [ray.remote(Echo).remote() for _ in range(n)]
+        graph = cluster.Compiled(ray, actors, "echo", size=8 * size + (2 << 20))
 
         def measure(rounds: int) -> Sample:
             with graph.awake():
-                return timed(SIZES[variant], rounds, graph)
+                return timed(size, rounds, graph)
 
         yield measure
         graph.close()
@@ -141,8 +147,8 @@ def ray_compiled(variant: str) -> Iterator[Measure]:
 
 @row.peer("shared-memory pool")
 def by_hand(variant: str) -> Iterator[Measure]:
-    size = SIZES[variant]
-    given, answers = shared((size,), np.float64), shared((N, size), np.float64)
+    n, size = CASES[variant]
+    given, answers = shared((size,), np.float64), shared((n, size), np.float64)
 
     def member(i: int) -> Callable[[], None]:
         def step() -> None:
@@ -151,7 +157,7 @@ def by_hand(variant: str) -> Iterator[Measure]:
         return step
 
     def measure(rounds: int) -> Sample:
-        with pool(CORES, N, member) as round_of_all:
+        with pool(CORES, n, member) as round_of_all:
             watch, total = Stopwatch(rounds, WARM), 0.0
             given[:] = 0
             while watch.running():

@@ -1,7 +1,7 @@
 """Synchronised deep Q-learning on Blackjack-v1: 16 rollouts of 100 steps a round, a replay memory, a learner in torch.
 
 The workload of arXiv 2312.04704: a 3-32-2 network, Adam at 1e-2, gamma 0.99, the target copied every 10 rounds,
-mini-batches of 500.
+mini-batches of 500, 1,000 or 2,000.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ import reactors as rx
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-N, STEPS, BATCH, CAPACITY = 16, 100, 500, 20_000
+N, STEPS, CAPACITY = 16, 100, 20_000
+BATCHES = {"Blackjack-v1": 500, "mini-batch 1000": 1000, "mini-batch 2000": 2000}
 FIELDS = 9  # observation (3), action, reward, next observation (3), terminated
 WEIGHTS = 3 * 32 + 32 + 32 * 2 + 2
 WARM = 3
 Array = npt.NDArray[np.float32]
 
 row = Row(
-    title=f"deep Q-learning, {N} rollouts of {STEPS} steps, mini-batch {BATCH}, a round",
+    title=f"deep Q-learning, {N} rollouts of {STEPS} steps, mini-batch 500, a round",
     unit="ms",
     variants=("Blackjack-v1",),
+    further=tuple(BATCHES)[1:],
     work=lambda _: 1,
     bars=(Bar(ALL, "Ray", 3), Bar(ALL, "loop", 1.5), Bar(ALL, "shared-memory pool", 1)),
     check_rounds=12,
@@ -81,7 +83,8 @@ class Player:
 class Memory:
     """The last transitions, of which it draws mini-batches."""
 
-    def __init__(self) -> None:
+    def __init__(self, variant: str) -> None:
+        self.batch = BATCHES[variant]
         self.restart()
 
     def restart(self) -> None:
@@ -95,7 +98,7 @@ class Memory:
             self.rows[where] = block
             self.next = int(where[-1] + 1) % CAPACITY
             self.filled = min(self.filled + len(block), CAPACITY)
-        return self.rows[self.rng.integers(self.filled, size=BATCH)]
+        return self.rows[self.rng.integers(self.filled, size=self.batch)]
 
 
 class Student:
@@ -152,10 +155,11 @@ class Rollout(rx.Reactor):
 
 class Replay(rx.Reactor):
     transitions = rx.Input(shape=(STEPS, FIELDS), dtype=np.float32, width=N)
-    batch = rx.Output(shape=(BATCH, FIELDS), dtype=np.float32)
+    batch = rx.Output(shape=("n", FIELDS), dtype=np.float32)
 
-    def __init__(self) -> None:
-        self.memory = Memory()
+    def __init__(self, variant: str) -> None:
+        self.memory = Memory(variant)
+        self.n = self.memory.batch
 
     @rx.reaction(transitions, effects=batch)
     def draw(self) -> None:
@@ -163,10 +167,11 @@ class Replay(rx.Reactor):
 
 
 class Learner(rx.Reactor):
-    batch = rx.Input(shape=(BATCH, FIELDS), dtype=np.float32)
+    batch = rx.Input(shape=("n", FIELDS), dtype=np.float32)
     weights = rx.Output(shape=(WEIGHTS,), dtype=np.float32)
 
-    def __init__(self, rounds: int) -> None:
+    def __init__(self, variant: str, rounds: int) -> None:
+        self.n = BATCHES[variant]
         self.watch, self.outcome = Stopwatch(rounds, WARM), 0.0
 
     @rx.reaction(rx.startup, effects=weights)
@@ -186,17 +191,17 @@ class Learner(rx.Reactor):
 
 
 class DeepQLearning(rx.Reactor):
-    def __init__(self, rounds: int) -> None:
-        self.learner, self.replay = Learner(rounds), Replay()
+    def __init__(self, variant: str, rounds: int) -> None:
+        self.learner, self.replay = Learner(variant, rounds), Replay(variant)
         self.rollouts = rx.bank(N, Rollout)
         rx.connect(self.learner.weights, self.rollouts.weights, after=0, broadcast=True)
         rx.connect(self.rollouts.transitions, self.replay.transitions)
         rx.connect(self.replay.batch, self.learner.batch)
 
 
-def on(workers: int) -> Iterator[Measure]:
+def on(variant: str, workers: int) -> Iterator[Measure]:
     def measure(rounds: int) -> Sample:
-        main = DeepQLearning(rounds)
+        main = DeepQLearning(variant, rounds)
         rx.run(main, workers=workers, fast=True)
         return Sample(main.learner.watch.seconds, main.learner.outcome)
 
@@ -204,18 +209,18 @@ def on(workers: int) -> Iterator[Measure]:
 
 
 @row.peer(ONE)
-def one(_: str) -> Iterator[Measure]:
-    yield from on(1)
+def one(variant: str) -> Iterator[Measure]:
+    yield from on(variant, 1)
 
 
 @row.peer(ALL)
-def all_cores(_: str) -> Iterator[Measure]:
-    yield from on(CORES)
+def all_cores(variant: str) -> Iterator[Measure]:
+    yield from on(variant, CORES)
 
 
 @row.peer("loop")
-def loop(_: str) -> Iterator[Measure]:
-    players, memory = [Player(i) for i in range(N)], Memory()
+def loop(variant: str) -> Iterator[Measure]:
+    players, memory = [Player(i) for i in range(N)], Memory(variant)
     blocks = np.zeros((N, STEPS, FIELDS), np.float32)
 
     def draw(weights: Array) -> Array:
@@ -233,10 +238,10 @@ def loop(_: str) -> Iterator[Measure]:
 
 
 @row.peer("Ray")
-def ray_actors(_: str) -> Iterator[Measure]:
+def ray_actors(variant: str) -> Iterator[Measure]:
     """Rollout actors and a replay actor; the transitions go from one to the other without passing by the learner."""
     with cluster.started(N) as ray:
-        actors, memory = [ray.remote(Player).remote(i) for i in range(N)], ray.remote(Memory).remote()
+        actors, memory = [ray.remote(Player).remote(i) for i in range(N)], ray.remote(Memory).remote(variant)
 
         def draw(weights: Array) -> Any:
             return ray.get(memory.add_and_draw.remote(*[actor.play_new.remote(weights) for actor in actors]))
@@ -249,7 +254,7 @@ def ray_actors(_: str) -> Iterator[Measure]:
 
 
 @row.peer("shared-memory pool")
-def by_hand(_: str) -> Iterator[Measure]:
+def by_hand(variant: str) -> Iterator[Measure]:
     given, blocks = shared((WEIGHTS,), np.float32), shared((N, STEPS, FIELDS), np.float32)
 
     def member(i: int) -> Callable[[], None]:
@@ -257,7 +262,7 @@ def by_hand(_: str) -> Iterator[Measure]:
         return lambda: player.play(given, blocks[i])
 
     def measure(rounds: int) -> Sample:
-        memory = Memory()
+        memory = Memory(variant)
         with pool(CORES, N, member) as round_of_all:
 
             def draw(weights: Array) -> Array:

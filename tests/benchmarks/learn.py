@@ -35,7 +35,7 @@ GOALS = {"CartPole-v1": 475.0, "Pendulum-v1": -200.0, "Catch": 0.95}
 FRAMES = "-frames"
 EPISODES = {"TD3": 60} | {f"{name}{FRAMES}": 100 for name in SETTINGS}
 """Of an evaluation, else 20: TD3's early policies fail from rare starts alone."""
-# algorithm: environment, steps, rounds between evaluations; hyperparameters are the defaults, or those for frames
+# algorithm: environment, steps, rounds between evaluations; hyperparameters are presets, or those for frames
 RUNS = {
     "DQN": ("CartPole-v1", 60_000, 8),
     "A2C": ("CartPole-v1", 150_000, 128),
@@ -63,7 +63,7 @@ def one(name: str, mode: str, seed: int) -> dict[str, Any]:
     env, steps, every = RUNS[name]
     began = time.perf_counter()
     kind = name.removesuffix(FRAMES)
-    algorithm = getattr(rl, kind)(**(SETTINGS[kind] if env == "Catch" else {}))
+    algorithm = getattr(rl, kind)(**SETTINGS[kind]) if env == "Catch" else getattr(rl, kind).preset(env)
     done = rl.train(
         algorithm, Catch if env == "Catch" else env, total_steps=steps, seed=seed, mode=mode, eval_every=every,  # type: ignore[arg-type]
         eval_episodes=EPISODES.get(name, 20),

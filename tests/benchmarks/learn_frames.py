@@ -15,59 +15,20 @@ import csv
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-import numpy as np
 import torch
+from beside.task import ATARI, Game
 
 from reactors import rl
 
 DOCS = Path(__file__).parents[2] / "docs" / "learning"
 
 
-class Breakout(gym.Env[Any, Any]):
-    """MinAtar's Breakout (arXiv 1903.03176) with sticky actions, float32 frames (4, 10, 10), and three actions."""
-
-    observation_space = gym.spaces.Box(0, 1, (4, 10, 10), np.float32)
-
-    def __init__(self) -> None:
-        from minatar import Environment
-
-        self.game = Environment("breakout")
-        self.actions = self.game.minimal_action_set()
-        self.action_space = gym.spaces.Discrete(len(self.actions))
-
-    def frame(self) -> Any:
-        return np.moveaxis(self.game.state(), 2, 0).astype(np.float32)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed, options=options)
-        if seed is not None:
-            self.game.seed(seed)
-        self.game.reset()
-        return self.frame(), {}
-
-    def step(self, action: Any) -> Any:
-        reward, over = self.game.act(self.actions[int(action)])
-        return self.frame(), float(reward), bool(over), False, {}
-
-
-def breakout() -> Any:
-    """Episodes are as long as they are, but for a limit."""
-    return gym.wrappers.TimeLimit(Breakout(), 5000)
-
-
 # Whole games and their own scores in training, too, for the journal's returns are the curve.
 pong = rl.atari("Pong", screen_size=42, episodic_life=False, clip_rewards=False)
 
 GAMES: dict[str, tuple[Any, Any]] = {
-    "breakout": (breakout, rl.APPO(torso="minatar", num_envs=32, fragments=16)),
-    "pong": (
-        pong,
-        rl.PPO(
-            num_envs=16, horizon=128, batch_size=256, epochs=3, gamma=0.99, lam=0.95, learning_rate=5e-4,
-            anneal=False, clip=0.1, anneal_clip=False, entropy=0.01, torso="small", normalise_observations=True,
-        ),
-    ),
+    "breakout": (Game("breakout"), rl.APPO(torso="minatar", num_envs=32, fragments=16, lam=0.95)),
+    "pong": (pong, ATARI),
     "pong-dqn": (
         pong,
         rl.DQN(

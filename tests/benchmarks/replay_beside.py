@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,13 @@ LOCKED = f"{OURS}, one global lock"
 ALONE = ("1 inserter, rows", "1 sampler, batches")
 ONE_TO_ONE = ("rows beside 1 inserter, 1 sampler", "batches beside 1 inserter, 1 sampler")
 MANY = ("rows beside 4 inserters, 2 samplers", "batches beside 4 inserters, 2 samplers")
+MORE = ("rows beside 8 inserters, 4 samplers", "batches beside 8 inserters, 4 samplers")
 
 row = Row(
     title="a replay buffer between processes",
     unit="calls/s",
     variants=(*ALONE, *ONE_TO_ONE, *MANY),
+    further=MORE,
     work=lambda _: 1,
     bars=(Bar(OURS, "cpprb, multiprocess", 10, ONE_TO_ONE), Bar(OURS, LOCKED, 2, (*ONE_TO_ONE, *MANY))),
     check_rounds=200,
@@ -46,7 +49,8 @@ def sides(variant: str) -> tuple[int, int, int]:
     timed = 1 if "batches" in variant else 0
     if variant in ALONE:
         return 1 - timed, timed, timed
-    return (1, 1, timed) if variant in ONE_TO_ONE else (4, 2, timed)
+    inserters, samplers = map(int, re.findall(r"\d+", variant))
+    return inserters, samplers, timed
 
 
 def rows(n: int) -> dict[str, Array]:

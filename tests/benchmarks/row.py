@@ -65,15 +65,19 @@ class Row:
     rounds: Callable[[str], int] | None = None
     """The rounds to measure, where they may not vary between peers; else as many as take the time asked for."""
     check_rounds: int = 30
+    further: tuple[str, ...] = ()
+    """Variants that only `make papers` measures."""
     note: str = ""
     """Figures from elsewhere, for reference only: they take part in no ratio."""
     peers: dict[str, Peer] = field(default_factory=dict)
 
     def peer(self, name: str, group: str = "", variants: tuple[str, ...] = ()) -> Callable[[Setup], Setup]:
-        """Enter a generator as the peer `name`, for the named variants (none named: for all)."""
+        """Enter a generator as the peer `name`, for the named variants (none named: for all, and further ones)."""
 
         def enter(setup: Setup) -> Setup:
-            self.peers[name] = Peer(name, contextlib.contextmanager(setup), group or name, variants or self.variants)
+            self.peers[name] = Peer(
+                name, contextlib.contextmanager(setup), group or name, variants or (*self.variants, *self.further)
+            )
             return setup
 
         return enter

@@ -18,10 +18,13 @@ import time
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from capacity import capacity
 from row import ALL, CORES, IDEAL, ONE, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
 ROWS = (
@@ -135,12 +138,12 @@ class Bench:
             not chosen or any(part.lower() in name.lower() for part in chosen)
         )
 
-    def row(self, module: str) -> list[dict[str, Any]]:
-        """Measure all variants of a row."""
+    def row(self, module: str, variants: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Measure these variants of a row, or all but the further ones."""
         row: Row = importlib.import_module(module).row
         peers = [peer for peer in row.peers.values() if self.wanted(peer.name)]
         results = []
-        for variant in row.variants:
+        for variant in row.variants if variants is None else variants:
             if self.options.variants and not any(part.lower() in variant.lower() for part in self.options.variants):
                 continue
             taking_part = [(peer.name, peer.group) for peer in peers if variant in peer.variants]

@@ -47,14 +47,15 @@ def algorithm(variant: str) -> Algorithm:
     """Ours, with hyperparameters that Stable-Baselines3 has, too."""
     from reactors import rl
 
+    env = environment(variant)
     made: dict[str, Callable[[], Algorithm]] = {
         A2C: lambda: rl.A2C(num_envs=16, horizon=5, learning_rate=7e-4, anneal=False, value_scale=1.0),
-        PPO: lambda: rl.PPO(anneal=False),
-        DQN: lambda: rl.DQN(double=False, learning_starts=256, learning_rate=2.3e-3, anneal=False),
-        SAC: lambda: rl.SAC(learning_starts=32),
-        IMPALA: rl.IMPALA,
-        APPO: rl.APPO,
-        EQUAL: lambda: rl.PPO(epochs=2, anneal=False),
+        PPO: lambda: rl.PPO.preset(env, anneal=False),
+        DQN: lambda: rl.DQN.preset(env, double=False, learning_starts=256, learning_rate=2.3e-3, anneal=False),
+        SAC: lambda: rl.SAC.preset(env, learning_starts=32),
+        IMPALA: lambda: rl.IMPALA.preset(env),
+        APPO: lambda: rl.APPO.preset(env),
+        EQUAL: lambda: rl.PPO.preset(env, epochs=2, anneal=False),
     }
     return made[variant]()
 

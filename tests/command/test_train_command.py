@@ -253,7 +253,7 @@ def test_an_algorithm_of_ones_own_is_imported_where_it_is_named(own: Path) -> No
     assert again.exit_code == 0, again.output
     kind: Any = algorithm_named(named)
     forget(own)
-    given = kind(num_envs=4, horizon=16, epochs=1, hidden=(8,))
+    given = kind.preset("CartPole-v1", num_envs=4, horizon=16, epochs=1, hidden=(8,))
     assert rl.load("out", algorithm=kind).algorithm == given.scheduled(1280)
     assert "own.py has no algorithm 'Carefull'; did you mean 'Careful'?" in reactors(
         "train", f"{own}:Carefull", "--env", "CartPole-v1"
@@ -550,7 +550,7 @@ def test_a_tail_sees_every_row_once(tmp_path: Path) -> None:
 
 
 def test_python_and_the_command_give_the_same() -> None:
-    small = rl.PPO(num_envs=4, horizon=16, epochs=1, hidden=(8,))
+    small = rl.PPO.preset("CartPole-v1", num_envs=4, horizon=16, epochs=1, hidden=(8,))
     done = rl.train(small, "CartPole-v1", total_steps=640, out="python")
     reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "command")
     assert json.loads(Path("command/result.json").read_text())["digest"] == done.digest

@@ -12,10 +12,13 @@ from reactors import rl
 
 VALUES = [1, -2.5, "three", b"four", None, [5, (6, {"k": True})], np.arange(3, dtype="i4")]
 TRAININGS: dict[str, tuple[Any, str]] = {
-    "ppo": (rl.PPO(num_envs=4, horizon=16, epochs=2, batch_size=32, hidden=(8,)), "CartPole-v1"),
+    "ppo": (
+        rl.PPO.preset("CartPole-v1", num_envs=4, horizon=16, epochs=2, batch_size=32, hidden=(8,)),
+        "CartPole-v1",
+    ),
     "dqn": (
-        rl.DQN(
-            num_envs=4, horizon=16, hidden=(8,), batch_size=16, learning_starts=256, capacity=300,
+        rl.DQN.preset(
+            "CartPole-v1", num_envs=4, horizon=16, hidden=(8,), batch_size=16, learning_starts=256, capacity=300,
             updates_per_step=0.125, prioritized=True, n_step=3,
         ),
         "CartPole-v1",

@@ -229,7 +229,7 @@ def test_names_of_a_class_of_ones_own() -> None:
     assert "patience" in inspect.signature(Patient).parameters
 
 
-@pytest.mark.parametrize("made", [rl.PPO(**SMALL), Scheduled(**SMALL)])
+@pytest.mark.parametrize("made", [kind(**SMALL, learning_rate=1e-3, anneal=True) for kind in (rl.PPO, Scheduled)])
 def test_train_sets_the_steps_over_which_a_rate_falls(made: Any) -> None:
     done = rl.train(made, "CartPole-v1", total_steps=32)
     assert done.algorithm == made.scheduled(32)

@@ -13,6 +13,7 @@
 
 _Static_assert(offsetof(rx__replay_header, greatest) == RX_REPLAY_GREATEST, "as api.inc has it");
 _Static_assert(offsetof(rx__replay_header, late) == RX_REPLAY_COUNTERS, "as api.inc has it");
+_Static_assert(RX__NUMBER == RX_REPLAY_NUMBER, "as api.inc has it");
 
 typedef struct { uint64_t next, oldest, frames, step; } stream;
 

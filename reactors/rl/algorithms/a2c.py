@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class A2C(PolicyGradient):
-    """Hyperparameters; the defaults suit CartPole-v1. `A2C.paac()` has those of PAAC's code, for frames.
+    """Hyperparameters; the defaults are OpenAI Baselines'. `A2C.paac()` has those of PAAC's code, for frames.
 
     >>> A2C.paac().num_envs
     32
@@ -33,18 +33,15 @@ class A2C(PolicyGradient):
     name: ClassVar[str] = "A2C"
 
     num_envs: int = 16
-    """Chosen on CartPole-v1; the paper has 32."""
+    """OpenAI Baselines'; the paper has 32."""
     horizon: int = 5
     """t_max of the paper, and its value."""
     gamma: float = 0.99
     """The paper's."""
     lam: Share = 1.0
     """1 makes n-step returns, the paper's; less, generalised advantages."""
-    value_scale: float = 10.0
-    """Chosen on CartPole-v1: with 1, the paper's, 4 of 10 runs lost the pole again at the end, though short ones come
-    further; with 100, as IMPALA has it, 1 of 10."""
-    learning_rate: float = 2e-3
-    """Chosen on CartPole-v1; PAAC's grows with the environments, by 0.0007 for each."""
+    learning_rate: float = 7e-4
+    """OpenAI Baselines'; PAAC's grows with the environments, by 0.0007 for each."""
     smoothing: Decay = 0.99
     """RMSProp's decay of squared gradients; the paper's section 5.1."""
     eps: Positive = 1e-5

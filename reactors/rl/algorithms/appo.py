@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class APPO(IMPALA):
-    """Hyperparameters; defaults without a source were chosen on CartPole-v1.
+    """Hyperparameters; the defaults are RLlib's, where nothing else is said.
 
     >>> APPO(clip=0.4).clip
     0.4
@@ -41,7 +41,7 @@ class APPO(IMPALA):
     most: Positive = 2.0
     """Of the importance weight of the behaviour to the target policy; RLlib's and IMPACT's."""
     target_every: Count = 4
-    """Updates between copies of the network into its target. Chosen on CartPole-v1."""
+    """Updates between copies of the network into its target. Chosen here."""
     passes: Count = 4
     """Of the newest batch. With two through a ring of 4, as in RLlib's `pong-appo`, one seed of five never balanced the
     pole."""

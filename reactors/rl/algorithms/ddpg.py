@@ -15,7 +15,7 @@ from reactors.rl.algorithms.td3 import TD3
 
 @dataclass(frozen=True, kw_only=True)
 class DDPG(TD3):
-    """Hyperparameters; defaults are RL Zoo's for Pendulum-v1, with networks of the same sizes as SAC's.
+    """Hyperparameters; those that it shares with TD3 are TD3's, which is what it is compared with since.
 
     >>> DDPG().critics
     1

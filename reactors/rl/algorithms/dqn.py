@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DQN(OffPolicy):
-    """Hyperparameters; the defaults are those of RL Zoo for CartPole-v1, where nothing else is said.
+    """Hyperparameters; the defaults are Stable-Baselines3's, most of which are those of Mnih et al., 2015.
 
     >>> DQN(dueling=True).dueling
     True
@@ -43,36 +43,30 @@ class DQN(OffPolicy):
     name: ClassVar[str] = "DQN"
     continuous: ClassVar[bool] = False
 
-    num_envs: int = 8
-    """Chosen on CartPole-v1; RL Zoo has one."""
-    horizon: int = 32
-    """With 8 environments, RL Zoo's 256 steps between updates."""
+    num_envs: int = 4
+    """Chosen here; one in the paper."""
+    horizon: int = 4
+    """Steps of each environment in a round, from one update to the next in the paper."""
     gamma: float = 0.99
-    """RL Zoo's for CartPole-v1."""
-    capacity: int = 100_000
-    """RL Zoo's for CartPole-v1."""
-    learning_starts: int = 1_000
-    """RL Zoo's for CartPole-v1."""
-    batch_size: int = 64
-    """RL Zoo's for CartPole-v1."""
-    updates_per_step: float = 0.5
-    """128 updates every 256 steps: RL Zoo's for CartPole-v1."""
-    learning_rate: Positive = 1e-3
-    """Adam's; falls linearly to 0 over the run if `anneal`. Chosen on CartPole-v1: with RL Zoo's 2.3e-3 some seeds
-    forgot again what they could."""
-    anneal: bool = True
-    """Let the learning rate fall. RL Zoo does not, and with it the pole is balanced and dropped in turns to the end."""
-    target_every: Count = 128
-    """Updates between copies of the network into its target. RL Zoo says 10 steps, but makes 128 updates at once every
-    256 steps, with no copy in between."""
+    """Mnih et al., 2015, Extended Data Table 1."""
+    batch_size: int = 32
+    """Mnih et al., 2015, Extended Data Table 1."""
+    updates_per_step: float = 0.25
+    """An update every 4 steps: Mnih et al., 2015, Extended Data Table 1."""
+    learning_rate: Positive = 1e-4
+    """Adam's; falls linearly to 0 over the run if `anneal`. Stable-Baselines3's."""
+    anneal: bool = False
+    """Let the learning rate fall. Off, as in Mnih et al., 2015."""
+    target_every: Count = 2_500
+    """Updates between copies of the network into its target. 10,000 steps: Stable-Baselines3's."""
     tau: Rate = 1.0
     """How far the target moves towards the network then: all the way, as in Mnih et al., 2015."""
     exploration_initial: Share = 1.0
     """Epsilon at first: Mnih et al., 2015."""
-    exploration_fraction: Share = 0.16
-    """Of the run, in which epsilon falls to `exploration_final`. RL Zoo's for CartPole-v1."""
-    exploration_final: Share = 0.04
-    """Epsilon from there on. RL Zoo's for CartPole-v1."""
+    exploration_fraction: Share = 0.1
+    """Of the run, in which epsilon falls to `exploration_final`. Stable-Baselines3's."""
+    exploration_final: Share = 0.05
+    """Epsilon from there on. Stable-Baselines3's."""
     double: bool = True
     """The network chooses the next action, and its target says what that is worth. On, as in Rainbow."""
     dueling: bool = False
@@ -83,8 +77,8 @@ class DQN(OffPolicy):
     """Let networks see observations less their running mean, over their running deviation, within 10 on either side; of
     frames, each pixel less its mean, in quarters of the range. The statistics are of what was learned from. Off, as in
     Mnih et al., 2015."""
-    hidden: Layers = (256, 256)
-    """Layers for vectors. RL Zoo's for CartPole-v1."""
+    hidden: Layers = (64, 64)
+    """Layers for vectors. Stable-Baselines3's."""
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
     with an int `features`; by default what fits the size of frames, and none for vectors."""

@@ -24,9 +24,9 @@ class OffPolicy(Algorithm):
     shared: ClassVar[tuple[str, ...]] = ("batch_size",)
 
     capacity: Count = 100_000
-    """Transitions kept. Chosen on CartPole-v1."""
+    """Transitions kept. A tenth of what papers have, for a checkpoint holds all of them."""
     learning_starts: Natural = 1_000
-    """Transitions before the first update. Chosen on CartPole-v1."""
+    """Transitions before the first update. Usual."""
     batch_size: Count = 64
     """Transitions in an update. Usual."""
     updates_per_step: Positive = 1.0

@@ -32,12 +32,12 @@ class PolicyGradient(Algorithm):
 
     on_policy: ClassVar[bool] = True
 
-    learning_rate: Positive = 1e-3
-    """Of the optimizer; falls linearly to 0 over the run if `anneal`. RL Zoo's for PPO on CartPole-v1."""
+    learning_rate: Positive = 7e-4
+    """Of the optimizer; falls linearly to 0 over the run if `anneal`. That of OpenAI Baselines' A2C."""
     anneal: bool = True
-    """Let the learning rate fall. On, as in PPO's reference code."""
+    """Let the learning rate fall. On, as in OpenAI Baselines."""
     entropy: NotNegative = 0.0
-    """Weight of the entropy bonus. RL Zoo's for PPO on CartPole-v1."""
+    """Weight of the entropy bonus. Stable-Baselines3's."""
     value: NotNegative = 0.5
     """Weight of the value loss. Stable-Baselines3's."""
     value_scale: Positive = 1.0

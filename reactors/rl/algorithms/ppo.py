@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PPO(PolicyGradient):
-    """Hyperparameters; the defaults are those of RL Zoo for CartPole-v1.
+    """Hyperparameters; the defaults are the paper's for MuJoCo (table 3), and Stable-Baselines3's.
 
     >>> PPO(epochs=4).epochs
     4
@@ -37,24 +37,25 @@ class PPO(PolicyGradient):
     shared: ClassVar[tuple[str, ...]] = ("num_envs", "batch_size")
 
     num_envs: int = 8
-    """RL Zoo's for CartPole-v1."""
-    horizon: int = 32
-    """RL Zoo's for CartPole-v1."""
-    gamma: float = 0.98
-    """RL Zoo's for CartPole-v1."""
-    lam: Share = 0.8
-    """Lambda of the generalised advantages. RL Zoo's for CartPole-v1."""
-    learning_rate: float = 1e-3
-    """RL Zoo's for CartPole-v1."""
-    epochs: Count = 20
-    """Passes over a round's experience. RL Zoo's for CartPole-v1."""
-    batch_size: Count = 256
-    """Steps in a minibatch. RL Zoo's for CartPole-v1."""
+    """Chosen here: the paper has one environment for MuJoCo, and 8 for Atari."""
+    horizon: int = 256
+    """With 8 environments, the 2,048 steps of table 3."""
+    gamma: float = 0.99
+    """Table 3."""
+    lam: Share = 0.95
+    """Lambda of the generalised advantages. Table 3."""
+    learning_rate: float = 3e-4
+    """Table 3."""
+    anneal: bool = False
+    """Let the learning rate fall, linearly to 0 over the run. Off, as in table 3; on in the paper's for Atari."""
+    epochs: Count = 10
+    """Passes over a round's experience. Table 3."""
+    batch_size: Count = 64
+    """Steps in a minibatch. Table 3."""
     clip: Positive = 0.2
-    """Of the ratio of probabilities. RL Zoo's for CartPole-v1."""
+    """Of the ratio of probabilities. Section 6.1."""
     anneal_clip: bool = True
-    """Let it fall with the learning rate, where that does. On, as RL Zoo has it for CartPole-v1 and for Atari; off in
-    most other code."""
+    """Let it fall with the learning rate, where that does. On, as the paper has it for Atari (table 5)."""
     clip_value: Positive | None = None
     """Values are learned from within so much of what they were, unless they are further off then. By default not; 0.2
     in the reference code."""

@@ -30,7 +30,7 @@ LEAST, MOST = -20.0, 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class SAC(Continuous):
-    """Hyperparameters; the defaults are Stable-Baselines3's, with RL Zoo's learning rate for Pendulum-v1.
+    """Hyperparameters; the defaults are the paper's (table 1), and Stable-Baselines3's.
 
     >>> SAC(temperature=0.2).temperature
     0.2

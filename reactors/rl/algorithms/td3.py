@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TD3(Continuous):
-    """Hyperparameters; defaults are RL Zoo's for Pendulum-v1, with networks of the same sizes as SAC's.
+    """Hyperparameters; the defaults are those of the paper's released code.
 
     >>> TD3(policy_delay=1).policy_delay
     1
@@ -32,18 +32,18 @@ class TD3(Continuous):
 
     name: ClassVar[str] = "TD3"
 
-    gamma: float = 0.98
-    """RL Zoo's for Pendulum-v1."""
+    gamma: float = 0.99
+    """The released code's."""
     noise: NotNegative = 0.1
-    """Standard deviation of the noise on actions, of which -1 and 1 are the bounds. RL Zoo's for Pendulum-v1."""
+    """Standard deviation of the noise on actions, of which -1 and 1 are the bounds. Section 6.1."""
     critics: Count = 2
     """The least of whose values counts (section 4.2)."""
     policy_delay: Count = 2
     """Updates of the critics for one of the actor and of all targets (section 5.2)."""
     target_noise: NotNegative = 0.2
-    """Standard deviation of the noise that smooths the target policy (section 5.3). Stable-Baselines3's."""
+    """Standard deviation of the noise that smooths the target policy (section 5.3). Section 6.1."""
     target_clip: NotNegative = 0.5
-    """The most that this noise may be. Stable-Baselines3's."""
+    """The most that this noise may be. Section 6.1."""
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """Observations to actions between -1 and 1."""

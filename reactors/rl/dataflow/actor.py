@@ -35,11 +35,15 @@ class Actor(Stateful):
 
     def __init__(self, rollout: Rollout, acting: Acting) -> None:
         self.rollout, self.acting, self.size = rollout, acting, len(acting.latest)
-        self.segment = rx.Output(shape=rollout.shape, dtype=rollout.dtype)
         self.add_reaction(rx.startup, self.open)
         self.add_reaction(self.weights, self.load)
-        self.add_reaction(self.rounds, self.play, effects=(self.segment, self.episodes, self.figures))
+        self.declare()
         self.add_reaction(rx.shutdown, self.close)
+
+    def declare(self) -> None:
+        """The port for what is played, and the reaction that plays."""
+        self.segment = rx.Output(shape=self.rollout.shape, dtype=self.rollout.dtype)
+        self.add_reaction(self.rounds, self.play, effects=(self.segment, self.episodes, self.figures))
 
     def open(self) -> None:
         """Make the environments and the policy, as new or as a checkpoint had them."""
@@ -71,12 +75,20 @@ class Actor(Stateful):
         if acting.look() <= self.bank_index:  # fewer samplers are faster
             self.figures.set((0.0, acting.age(number)))
             return
-        rows = self.segment.loan()
+        rows = self.begin()
         episodes = rollout.play(acting, rows, number)
-        self.segment.set(rows)
+        self.hand_over(rows)
         if episodes:
             self.episodes.set(episodes)
         self.figures.set((time.perf_counter() - began, acting.age(number)))
+
+    def begin(self) -> Any:
+        """Where a round is written."""
+        return self.segment.loan()
+
+    def hand_over(self, rows: Any) -> None:
+        """Send a round."""
+        self.segment.set(rows)
 
     def close(self) -> None:
         """Close the environments at the end of the run."""

@@ -7,8 +7,8 @@ makes the modes:
 - `sync`: a lag of one round. Learners and actors all have the latest; they take turns.
 - `pipelined`: a lag of two or more. Actors play the next round while the learner learns from the last one, and the
   result is the same, bit for bit, however fast they are.
-- `free`: actors take the newest weights, from memory that all share. No actor waits for weights; no two runs
-  are alike.
+- `free`: actors take the newest weights, from memory that all share, and put what is kept into another, from which the
+  learner draws. No actor waits for weights, nor the learner while updates are due; no two runs are alike.
 
 Actors have policies of their own. With central inference an `InferenceServer` has the only one, and `Simulator`s step
 the environments; a step is a microstep, and to all others it is as if there were actors.
@@ -24,16 +24,18 @@ from typing import TYPE_CHECKING, Any
 
 import reactors as rx
 from reactors.errors import ArgumentError
+from reactors.rl.algorithms.off_policy import OffPolicy, memory_of
 from reactors.rl.checkpoints.checkpoint import Checkpoint
 from reactors.rl.checkpoints.files import going_on
 from reactors.rl.contract.conformance import check_learning, check_policy
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.actor import Actor
 from reactors.rl.dataflow.experience import Experience
+from reactors.rl.dataflow.free_actor import FreeActor
 from reactors.rl.dataflow.inference_server import InferenceServer, choice_dtype
 from reactors.rl.dataflow.rollout import Rollout
 from reactors.rl.dataflow.simulator import Simulator
-from reactors.rl.learning.adaptive_learner import AdaptiveLearner
+from reactors.rl.learning.free_learner import FreeLearner
 from reactors.rl.learning.latest import Latest
 from reactors.rl.learning.learner import Exchange, Learner, ReplayLearner, RolloutLearner
 from reactors.rl.learning.learners import Learners
@@ -53,9 +55,11 @@ if TYPE_CHECKING:
     from reactors.rl.checkpoints.stateful import Stateful
     from reactors.rl.contract.algorithm import Algorithm, Learning
     from reactors.rl.options import Mode, Options
+    from reactors.rl.replay.buffer import ReplayBuffer
 
 ALONE = Learners()
 FREE_SLACK = 16  # rounds by which free-running actors may be ahead of the one who writes checkpoints
+LEAD = 8  # rounds by which they may be ahead of the learner
 
 
 class Training(rx.Reactor):
@@ -88,7 +92,9 @@ class Training(rx.Reactor):
         initial = check_learning(algorithm, learning)
         check_policy(algorithm, *spaces, learning, initial, per_actor)
         steps = algorithm.horizon * algorithm.num_envs
+        self.free = options.mode == "free"
         newest = Latest(len(initial)) if options.mode == "free" else None
+        self.memory: ReplayBuffer | None = None  # that actors fill while the learner draws from it
 
         def rollout(i: int) -> Rollout:
             return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, options.on_error)
@@ -105,8 +111,14 @@ class Training(rx.Reactor):
             )  # fmt: skip
             stepping, players = self._serve(server, rollout), [server]
         else:
-            stepping = self.actors = self._actors(actors, rollout, acting)
-            players = [*self.actors]
+            if options.mode == "free" and isinstance(algorithm, OffPolicy) and len(learners) == 1:
+                self.memory = memory_of(algorithm, *spaces)
+                stepping = rx.bank(
+                    actors, FreeActor, rollout, acting, memory=self.memory, reward_clip=algorithm.reward_clip
+                )
+            else:
+                stepping = self._actors(actors, rollout, acting)
+            self.actors, players = stepping, [*stepping]
         self.journal = Journal(
             actors, len(players), steps, learners=len(learners), capacity=getattr(algorithm, "capacity", 0),
             stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
@@ -126,11 +138,12 @@ class Training(rx.Reactor):
         rx.connect([each.figures for each in players], self.journal.times, after=noted)
         rx.connect(self.learners.figures, self.journal.figures, after=then)
         if options.eval_every is not None:
-            self.evaluator = Evaluator(
-                algorithm, maker, *spaces, len(initial), every=options.eval_every, episodes=options.eval_episodes
-            )
-            rx.connect(first.weights, self.evaluator.weights)
-            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=then)
+            self.evaluator = Evaluator(algorithm, maker, *spaces, len(initial), episodes=options.eval_episodes)
+            self.to_evaluate = Decimator(len(initial), options.eval_every)
+            rx.connect(first.weights, self.to_evaluate.weights)
+            rx.connect(self.to_evaluate.some, self.evaluator.weights)
+            noted_later = max(1, options.eval_every // 2) * ROUND if options.mode == "free" else 0
+            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=(then or 0) + noted_later or None)
         if options.view_every is not None and views is not None:
             viewer = Viewer(algorithm, maker, *spaces, len(initial), steps=steps, folder=views)
             self._show(viewer, options.view_every)
@@ -169,11 +182,12 @@ class Training(rx.Reactor):
         each: Any = {**arguments, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
         per_actor = algorithm.num_envs // len(stepping)
-        if learners.adaptation is not None:
-            each["adaptation"] = learners.adaptation
-            self.learners = rx.bank(1, AdaptiveLearner, **each, actors=len(stepping), num_envs=per_actor)
-            rx.connect(stepping.segment, self.learners[0].segments)
+        if self.memory is not None:
+            each |= {"memory": self.memory, "adaptation": learners.adaptation}
+            self.learners = rx.bank(1, FreeLearner, **each, actors=len(stepping))
+            rx.connect(stepping.kept, self.learners[0].kept)
             rx.connect(stepping.figures, self.learners[0].times)
+            rx.connect(self.learners[0].learned_rounds, stepping.learned, after=LEAD * ROUND, broadcast=True)
         elif loaders:
             self.learners = rx.bank(len(learners), LoadedLearner, **each, loaders=loaders)
             self._load(loaders, stepping, then)
@@ -207,9 +221,9 @@ class Training(rx.Reactor):
             rx.connect(getattr(self.loaders, port), getattr(self.learners, port), after=then, broadcast=True)
 
     def _show(self, viewer: Viewer, every: int) -> None:
-        self.decimator, self.viewer = Decimator(viewer.size, every), viewer
-        rx.connect(self.learners[0].weights, self.decimator.weights)
-        rx.connect(self.decimator.some, self.viewer.weights)
+        self.to_show, self.viewer = Decimator(viewer.size, every, before=1), viewer
+        rx.connect(self.learners[0].weights, self.to_show.weights)
+        rx.connect(self.to_show.some, self.viewer.weights)
 
     def _stateful(self) -> dict[str, Stateful]:
         found: dict[str, Stateful] = {}
@@ -222,21 +236,25 @@ class Training(rx.Reactor):
     @property
     def beside(self) -> list[str]:
         """Who has a worker more."""
-        return [name for name in ("viewer", "serving") if hasattr(self, name)]
+        names = ("viewer", "serving", *(("evaluator",) if self.free else ()))
+        return [name for name in names if hasattr(self, name)]
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
         """What `adapt` has changed while the program ran, and why."""
         first = self.learners[0]
-        return first.adaptation.decisions if isinstance(first, AdaptiveLearner) else []
+        return first.adaptation.decisions if isinstance(first, FreeLearner) and first.adaptation is not None else []
 
     def _go_on(self, saved: Saved) -> None:
         first = saved.next_round * ROUND
+        if self.memory is not None:  # before any actor writes
+            with going_on(saved.path, "the state of learners[0]"):
+                self.memory.load_state_dict(saved.states["learners[0]"]["buffer"])
         for name, reactor in self._stateful().items():
             with going_on(saved.path, f"the state of {name}"):
                 reactor.restored = saved.states[name]
             reactor.checkpoint, reactor.first = saved.path, first
-        for name in ("evaluator", "decimator"):
+        for name in ("to_evaluate", "to_show"):
             if hasattr(self, name):
                 getattr(self, name).first = first
 
@@ -279,8 +297,9 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     """Which worker runs what: in lock-step all of them play, else the first ones learn and the others play.
 
     Learners are on different workers as far as there are any; where there are no others, those play, too. An inference
-    server is beside simulators, but with double buffering by itself, as it works at the same time as they. A viewer has
-    a worker more, which no other waits for, and so has the server.
+    server is beside simulators, but with double buffering by itself, as it works at the same time as they. Draws from
+    replay that wait for no priorities are made where others play, so that the learner does not wait for them. A viewer
+    has a worker more, which no other waits for, and so have the server and, in free mode, the evaluator.
     """
     learners = len(training.learners)
     first = 0 if mode == "sync" or workers <= learners else learners
@@ -292,10 +311,11 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     for name in ("actors", "simulators", "loaders"):
         n = len(getattr(training, name, ()))
         where |= {f"main.{name}[{i}]": first + i * (workers - first) // n for i in range(n)}
-    where |= {f"main.{name}": workers + i for i, name in enumerate(training.beside)}
+    if hasattr(training, "experience") and mode != "sync" and not training.experience.algorithm.prioritized:
+        where["main.experience"] = workers - 1
     if hasattr(training, "evaluator"):
         where["main.evaluator"] = workers - 1
-    return where
+    return where | {f"main.{name}": workers + i for i, name in enumerate(training.beside)}
 
 
 def worker_of(where: Mapping[str, int], path: str) -> int:

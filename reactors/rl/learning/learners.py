@@ -55,10 +55,19 @@ def learners_of(algorithm: Algorithm, options: Options) -> Learners:
 
 
 def several(algorithm: Algorithm, learners: int, device: str) -> Learners:
-    """So many on one device. `ArgumentError` and `ParameterError` where the algorithm's batches cannot be shared."""
+    """So many, on one device or, where it names as many with commas, each on its own.
+
+    `ArgumentError` and `ParameterError` where the algorithm's batches cannot be shared.
+    """
     if learners > 1:
         algorithm.part(learners)
-    return Learners((checked(device, "device"),) * learners)
+    devices = [checked(each.strip(), "device") for each in device.split(",")]
+    if len(devices) not in {1, learners}:
+        raise ArgumentError(
+            f"device of rl.train is {device!r}, {len(devices)} devices, and learners is {learners}; name one for all, "
+            "or one for each"
+        )
+    return Learners(tuple(devices * (learners // len(devices))))
 
 
 def apart(

@@ -48,7 +48,7 @@ def play(
 
 
 class Evaluator(rx.Reactor):
-    """Plays greedy episodes with the weights of every `every`-th round: mean, least and greatest return.
+    """Plays greedy episodes with the weights that it gets: mean, least and greatest return.
 
     It keeps the `best` weights of those that it has seen, the first ones if others are as good.
     """
@@ -64,24 +64,19 @@ class Evaluator(rx.Reactor):
         action_space: gym.Space[Any],
         size: int,
         *,
-        every: int,
         episodes: int,
     ) -> None:
-        self.algorithm, self.maker, self.size, self.every, self.episodes = algorithm, maker, size, every, episodes
+        self.algorithm, self.maker, self.size, self.episodes = algorithm, maker, size, episodes
         self.spaces = observation_space, action_space
         self.policy = algorithm.policy(*self.spaces)
-        self.first = 0  # rounds before it were evaluated already
         self.best: NDArray[np.float32] | None = None
         self.highest = -math.inf
 
     @rx.reaction(weights, effects=evaluation)
     def evaluate(self) -> None:
-        """Play the episodes, in every `every`-th round."""
-        number = round_of(self.tag)
-        if number % self.every or self.tag.time < self.first:
-            return
+        """Play the episodes."""
         self.policy.load(self.weights.value)
-        returns = play(self.policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, number))
+        returns = play(self.policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, round_of(self.tag)))
         mean = float(np.mean(returns))
         if mean > self.highest:
             self.highest, self.best = mean, self.weights.value.copy()

@@ -193,7 +193,7 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
         return _tried(kind(observation_space), observation_space)
     if kind is None and len(shape) != 3:
         return None
-    last = len(shape) == 3 and shape[2] in {1, 3, 4} and shape[0] > 4  # a picture, as most libraries have it
+    last = len(shape) == 3 and _is_picture(*shape)
     frames, *sides = (shape[2], *shape[:2]) if last else shape or [0]
     name = next((each for each, side in _FROM.items() if min(sides) >= side), "minatar") if kind is None else kind
     if name not in TORSOS:
@@ -206,6 +206,11 @@ def torso(kind: Torso, observation_space: gym.Space[Any]) -> nn.Module | None:
             "resize them with gymnasium.wrappers"
         )
     return TORSOS[name](frames, (sides[0], sides[1]), last)
+
+
+def _is_picture(first: int, second: int, third: int) -> bool:
+    """Whether channels come last, as most libraries have it: colours, or planes of a square board as MinAtar's."""
+    return first > 4 and (third in {1, 3, 4} or first == second != third)
 
 
 def _tried(made: Any, observation_space: gym.Space[Any]) -> nn.Module:

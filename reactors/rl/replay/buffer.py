@@ -517,13 +517,16 @@ class ReplayBuffer:
         config = self.config
         block = SharedBlock.reserve(config.plan(), config.fields, config.slots)
         copy._set_up(config, block, self.rng, fresh=True)
-        saving.restore(copy, {**saving.arrays(self), "rng": rng_state(self.rng)})
+        saving.restore(copy, self.state_dict())
         copy.beta = self.beta
         return copy
 
     def state_dict(self) -> dict[str, Any]:
-        """All that it is, in arrays of their own, and the state of `rng`; `load_state_dict` goes on bit for bit."""
-        return {name: array.copy() for name, array in saving.arrays(self).items()} | {"rng": rng_state(self.rng)}
+        """All that it is, in arrays of their own, and the state of `rng`; `load_state_dict` goes on bit for bit.
+
+        Others may be adding meanwhile: rows that they write just then are not in it.
+        """
+        return saving.snapshot(self) | {"rng": rng_state(self.rng)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Become what another buffer of the same fields and sizes was; `ArgumentError` if they are others."""

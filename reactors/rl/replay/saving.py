@@ -105,6 +105,25 @@ def arrays(buffer: Savable) -> dict[str, NDArray[Any]]:
     return found if buffer._n_step is None else found | buffer._n_step.state()
 
 
+def snapshot(buffer: Savable) -> dict[str, NDArray[Any]]:
+    """Copies of all that makes up a buffer, while others may be adding: rows that changed meanwhile are gone in it.
+
+    Words are read before and after all else, as by those who sample, and streams after them, until they stand still:
+    so no word has a number that its stream has not given, and rows whose frames were overwritten are known to be gone.
+    """
+    found = arrays(buffer)
+    before = found["core.words"].copy()
+    copied = {name: array.copy() for name, array in found.items() if name not in {"core.words", "core.streams"}}
+    words, streams = found["core.words"].copy(), found["core.streams"].copy()
+    while (streams != (streams := found["core.streams"].copy())).any():
+        pass
+    number = np.uint64(lib.RX_REPLAY_NUMBER)
+    changed = (before >> number != words >> number) | ((before | words) & np.uint64(1) != 0)
+    words = words >> number << number | changed  # without those who are changing priorities
+    copied |= {"core.words": words, "core.streams": streams}
+    return {name: copied[name] for name in found}
+
+
 def restore(buffer: Savable, state: Mapping[str, Any]) -> None:
     """Overwrite all that makes up a buffer; with a state that no buffer of its fields and sizes has, nothing is."""
     into = arrays(buffer)

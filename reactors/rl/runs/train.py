@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +17,7 @@ from reactors.lowlevel import check_pin, description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
+from reactors.rl.contract.presets.tables import preset_of
 from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.encoding.state import count
 from reactors.rl.envs.sources import Source, maker, spaces_of
@@ -59,7 +60,7 @@ class Trained(TrainedPolicy):
     """What came of `rl.train`: the `policy`, its `weights`, the `journal` row by row, and the run's own `result`.
 
     `best` is the policy with the highest mean return of all evaluations (`eval_every`) since the run began, or went on.
-    `out` is the run's folder, and `notes` are what is to be known of a run that went on from a checkpoint.
+    `out` is the run's folder, and `notes` are what is to be known of the run.
     `decisions` are those of `adapt`.
     """
 
@@ -154,6 +155,7 @@ def train(given: TrainCall) -> Trained:
     for wanted, check in ((options.video, check_video), (options.view_every is not None, check_view)):
         if wanted:
             check(make)
+    unused = _unused_preset(algorithm, env)
     algorithm = algorithm.scheduled(options.total_steps)
     rounds = max(1, options.total_steps // (algorithm.horizon * algorithm.num_envs))
     program = {
@@ -198,7 +200,7 @@ def train(given: TrainCall) -> Trained:
             "state": "failed",
             "seed": options.seed,
             "versions": versions(),
-            "notes": [*_notes(options.mode, saved), *begun],
+            "notes": [*_notes(options.mode, saved), *unused, *begun],
         }
         weights, result, rows = _run(
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
@@ -354,6 +356,16 @@ def _notes(mode: Mode, saved: Saved | None) -> list[str]:
     return [*free, *notes, *hidden]
 
 
+def _unused_preset(algorithm: Algorithm, env: Source) -> list[str]:
+    """A word on what suits the environment, where nothing was said of hyperparameters."""
+    kind = type(algorithm)
+    unsaid = all(getattr(algorithm, each.name) == each.default for each in fields(algorithm) if each.init)
+    preset = preset_of(kind, env) if isinstance(env, str) and unsaid else None
+    if preset is None:
+        return []
+    return [f"{kind.__name__} has its defaults; {kind.__name__}.preset({env!r}) is known to suit ({preset.source})"]
+
+
 def _hash(graph: rx.Graph) -> str:
     """What the program is made of, beside what may change from run to run: when it begins, evaluation, the journal."""
     lines = [
@@ -361,7 +373,8 @@ def _hash(graph: rx.Graph) -> str:
         for line in description(graph)
         if not line.startswith("timer")
         and not any(
-            f"main.{name}" in line for name in ("evaluator", "journal", "checkpoint", "decimator", "viewer", "serving")
+            f"main.{name}" in line
+            for name in ("evaluator", "journal", "checkpoint", "to_evaluate", "to_show", "viewer", "serving")
         )
     ]
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()

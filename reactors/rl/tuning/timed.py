@@ -169,7 +169,7 @@ def begun(algorithm: Algorithm, *, alone: bool = False) -> Algorithm:
 
     >>> from reactors import rl
     >>> begun(rl.DQN(learning_starts=50_000)).learning_starts
-    64
+    32
     """
     if not isinstance(algorithm, OffPolicy):
         return algorithm

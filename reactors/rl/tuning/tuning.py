@@ -7,7 +7,7 @@ promising ways to put them together, with as many updates for each environment s
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from reactors.rl.options import Options, TuningOptions, taking
 from reactors.rl.public import public
 from reactors.rl.runs.checks import check_algorithm_given, check_memory
 from reactors.rl.tuning.candidates import TIE, Candidate, best, candidates, shortlist
+from reactors.rl.tuning.sizes import check_sizes, draws_a_second, fastest, with_size
 from reactors.rl.tuning.timed import ActorsAlone, LearnersAlone, Together, begun, played
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class Tuned:
     choice: Candidate
     rate: float
     """Environment steps a second of the choice."""
+    frames: Mapping[int, float] = field(default_factory=dict)
+    """By batch size, if it was asked for: transitions learned from a second, by one learner. `algorithm` has the
+    fastest."""
+    draws: Mapping[int, float] = field(default_factory=dict)
+    """Likewise by fan-out: batches drawn a second, with their new priorities."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -66,7 +72,8 @@ class Tuned:
         """All of it in words that JSON has."""
         return {
             "options": self.options, "rate": self.rate, "ratio": self.ratio, "cores": self.cores,
-            "acting": self.acting, "learning": self.learning, "predicted": self.predicted,
+            "acting": self.acting, "learning": self.learning, "predicted": self.predicted, "frames": self.frames,
+            "draws": self.draws,
             "together": [{**asdict(each), "measured": rate} for each, rate in self.together],
         }  # fmt: skip
 
@@ -74,8 +81,10 @@ class Tuned:
         """Actors alone, learners alone, both together."""
         replays = isinstance(self.algorithm, OffPolicy)
         learning = ("learners alone", "updates/s", "enough for steps/s") if replays else ("learners alone", "steps/s")
+        sizes = (("batch size", "frames/s", self.frames), ("fan-out", "batches/s", self.draws))
         return "\n\n".join(
             [
+                *(_table((name, unit), [(str(n), _whole(x)) for n, x in by.items()]) for name, unit, by in sizes if by),
                 _table(("actors alone", "steps/s"), [(str(n), _whole(rate)) for n, rate in self.acting.items()]),
                 _table(
                     learning,
@@ -132,7 +141,8 @@ def tune(given: TuneCall) -> Tuned:
     they are together, and the `few` fastest are measured. Each of these measurements takes `seconds`, or some rounds if
     they are longer, and the start of its workers. Without a `mode` it is sync or pipelined, which give the same result
     for a seed each time; free running has to be asked for. `ratio` is that of updates to environment steps, in place of
-    `updates_per_step` of an off-policy algorithm. `tell` is called with a line before each measurement. All else is as
+    `updates_per_step` of an off-policy algorithm. Of `batch_sizes` and `fanouts` the fastest come first, and the
+    result's `algorithm` has them. `tell` is called with a line before each measurement. All else is as
     in `rl.train`.
 
     It looks for the most steps a second, and not for the best use of them: the number of learners changes the rounding
@@ -160,8 +170,8 @@ def tune(given: TuneCall) -> Tuned:
     parts = 2 if given.double_buffer else 1
     if algorithm.num_envs % parts:
         raise ArgumentError(f"num_envs of {algorithm.name} is {algorithm.num_envs}, which has no halves")
+    check_sizes(algorithm, given)
     banks = [n for n in range(1, cores + 1) if algorithm.num_envs % (parts * n) == 0]
-    teams = {len(team): team for team in _teams(algorithm, spaces, seed, device, cores)}
     say = given.tell or (lambda _: None)
 
     def measured(
@@ -177,16 +187,31 @@ def tune(given: TuneCall) -> Tuned:
         _run(program, workers, placement(program, workers, where), seed, given)
         return a_round * program.stopwatch.rate
 
+    def learned(which: Algorithm, team: Learners) -> float:
+        return wanted * measured(
+            LearnersAlone, begun(which), len(team), "pipelined", "pipelined", 1, learners=team, recorded=recorded
+        )
+
     recorded = played(begun(algorithm, alone=True), make, spaces, seed)
+    frames: dict[int, float] = {}
+    draws: dict[int, float] = {}
+    for size in given.batch_sizes:
+        say(f"batches of {size}")
+        frames[size] = size * learned(with_size(algorithm, batch_size=size), several(algorithm, 1, device))
+    algorithm = with_size(algorithm, batch_size=fastest(frames)) if frames else algorithm
+    for fanout in given.fanouts:
+        say(f"a tree with a fan-out of {fanout}")
+        draws[fanout] = draws_a_second(with_size(algorithm, fanout=fanout), spaces, recorded, given.seconds)
+    algorithm = with_size(algorithm, fanout=fastest(draws)) if draws else algorithm
+    teams = {len(team): team for team in _teams(algorithm, spaces, seed, device, cores)}
     acting, learning, together = {}, {}, []
     for n in banks:
         say(f"{_count(n, 'actor')} alone")
-        acting[n] = measured(ActorsAlone, begun(algorithm, alone=True), n, mode or "pipelined", "sync", n)
+        alone: Mode = "sync" if mode == "sync" else "pipelined"
+        acting[n] = measured(ActorsAlone, begun(algorithm, alone=True), n, alone, "sync", n)
     for m, team in teams.items():
         say(f"{_count(m, 'learner')} alone")
-        learning[m] = wanted * measured(
-            LearnersAlone, begun(algorithm), m, "pipelined", "pipelined", 1, learners=team, recorded=recorded
-        )
+        learning[m] = learned(algorithm, team)
     found = candidates(acting, learning, wanted, cores, mode)
     for each in shortlist(found, given.few):
         say(f"together, {each.mode}: {_count(each.actors, 'actor')} and {_count(each.learners, 'learner')}")
@@ -194,7 +219,9 @@ def tune(given: TuneCall) -> Tuned:
         rate = measured(Together, begun(algorithm), each.workers, each.mode, each.mode, each.actors, learners=team)
         together.append((each, rate))
     choice, rate = best(together)
-    return Tuned(algorithm, env, wanted, cores, given.lag, acting, learning, together, len(found), choice, rate)
+    return Tuned(
+        algorithm, env, wanted, cores, given.lag, acting, learning, together, len(found), choice, rate, frames, draws
+    )
 
 
 def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, given: TuningOptions) -> None:
@@ -204,8 +231,9 @@ def _run(program: Training, workers: int, where: Mapping[str, int], seed: int, g
             placement=partial(worker_of, where),
         )  # fmt: skip
     finally:
-        if hasattr(program, "experience"):
-            program.experience.buffer.close()  # whose memory would wait for the garbage collector
+        memory = program.experience.buffer if hasattr(program, "experience") else program.memory
+        if memory is not None:
+            memory.close()  # which would wait for the garbage collector
 
 
 def _teams(algorithm: Algorithm, spaces: tuple[Any, Any], seed: int, device: str, cores: int) -> Iterator[Learners]:

@@ -95,7 +95,7 @@ class Task:
         kind = getattr(rl, self.algorithm)
         name = self.env.removeprefix("minatar:").title().replace("_", "")
         if self.env.startswith("minatar:") and self.algorithm == "APPO":
-            return rl.APPO(torso="minatar", num_envs=32, fragments=16)
+            return rl.APPO(torso="minatar", num_envs=32, fragments=16, lam=0.95)
         return kind.preset(f"MinAtar/{name}-v1" if self.env.startswith("minatar:") else self.env)
 
 

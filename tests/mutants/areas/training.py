@@ -89,7 +89,7 @@ MISTAKES = (
         (
             Mistake(
                 "the evaluator plays the same episodes each time",
-                "self.episodes, seed_of(self.seed, number))",
+                "self.episodes, seed_of(self.seed, round_of(self.tag)))",
                 "self.episodes, seed_of(self.seed, 0))",
                 "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
@@ -248,7 +248,7 @@ MISTAKES = (
             ),
             Mistake(
                 "an evaluator is forgotten by its run",
-                "            rx.connect(first.weights, self.evaluator.weights)\n",
+                "            rx.connect(self.to_evaluate.some, self.evaluator.weights)\n",
                 "",
             ),
             Mistake(

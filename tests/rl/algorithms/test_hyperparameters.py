@@ -122,7 +122,7 @@ def test_a_subclass_with_other_defaults_keeps_the_bounds() -> None:
 
 
 def test_a_run_that_is_over_before_anything_is_learned_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="learning_starts of DQN is 1000, but the run has 768 steps"):
+    with pytest.raises(ArgumentError, match="learning_starts of DQN is 1000, but the run has 992 steps"):
         rl.train(rl.DQN(), "CartPole-v1", total_steps=1000)
 
 
@@ -169,8 +169,9 @@ def test_n_steps_that_a_run_does_not_make_are_refused() -> None:
 @pytest.mark.parametrize("ratio", [0.25, 1.0])
 def test_the_learning_rate_of_dqn_falls_to_0_over_the_updates_that_there_are(starts: int, ratio: float) -> None:
     algorithm = rl.DQN(
-        num_envs=2, horizon=4, learning_starts=starts, batch_size=4, hidden=(4,), updates_per_step=ratio, n_step=2
-    )
+        num_envs=2, horizon=4, learning_starts=starts, batch_size=4, hidden=(4,), updates_per_step=ratio, n_step=2,
+        anneal=True,
+    )  # fmt: skip
     done = rl.train(algorithm, "CartPole-v1", total_steps=515, actors=1)
     rates = [row["charts/learning_rate"] for row in done.journal if "charts/learning_rate" in row]
     updates = round(ratio * 8 * len(rates))

@@ -37,6 +37,6 @@ def test_a_table_finds_the_way_over_the_lake() -> None:
 
 @pytest.mark.parametrize("mode", ["sync", "pipelined"])
 def test_an_actor_and_its_critic_balance_the_pole_for_a_while(mode: Any) -> None:
-    sooner = rl.A2C(value_scale=1.0)  # if less steady in the long run
+    sooner = rl.A2C.preset("CartPole-v1", value_scale=1.0)  # if less steady in the long run
     done = rl.train(sooner, "CartPole-v1", total_steps=8_000, seed=3, mode=mode)
     assert done.evaluate(10) > 100

@@ -108,8 +108,10 @@ COMMON: dict[str, Any] = {
     "value": 0.7, "value_scale": 3.0, "max_grad_norm": 0.5, "reward_clip": 1.5,
 }  # fmt: skip
 GRADIENTS: dict[str, Any] = {
-    "PPO": rl.PPO(**COMMON, lam=0.8, epochs=2, batch_size=11, clip=0.2),
-    "PPO of the code": rl.PPO(**COMMON, lam=0.8, epochs=2, batch_size=11, clip_value=0.1, anneal_clip=False),
+    "PPO": rl.PPO(**COMMON, lam=0.8, epochs=2, batch_size=11, clip=0.2, anneal=True),
+    "PPO of the code": rl.PPO(
+        **COMMON, lam=0.8, epochs=2, batch_size=11, clip_value=0.1, anneal=True, anneal_clip=False
+    ),
     "A2C": rl.A2C(**COMMON, eps=0.01, smoothing=0.9),
     "A2C of PAAC": rl.A2C.paac(**COMMON, torso=None),
     "IMPALA": rl.IMPALA(**COMMON, fragments=2, lam=0.8, rho=1.2, c=0.9),

@@ -109,7 +109,7 @@ def test_the_best_weights_are_the_first_of_the_highest_mean(
             spaces = Ending.observation_space, Ending.action_space
             size = SMALL.policy(*spaces).size
             self.weights = Weights(size)
-            self.evaluator = Evaluator(SMALL, Ending, *spaces, size, every=1, episodes=1)
+            self.evaluator = Evaluator(SMALL, Ending, *spaces, size, episodes=1)
             rx.connect(self.weights.out, self.evaluator.weights)
 
     main = Main()

@@ -166,6 +166,14 @@ def test_a_batch_that_cannot_be_shared_evenly_is_refused(algorithm: Any, what: s
         rl.train(algorithm, "CartPole-v1", total_steps=64, learners=2)
 
 
+def test_learners_may_have_a_device_each() -> None:
+    one, each = (trained("PPO", learners=2, device=device) for device in ("cpu", "cpu, cpu"))
+    assert bits(one) == bits(each)
+    for learners, device in ((1, "cpu,cpu"), (2, "cpu,cpu,cpu")):
+        with pytest.raises(ArgumentError, match=f"device of rl.train is '{device}', . devices, and learners is"):
+            trained("PPO", learners=learners, device=device)
+
+
 def test_a_table_has_one_learner() -> None:
     with pytest.raises(ArgumentError, match="QLearning has no gradients"):
         rl.train(rl.QLearning(), "FrozenLake-v1", total_steps=64, learners=2)

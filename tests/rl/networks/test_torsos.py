@@ -144,6 +144,19 @@ def _differs(net: Any, before: torch.Tensor) -> bool:
     return not torch.equal(nn.utils.parameters_to_vector(net.parameters()), before)
 
 
+@pytest.mark.parametrize(
+    ("shape", "last"),
+    [
+        ((4, 84, 84), False), ((84, 84, 3), True), ((210, 160, 3), True), ((3, 210, 160), False), ((10, 10, 7), True),
+        ((7, 10, 10), False), ((10, 10, 10), False), ((1, 36, 40), False),
+    ],
+)  # fmt: skip
+def test_channels_are_found_where_they_are(shape: tuple[int, ...], last: bool) -> None:
+    seen: Any = torso(None, gym.spaces.Box(0, 1, shape, np.float32))
+    assert seen.last == last
+    assert seen(torch.zeros(2, *shape)).shape == (2, seen.features)
+
+
 def test_frames_have_the_torso_that_fits_their_size_by_default_and_vectors_none() -> None:
     actions = Spot.action_space
     for side, name in {84: "NatureTorso", 64: "NatureTorso", 42: "SmallTorso", 10: "MinAtarTorso"}.items():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -297,6 +300,42 @@ def test_a_row_that_was_being_written_is_gone_in_what_is_restored() -> None:
     buffer.update_priorities(np.array([5]), [0.5])
     np.testing.assert_allclose(buffer.priorities([4, 5]), [0, 0.5**0.6], rtol=1e-4)
     buffer.add(obs=np.zeros((4, 2)), reward=np.zeros(4), terminated=np.zeros(4, bool), truncated=np.zeros(4, bool))
+
+
+@pytest.mark.parametrize("options", [{}, {"prioritized": True}, {"frame_stack": 2}], ids=str)
+def test_a_state_that_is_taken_while_others_add_has_whole_rows_only(options: dict[str, Any]) -> None:
+    frames = {"obs": ((2, 40), "f4"), "next_obs": ((2, 40), "f4")}
+    fields = frames | {"reward": ((), "f4"), "terminated": ((), "?"), "truncated": ((), "?")}
+    buffer = rl.ReplayBuffer(4000, fields, num_envs=2, seed=0, **options)
+    stop = threading.Event()
+
+    def write(env: int) -> None:
+        entrance, never = copy.copy(buffer), np.zeros(5, bool)
+        for k in itertools.count(step=5):
+            if stop.is_set():
+                return
+            row = np.arange(k, k + 5, dtype="f4")
+            seen = np.repeat(np.stack([row, row + 1, row + 2], 1)[:, :, None], 40, 2)
+            entrance.add(obs=seen[:, :2], next_obs=seen[:, 1:], reward=row, terminated=never, truncated=never, envs=env)
+
+    writers = [threading.Thread(target=write, args=(env,)) for env in (0, 1)]
+    for each in writers:
+        each.start()
+    found = 0
+    try:
+        while len(buffer) < 4000:
+            time.sleep(0.001)
+        for _ in range(30):
+            batch = copy.deepcopy(buffer).sample(300)
+            row = batch.reward[:, None, None]
+            assert (batch.obs == row + np.array([0, 1])[:, None]).all()
+            assert (batch.next_obs == row + np.array([1, 2])[:, None]).all()
+            found += len(set(batch.indices))
+    finally:
+        stop.set()
+        for each in writers:
+            each.join()
+    assert found > 30 * 100
 
 
 def test_a_state_of_another_buffer_is_refused() -> None:

@@ -5,6 +5,7 @@ The tables are the files beside this one; there it also says where each number i
 
 from __future__ import annotations
 
+import re
 import tomllib
 from fnmatch import fnmatchcase
 from functools import cache
@@ -67,7 +68,8 @@ def needed_preset(kind: type[Any], env: str) -> Preset:
     found = preset_of(kind, env)
     if found is not None:
         return found
-    own = [each for preset in tables() if preset.algorithm == kind.name for each in preset.environments]
+    patterns = [each for preset in tables() if preset.algorithm == kind.name for each in preset.environments]
+    own = [re.sub(r"\[.*(.)\]", r"\1", each) for each in patterns]  # of some versions the last
     meant = did_you_mean(env, own) or f"; there are some for {', '.join(own) or 'none of its environments'}"
     raise ParameterError(f"{kind.__name__} has no preset for {env!r}{meant}; rl.presets() has all")
 

@@ -1,0 +1,72 @@
+"""Who plays in free mode, where a learner learns from what is kept?
+
+Actors put what they have played into the memory themselves, while the learner draws from it: neither does the other's
+work, and nothing is copied twice (PAL, arXiv 2110.01101, section IV). What goes to the learner is how much that was.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.rl.dataflow.actor import Actor
+
+if TYPE_CHECKING:
+    from reactors.rl.dataflow.acting import Acting
+    from reactors.rl.dataflow.rollout import Rollout
+    from reactors.rl.replay.buffer import ReplayBuffer
+
+
+class FreeActor(Actor):
+    """An actor that fills `memory`, which all share; `kept` has the number of transitions.
+
+    `learned` comes from the learner some rounds late, so that no actor is further ahead of it than that.
+    """
+
+    learned = rx.Input(int)
+    kept = rx.Output(int)
+
+    def __init__(
+        self,
+        rollout: Rollout,
+        acting: Acting,
+        *,
+        memory: ReplayBuffer,
+        reward_clip: float | None = None,
+    ) -> None:
+        self.memory, self.clip = memory, reward_clip
+        self.entrance: ReplayBuffer | None = None
+        super().__init__(rollout, acting)
+        first, (steps, envs) = rollout.first_env, rollout.shape
+        self.rows = np.empty((steps, envs), rollout.dtype)
+        self.envs = np.tile(np.arange(first, first + envs, dtype=np.int32), steps)
+
+    def declare(self) -> None:
+        """It has no segments."""
+        self.add_reaction(self.rounds, self.play, uses=self.learned, effects=(self.kept, self.episodes, self.figures))
+
+    def open(self) -> None:
+        """Also make an entrance of its own to the memory: steps that wait for the next ones are each actor's."""
+        self.entrance = copy(self.memory)
+        super().open()
+
+    def close(self) -> None:
+        """Also let go of the memory, which is not this actor's."""
+        self.entrance = None
+        super().close()
+
+    def begin(self) -> Any:
+        """Where a round is written."""
+        return self.rows
+
+    def hand_over(self, rows: Any) -> None:
+        """Keep a round."""
+        rows = rows.reshape(-1)
+        if self.clip is not None:
+            np.clip(rows["reward"], -self.clip, self.clip, out=rows["reward"])
+        assert self.entrance is not None
+        self.entrance.add(rows, envs=self.envs)
+        self.kept.set(rows.size)

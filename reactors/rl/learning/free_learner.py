@@ -1,0 +1,128 @@
+"""Who learns in free mode from what is kept, in a loop of its own?
+
+It takes batches out of a memory that actors fill meanwhile, as many as the ratio of updates to steps asks for, or as
+large and as many as `adapt` has found to suit the machine (Spreeze, arXiv 2312.06126).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.rl.contract.conformance import errors
+from reactors.rl.encoding.state import count
+from reactors.rl.learning.learner import Learner
+from reactors.rl.rounds import round_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reactors.rl.learning.adaptation import Adaptation
+    from reactors.rl.networks.layers import Descent
+    from reactors.rl.replay.buffer import ReplayBuffer
+
+
+class FreeLearner(Learner):
+    """Learns from `memory`; `kept` says how many transitions more each actor has put there.
+
+    Rounds in which no update is due cost next to nothing. `learned` goes back to the actors.
+    """
+
+    learned_rounds = rx.Output(int)
+
+    def __init__(
+        self,
+        algorithm: Any,
+        *args: Any,
+        actors: int,
+        memory: ReplayBuffer,
+        adaptation: Adaptation | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(algorithm, *args, **kwargs)
+        self.adaptation, self.memory = adaptation, memory
+        self.kept = rx.Input(int, width=actors)
+        self.times = rx.Input(tuple, width=actors)
+        self.added = 0  # transitions
+        self.learnable, self.made = 0, 0  # transitions since there is enough, and updates
+        self.updates, self.updated = 0, 0.0  # of a round: how many, and when they were made
+        effects = (self.weights, self.figures, self.learned_rounds)
+        self.add_reaction(self.kept, self.learn_on, uses=self.times, effects=effects)
+
+    def open(self) -> None:
+        """Also the draws, which are this learner's own, and the clock."""
+        if self.restored is None:
+            self.memory.rng = np.random.default_rng(self.seed)
+        super().open()
+        if self.adaptation is not None:
+            self.adaptation.begin()
+
+    def state_dict(self) -> dict[str, Any]:
+        """As any learner, and the memory, as it is while actors write."""
+        return super().state_dict() | {
+            "buffer": self.memory.state_dict(), "added": self.added, "learnable": self.learnable, "drawn": self.made,
+        }  # fmt: skip
+
+    def form(self) -> dict[str, Any]:
+        """The memory looks for itself."""
+        return super().state_dict() | {"buffer": {}, "added": 0, "learnable": 0, "drawn": 0}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As any learner; the memory is as it was since before the run began."""
+        super().load_state_dict(state)
+        self.added, self.learnable, self.made = (count(state[name]) for name in ("added", "learnable", "drawn"))
+
+    def learn_on(self) -> None:
+        """Learn, if updates are due; actors may go on in either case."""
+        self.learned_rounds.set(round_of(self.tag))
+        steps = sum(self.kept[i].value for i in self.kept.present)
+        self.added += steps
+        updates = self.due(steps)
+        began = self.updated = time.perf_counter()
+        if updates:
+            self.updates = updates
+            self.learn()
+        elif self.adaptation is not None:
+            self.figures.set({"global_step": self.added})
+        if self.adaptation is not None:
+            frames = updates * self.adaptation.batch_sizes.value
+            self.adaptation.add_round(time.perf_counter() - began, self.updated - began, frames, steps, self.age)
+            self.samplers = self.adaptation.samplers.value
+
+    def due(self, steps: int) -> int:
+        """How many updates are to be made now, after so many steps more."""
+        if self.added < self.algorithm.enough:  # type: ignore[attr-defined]
+            return 0
+        if self.adaptation is not None:
+            return self.adaptation.due()
+        self.learnable += steps
+        due: int = self.algorithm.due(self.learnable) - self.made  # type: ignore[attr-defined]
+        self.made += due
+        return due
+
+    @property
+    def age(self) -> float:
+        """Of the weights with which samplers play, in rounds."""
+        return float(np.mean([self.times[i].value[1] for i in self.kept.present]))
+
+    def round(self) -> Descent:
+        """So many updates."""
+        adaptation, figures = self.adaptation, {}
+        size = self.algorithm.batch_size if adaptation is None else adaptation.batch_sizes.value  # type: ignore[attr-defined]
+        for _ in range(self.updates):
+            drawn = self.memory.sample(size)
+            figures = yield from self.learned(self.upload(drawn))
+            if self.algorithm.prioritized:  # type: ignore[attr-defined]
+                found = errors(self.algorithm, self.learning, figures, size)
+                self.memory.update_priorities(drawn["indices"], found.cpu().numpy())
+        self.updated = time.perf_counter()
+        figures |= {"updates": self.updates, "frames": self.updates * size}
+        if adaptation is not None:
+            figures |= {
+                "global_step": self.added, "adapt/batch_size": size, "adapt/updates": adaptation.updates,
+                "adapt/samplers": self.samplers,
+            }  # fmt: skip
+        return figures

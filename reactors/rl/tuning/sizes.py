@@ -1,0 +1,71 @@
+"""Which batch size, and which fan-out of the tree of priorities, suits the machine?
+
+Both change what is learned, or how it is rounded, so they are measured only where they are asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.errors import ArgumentError
+from reactors.rl.algorithms.off_policy import OffPolicy, memory_of
+from reactors.rl.tuning.candidates import TIE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.options import TuningOptions
+
+
+def with_size(algorithm: Any, **size: int) -> Any:
+    """The same algorithm with another `batch_size` or `fanout`."""
+    return replace(algorithm, **size)
+
+
+def check_sizes(algorithm: Algorithm, given: TuningOptions) -> None:
+    """Refuse sizes of what there is not."""
+    for name in ("batch_sizes", "fanouts"):
+        if getattr(given, name) and not isinstance(algorithm, OffPolicy):
+            raise ArgumentError(
+                f"{name} of rl.tune are of algorithms with replay, and {algorithm.name} has none; leave them out"
+            )
+    if given.fanouts and not algorithm.prioritized:  # type: ignore[attr-defined]
+        raise ArgumentError(
+            f"fanouts of rl.tune are of the tree of priorities, and {algorithm.name} has none; write prioritized=True"
+        )
+    for size in given.batch_sizes:
+        with_size(algorithm, batch_size=size).part(1)
+
+
+def fastest(rates: Mapping[int, float]) -> int:
+    """The one with the highest rate; of those hardly slower than it, the least.
+
+    >>> fastest({64: 100.0, 128: 180.0, 256: 183.0})
+    128
+    """
+    highest = max(rates.values())
+    return min(each for each, rate in rates.items() if rate >= (1 - TIE) * highest)
+
+
+def draws_a_second(algorithm: OffPolicy, spaces: tuple[Any, Any], recorded: NDArray[Any], seconds: float) -> float:
+    """Batches that are drawn from a full memory, with their new priorities, by one thread."""
+    rng, n = np.random.default_rng(0), algorithm.batch_size
+    with memory_of(algorithm, *spaces) as buffer:
+        buffer.rng, rows = rng, recorded.reshape(-1)
+        envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), len(recorded))
+        for _ in range(-(-algorithm.capacity // len(rows))):
+            buffer.add(rows, envs=envs)
+        errors = rng.random((16, n), np.float32)
+        count, began = 0, time.perf_counter()
+        while (spent := time.perf_counter() - began) < seconds or not count:
+            for each in errors:
+                buffer.update_priorities(buffer.sample(n), each)
+            count += len(errors)
+    return count / spent
