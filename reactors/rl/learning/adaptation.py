@@ -2,8 +2,8 @@
 
 As in Spreeze (arXiv 2312.06126): it measures while it runs. The batch size goes where most frames are learned a second,
 the number of samplers where most steps are made a second, and the learner makes as many updates as leave it waiting for
-samplers a little, so that these never wait for it; but never so few that fewer frames are learned a second. Decisions
-follow from times, so no two runs are alike.
+samplers a little, so that these never wait for it; but never so few that fewer frames are learned a second
+than without all this. Decisions follow from times, so no two runs are alike.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SECONDS = 0.5  # between measurements
 AHEAD = 4.0  # rounds: samplers whose weights are older wait for the learner, which makes fewer updates then
 WAITING = 0.15  # share of its time: a learner that waits longer for samplers makes more
-LESS = 0.95  # times as many frames a second as before are fewer, and not chance
+LESS = 0.95  # times as many frames a second are fewer, and not chance
 
 
 @dataclass
@@ -60,8 +60,10 @@ class Adaptation:
     steps: int = 0
     age: float = 0.0
     """Of the samplers' weights lately, in rounds."""
-    before: tuple[float, float] | None = None
-    """Updates before they were made fewer, and frames learned a second then."""
+    unadapted: float = 0.0
+    """Frames that were learned a second with what the algorithm says."""
+    before: float | None = None
+    """Updates before they were made fewer."""
 
     @classmethod
     def of(cls, algorithm: OffPolicy, bounds: Bounds, actors: int, file: Path | None = None) -> Adaptation:
@@ -115,12 +117,13 @@ class Adaptation:
     def decide(self, seconds: float, at: float) -> None:
         """What follows from so many seconds, which end so many seconds after the beginning."""
         waited, rate = max(0.0, 1 - self.busy / seconds), self.frames / seconds
-        if self.before is not None and rate < LESS * self.before[1]:
-            self.least = min(self.before[0], self.most)
-            self.change(at, self.least, f"{rate:.0f} frames/s, and {self.before[1]:.0f} with more updates")
+        self.unadapted = self.unadapted or rate
+        if self.before is not None and rate < LESS * self.unadapted:
+            self.least = min(self.before, self.most)
+            self.change(at, self.least, f"{rate:.0f} frames/s, and {self.unadapted:.0f} before anything was adapted")
             self.before = None
         elif self.age > AHEAD and self.updates > self.least:
-            self.before = self.before or (self.updates, rate)
+            self.before = self.updates
             self.change(at, max(self.least, self.updates * 0.7), f"samplers are {self.age:.1f} rounds ahead")
         elif waited > WAITING:
             self.change(at, min(self.most, self.updates * 1.25), f"the learner waited {waited:.0%} of its time")

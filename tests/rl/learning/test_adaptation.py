@@ -78,6 +78,22 @@ def test_samplers_that_are_far_ahead_make_fewer_updates_and_a_learner_that_waits
     assert len(made.decisions) == count
 
 
+def test_updates_are_never_so_few_that_fewer_frames_are_learned_than_unadapted() -> None:
+    made = adaptation(batch_size=(16, 16), samplers=(2, 2))
+    made.steps, made.age, made.learned, made.busy = 1, AHEAD + 1, 1.0, 1.0
+    per_round, counts = 0.1, []
+    for _ in range(20):
+        made.frames = int(
+            1000 * made.updates / (made.updates + per_round * 16)
+        )  # a round costs as much as some updates
+        counts.append(made.frames)
+        made.decide(1.0, 0.0)
+    assert counts[0] > 900
+    assert min(counts[-5:]) >= 0.95 * counts[0]
+    assert made.updates < 16
+    assert any("before anything was adapted" in each["reason"] for each in made.decisions)
+
+
 def test_updates_that_are_due_add_up_to_the_ratio() -> None:
     made = adaptation()
     made.updates = 0.3
@@ -101,7 +117,7 @@ def test_a_run_says_what_it_decided(name: str, tmp_path: Path, monkeypatch: pyte
     assert all(each["from"] != each["to"] and each["reason"] for each in done.decisions)
     rows = [row for row in done.journal if "adapt/batch_size" in row]
     assert {row["adapt/batch_size"] for row in rows} <= {8, 16, 32, 64}
-    assert done.steps == rows[-1]["global_step"] <= 1600
+    assert done.steps == done.journal[-1]["global_step"] <= 1600
     assert {"rate/sampling_hz", "rate/update_hz", "rate/update_frame_hz", "charts/buffer_fill"} <= set(rows[-1])
     del done  # and with it the memory that all workers shared
     gc.collect()
