@@ -1,6 +1,8 @@
-"""Put the results of one run of `make bench` into docs/benchmarks.md, a line for each ratio that is asked for.
+"""Put the results of `make bench` into docs/benchmarks.md, a line for each ratio that is asked for.
 
 python tests/benchmarks/table.py tests/benchmarks/results/20261123-053122.json
+
+A run that was made in parts has a file for each; of a row that is in several the last one counts.
 """
 
 from __future__ import annotations
@@ -63,11 +65,13 @@ def section(found: dict[str, Any]) -> str:
 def main() -> None:
     """Replace what stood there."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("results", type=Path)
+    parser.add_argument("results", type=Path, nargs="+")
     text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(before + section(json.loads(parser.parse_args().results.read_text())) + after)
+    parts = [json.loads(path.read_text()) for path in parser.parse_args().results]
+    rows = {(each["row"], each["variant"]): each for part in parts for each in part["results"]}
+    PAGE.write_text(before + section({"machine": parts[0]["machine"], "results": list(rows.values())}) + after)
 
 
 if __name__ == "__main__":
