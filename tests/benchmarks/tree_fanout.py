@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CAPACITIES = {"10^4": 10**4, "10^6": 10**6, "10^7": 10**7}
-BATCHES = (32, 128, 512)
+BATCHES = (128, 512)
 FANOUTS = (2, 4, 8, 16, 32, 64)
 
 row = Row(
@@ -31,7 +31,7 @@ row = Row(
 
 
 def enter(fanout: int) -> None:
-    @row.peer(f"K={fanout}")
+    @row.peer(f"K={fanout}", group="trees")
     def peer(variant: str) -> Iterator[Measure]:
         does, n, name, _ = variant.replace(",", "").split()
         capacity, batch, rng = CAPACITIES[name], int(n), np.random.default_rng(0)

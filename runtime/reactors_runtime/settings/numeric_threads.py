@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
+_ROOM = 8  # descriptors
 _BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _VARIABLES = (*_BLAS, "OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
@@ -41,8 +43,23 @@ def limited() -> AbstractContextManager[object]:
     if (torch := sys.modules.get("torch")) is not None:
         # Where torch.set_num_threads was called, torch gives each thread that number when it first asks for one.
         torch.get_num_threads()
+    _check_room()
     limit: AbstractContextManager[object] = threadpool_limits({"openmp": openmp, "blas": blas})
     return limit
+
+
+@cache
+def _check_room() -> None:
+    """Raise OSError (EMFILE) where too few descriptors are free for how ctypes finds libraries, the first time.
+
+    It runs programs for that, loses pipes where one cannot be opened, and says that there is no temporary folder.
+    """
+    held: list[int] = []
+    try:
+        held.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(_ROOM))
+    finally:
+        for each in held:
+            os.close(each)
 
 
 def settle_worker() -> None:

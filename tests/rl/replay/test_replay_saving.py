@@ -317,13 +317,14 @@ def test_a_state_that_is_taken_while_others_add_has_whole_rows_only(options: dic
             row = np.arange(k, k + 5, dtype="f4")
             seen = np.repeat(np.stack([row, row + 1, row + 2], 1)[:, :, None], 40, 2)
             entrance.add(obs=seen[:, :2], next_obs=seen[:, 1:], reward=row, terminated=never, truncated=never, envs=env)
+            time.sleep(0.001)  # or all rows are others by the time that a state is taken
 
     writers = [threading.Thread(target=write, args=(env,)) for env in (0, 1)]
     for each in writers:
         each.start()
     found = 0
     try:
-        while len(buffer) < 4000:
+        while len(buffer) < 1000:
             time.sleep(0.001)
         for _ in range(30):
             batch = copy.deepcopy(buffer).sample(300)
