@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from beside.task import ATARI, Game
+from beside.task import ATARI, MINATAR, Game
 
 from reactors import rl
 
@@ -27,7 +27,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "learning"
 pong = rl.atari("Pong", screen_size=42, episodic_life=False, clip_rewards=False)
 
 GAMES: dict[str, tuple[Any, Any]] = {
-    "breakout": (Game("breakout"), rl.APPO(torso="minatar", num_envs=32, fragments=16, lam=0.95)),
+    "breakout": (Game("breakout"), MINATAR),
     "pong": (pong, ATARI),
     "pong-dqn": (
         pong,

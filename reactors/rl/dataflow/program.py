@@ -93,7 +93,7 @@ class Training(rx.Reactor):
         check_policy(algorithm, *spaces, learning, initial, per_actor)
         steps = algorithm.horizon * algorithm.num_envs
         self.free = options.mode == "free"
-        newest = Latest(len(initial)) if options.mode == "free" else None
+        newest = Latest(len(initial)) if self.free else None
         self.memory: ReplayBuffer | None = None  # that actors fill while the learner draws from it
 
         def rollout(i: int) -> Rollout:
@@ -111,11 +111,9 @@ class Training(rx.Reactor):
             )  # fmt: skip
             stepping, players = self._serve(server, rollout), [server]
         else:
-            if options.mode == "free" and isinstance(algorithm, OffPolicy) and len(learners) == 1:
-                self.memory = memory_of(algorithm, *spaces)
-                stepping = rx.bank(
-                    actors, FreeActor, rollout, acting, memory=self.memory, reward_clip=algorithm.reward_clip
-                )
+            if self.free and isinstance(algorithm, OffPolicy) and len(learners) == 1:
+                self.memory, clip = memory_of(algorithm, *spaces), algorithm.reward_clip
+                stepping = rx.bank(actors, FreeActor, rollout, acting, memory=self.memory, reward_clip=clip)
             else:
                 stepping = self._actors(actors, rollout, acting)
             self.actors, players = stepping, [*stepping]
@@ -132,7 +130,7 @@ class Training(rx.Reactor):
         then, noted = (later, 2 * later) if later else (None, None)
         self._learn(algorithm, arguments, learning, learners, stepping, options.loaders, then)
         first: Learner = self.learners[0]
-        if options.mode != "free":
+        if not self.free:
             rx.connect(first.weights, [each.weights for each in players], after=lag * ROUND - later, broadcast=True)
         rx.connect(stepping.episodes, self.journal.episodes, after=noted)
         rx.connect([each.figures for each in players], self.journal.times, after=noted)
@@ -142,7 +140,7 @@ class Training(rx.Reactor):
             self.to_evaluate = Decimator(len(initial), options.eval_every)
             rx.connect(first.weights, self.to_evaluate.weights)
             rx.connect(self.to_evaluate.some, self.evaluator.weights)
-            noted_later = max(1, options.eval_every // 2) * ROUND if options.mode == "free" else 0
+            noted_later = max(1, options.eval_every // 2) * ROUND if self.free else 0
             rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=(then or 0) + noted_later or None)
         if options.view_every is not None and views is not None:
             viewer = Viewer(algorithm, maker, *spaces, len(initial), steps=steps, folder=views)
@@ -154,7 +152,7 @@ class Training(rx.Reactor):
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
-            self._save(saving, lag if options.mode != "free" else max(lag, FREE_SLACK), steps)
+            self._save(saving, max(lag, FREE_SLACK) if self.free else lag, steps)
 
     def _serve(self, server: InferenceServer, rollout: Callable[[int], Rollout]) -> rx.Bank[Simulator]:
         self.server = server

@@ -2,8 +2,8 @@
 
 As in Spreeze (arXiv 2312.06126): it measures while it runs. The batch size goes where most frames are learned a second,
 the number of samplers where most steps are made a second, and the learner makes as many updates as leave it waiting for
-samplers a little, so that these never wait for it; but never so few that fewer frames are learned a second
-than without all this. Decisions follow from times, so no two runs are alike.
+samplers a little, so that these never wait for it; but never so few that fewer frames are learned a second than without
+all this. Decisions follow from times, so no two runs are alike.
 """
 
 from __future__ import annotations

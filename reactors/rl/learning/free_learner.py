@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class FreeLearner(Learner):
     """Learns from `memory`; `kept` says how many transitions more each actor has put there.
 
-    Rounds in which no update is due cost next to nothing. `learned` goes back to the actors.
+    Rounds in which no update is due cost next to nothing. `learned_rounds` goes back to the actors, which wait for it
+    when they are too far ahead.
     """
 
     learned_rounds = rx.Output(int)

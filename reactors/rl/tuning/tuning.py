@@ -141,9 +141,8 @@ def tune(given: TuneCall) -> Tuned:
     they are together, and the `few` fastest are measured. Each of these measurements takes `seconds`, or some rounds if
     they are longer, and the start of its workers. Without a `mode` it is sync or pipelined, which give the same result
     for a seed each time; free running has to be asked for. `ratio` is that of updates to environment steps, in place of
-    `updates_per_step` of an off-policy algorithm. Of `batch_sizes` and `fanouts` the fastest come first, and the
-    result's `algorithm` has them. `tell` is called with a line before each measurement. All else is as
-    in `rl.train`.
+    `updates_per_step` of an off-policy algorithm. Of `batch_sizes` and `fanouts` the fastest are found first, and the
+    result's `algorithm` has them. `tell` is called with a line before each measurement. All else is as in `rl.train`.
 
     It looks for the most steps a second, and not for the best use of them: the number of learners changes the rounding
     of results, and a pipeline plays with older weights.
@@ -205,9 +204,9 @@ def tune(given: TuneCall) -> Tuned:
     algorithm = with_size(algorithm, fanout=fastest(draws)) if draws else algorithm
     teams = {len(team): team for team in _teams(algorithm, spaces, seed, device, cores)}
     acting, learning, together = {}, {}, []
+    alone: Mode = "sync" if mode == "sync" else "pipelined"
     for n in banks:
         say(f"{_count(n, 'actor')} alone")
-        alone: Mode = "sync" if mode == "sync" else "pipelined"
         acting[n] = measured(ActorsAlone, begun(algorithm, alone=True), n, alone, "sync", n)
     for m, team in teams.items():
         say(f"{_count(m, 'learner')} alone")

@@ -22,6 +22,8 @@ ATARI = rl.PPO(
     clip=0.1, anneal_clip=False, entropy=0.01, torso="small", normalise_observations=True,
 )  # fmt: skip
 """What Pong was learned with, in frames of 42x42 pixels."""
+MINATAR = rl.APPO(torso="minatar", num_envs=32, fragments=16, lam=0.95)
+"""What MinAtar's Breakout was learned with."""
 
 
 class MinAtar(gym.Env[Any, Any]):
@@ -95,7 +97,7 @@ class Task:
         kind = getattr(rl, self.algorithm)
         name = self.env.removeprefix("minatar:").title().replace("_", "")
         if self.env.startswith("minatar:") and self.algorithm == "APPO":
-            return rl.APPO(torso="minatar", num_envs=32, fragments=16, lam=0.95)
+            return MINATAR
         return kind.preset(f"MinAtar/{name}-v1" if self.env.startswith("minatar:") else self.env)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from run import Bench
 
 PAGES = Path(__file__).parents[3] / "docs" / "papers"
-Make = "Callable[[Bench, argparse.Namespace], Iterable[Sequence[object]]]"
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,6 @@ def of_row(
     """The medians of a row of `make bench`, a line a variant, and what `ours` is as a multiple of each peer."""
 
     def make(bench: Bench, _: argparse.Namespace) -> Iterable[Sequence[object]]:
-        import importlib
-
         row = importlib.import_module(module).row
         chosen = [*row.variants, *row.further] if variants is None else variants(row)
         results = bench.row(module, chosen)
