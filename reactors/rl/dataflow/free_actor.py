@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 class FreeActor(Actor):
     """An actor that fills `memory`, which all share; `kept` has the number of transitions.
 
-    `learned` comes from the learner some rounds late, so that no actor is further ahead of it than that.
+    `learned` comes from each learner some rounds late, so that no actor is further ahead of it than that.
     """
 
-    learned = rx.Input(int)
     kept = rx.Output(int)
 
     def __init__(
@@ -35,9 +34,11 @@ class FreeActor(Actor):
         acting: Acting,
         *,
         memory: ReplayBuffer,
+        learners: int = 1,
         reward_clip: float | None = None,
     ) -> None:
         self.memory, self.clip = memory, reward_clip
+        self.learned = rx.Input(int, width=learners)
         self.entrance: ReplayBuffer | None = None
         super().__init__(rollout, acting)
         first, (steps, envs) = rollout.first_env, rollout.shape

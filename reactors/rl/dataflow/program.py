@@ -35,15 +35,18 @@ from reactors.rl.dataflow.free_actor import FreeActor
 from reactors.rl.dataflow.inference_server import InferenceServer, choice_dtype
 from reactors.rl.dataflow.rollout import Rollout
 from reactors.rl.dataflow.simulator import Simulator
+from reactors.rl.learning.adaptation import Adaptation, Follower
+from reactors.rl.learning.free_halves import FreeHalfLearner
 from reactors.rl.learning.free_learner import FreeLearner
 from reactors.rl.learning.latest import Latest
 from reactors.rl.learning.learner import Exchange, Learner, ReplayLearner, RolloutLearner
 from reactors.rl.learning.learners import Learners
 from reactors.rl.learning.loader import LoadedLearner, Loader, check_loaders
 from reactors.rl.learning.split_learner import ACTOR, CRITICS, HalfLearner, exchange_of
+from reactors.rl.monitoring.decimator import Decimator
 from reactors.rl.monitoring.evaluator import Evaluator
 from reactors.rl.monitoring.journal import Journal
-from reactors.rl.monitoring.viewer import Decimator, Viewer
+from reactors.rl.monitoring.viewer import Viewer
 from reactors.rl.rounds import LATER, ROUND, STOP
 
 if TYPE_CHECKING:
@@ -111,9 +114,11 @@ class Training(rx.Reactor):
             )  # fmt: skip
             stepping, players = self._serve(server, rollout), [server]
         else:
-            if self.free and isinstance(algorithm, OffPolicy) and len(learners) == 1:
+            if self.free and isinstance(algorithm, OffPolicy) and learners.parts == 1:
                 self.memory, clip = memory_of(algorithm, *spaces), algorithm.reward_clip
-                stepping = rx.bank(actors, FreeActor, rollout, acting, memory=self.memory, reward_clip=clip)
+                stepping = rx.bank(
+                    actors, FreeActor, rollout, acting, memory=self.memory, learners=len(learners), reward_clip=clip
+                )
             else:
                 stepping = self._actors(actors, rollout, acting)
             self.actors, players = stepping, [*stepping]
@@ -126,7 +131,7 @@ class Training(rx.Reactor):
             "size": len(initial), "device": lambda i: learners.devices[i], "lag": lag, "newest": newest,
             "parts": learners.parts,
         }  # fmt: skip
-        later = LATER if len(learners) > 1 else 0
+        later = LATER if len(learners) > 1 and self.memory is None else 0
         then, noted = (later, 2 * later) if later else (None, None)
         self._learn(algorithm, arguments, learning, learners, stepping, options.loaders, then)
         first: Learner = self.learners[0]
@@ -181,12 +186,10 @@ class Training(rx.Reactor):
         self.learners: rx.Bank[Any]
         per_actor = algorithm.num_envs // len(stepping)
         if self.memory is not None:
-            each |= {"memory": self.memory, "adaptation": learners.adaptation}
-            self.learners = rx.bank(1, FreeLearner, **each, actors=len(stepping))
-            rx.connect(stepping.kept, self.learners[0].kept)
-            rx.connect(stepping.figures, self.learners[0].times)
-            rx.connect(self.learners[0].learned_rounds, stepping.learned, after=LEAD * ROUND, broadcast=True)
-        elif loaders:
+            each |= {"memory": self.memory, "actors": len(stepping)}
+            self._learn_freely(each, learning, learners, stepping)
+            return
+        if loaders:
             self.learners = rx.bank(len(learners), LoadedLearner, **each, loaders=loaders)
             self._load(loaders, stepping, then)
         elif algorithm.on_policy:
@@ -210,6 +213,22 @@ class Training(rx.Reactor):
             rx.connect(self.learners[CRITICS].offered, self.learners[ACTOR].received, after=0)
         elif len(learners) > 1:
             rx.connect(self.learners.offered, self.learners.received, after=0, broadcast=True)
+
+    def _learn_freely(
+        self, each: dict[str, Any], learning: Learning, learners: Learners, stepping: rx.Bank[Any]
+    ) -> None:
+        """A learner that draws from the memory, or an actor's and its critics', each at its own pace."""
+        if learners.exchange_every is None:
+            self.learners = rx.bank(1, FreeLearner, **each, adaptation=learners.adaptation)
+        else:
+            rows = (*(Latest(exchange_of(learning, i).offered) for i in (ACTOR, CRITICS)),)  # type: ignore[arg-type]
+            adaptation = learners.adaptation
+            who = (None if adaptation is None else Follower.of(adaptation)), adaptation
+            each |= {"adaptation": lambda i: who[i], "exchange": None}
+            self.learners = rx.bank(2, FreeHalfLearner, **each, exchange_every=learners.exchange_every, rows=rows)
+        rx.connect(stepping.kept, self.learners.kept, broadcast=True)
+        rx.connect(stepping.figures, self.learners.times, broadcast=True)
+        rx.connect(self.learners.learned_rounds, stepping.learned, after=LEAD * ROUND, broadcast=True)
 
     def _load(self, loaders: int, stepping: rx.Bank[Any], then: int | None) -> None:
         dtype, (horizon, num_envs) = stepping[0].segment.dtype, stepping[0].segment.shape
@@ -240,8 +259,8 @@ class Training(rx.Reactor):
     @property
     def decisions(self) -> list[dict[str, Any]]:
         """What `adapt` has changed while the program ran, and why."""
-        first = self.learners[0]
-        return first.adaptation.decisions if isinstance(first, FreeLearner) and first.adaptation is not None else []
+        found = [each.adaptation for each in self.learners if isinstance(each, FreeLearner)]
+        return [decision for each in found if isinstance(each, Adaptation) for decision in each.decisions]
 
     def _go_on(self, saved: Saved) -> None:
         first = saved.next_round * ROUND

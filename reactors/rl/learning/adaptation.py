@@ -13,9 +13,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.learning.hill_climb import Climb
+from reactors.rl.learning.latest import Latest
 from reactors.rl.options import Bounds
 
 if TYPE_CHECKING:
@@ -64,9 +67,28 @@ class Adaptation:
     """Frames that were learned a second with what the algorithm says."""
     before: float | None = None
     """Updates before they were made fewer."""
+    plan: Latest | None = None
+    """Where the other half of a learner reads what is found."""
+
+    @property
+    def batch_size(self) -> int:
+        """Of the next updates."""
+        return self.batch_sizes.value
+
+    @property
+    def playing(self) -> int:
+        """How many samplers are to play."""
+        return self.samplers.value
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """For the journal."""
+        return {"adapt/batch_size": self.batch_size, "adapt/updates": self.updates, "adapt/samplers": self.playing}
 
     @classmethod
-    def of(cls, algorithm: OffPolicy, bounds: Bounds, actors: int, file: Path | None = None) -> Adaptation:
+    def of(
+        cls, algorithm: OffPolicy, bounds: Bounds, actors: int, file: Path | None = None, plan: Latest | None = None
+    ) -> Adaptation:
         """Begins with what the algorithm says, and with all samplers. `ArgumentError` for bounds that leave nothing."""
         own, a_round = algorithm.batch_size, algorithm.horizon * algorithm.num_envs
         least, most = bounds.batch_size or (own, min(32 * own, max(own, algorithm.capacity // 2)))
@@ -87,12 +109,13 @@ class Adaptation:
         start = min(sizes, key=lambda size: abs(size - own))
         return cls(
             Climb(sizes, start, unit="frames/s"), Climb(range(low, high + 1), high, unit="steps/s", gain=1.03),
-            float(algorithm.updates), few * a_round, many * a_round, file,
+            float(algorithm.updates), few * a_round, many * a_round, file, plan=plan,
         )  # fmt: skip
 
     def begin(self) -> None:
         """Measure from now on."""
         self.began = self.since = time.perf_counter()
+        self.publish()
 
     def due(self) -> int:
         """How many updates are to be made now."""
@@ -132,6 +155,12 @@ class Adaptation:
             self.updates = min(self.most, max(self.least, self.updates * decision.before / decision.after))
         if (decision := self.samplers.tell(self.steps / seconds)) is not None:
             self.note(at, "samplers", decision.before, decision.after, decision.reason)
+        self.publish()
+
+    def publish(self) -> None:
+        """Let the other half know."""
+        if self.plan is not None:
+            self.plan.put(np.array([self.batch_size, self.updates, self.playing], np.float32), 0)
 
     def change(self, at: float, updates: float, reason: str) -> None:
         """Another number of updates."""
@@ -148,8 +177,52 @@ class Adaptation:
                 out.write(json.dumps(self.decisions[-1]) + "\n")
 
 
-def adapting(algorithm: Algorithm, options: Options, workers: int, learners: int, file: Path | None) -> Adaptation:
-    """What `adapt` of `rl.train` asks for. `ArgumentError` where a run cannot adapt."""
+@dataclass
+class Follower:
+    """What the actor's half does: as the critics', which adapt, have found and put into `plan`."""
+
+    plan: Latest
+    batch_size: int
+    updates: float
+    playing: int
+    credit: float = 0.0
+
+    @classmethod
+    def of(cls, adaptation: Adaptation) -> Follower:
+        """Begins as they begin."""
+        assert adaptation.plan is not None
+        return cls(adaptation.plan, adaptation.batch_size, adaptation.updates, adaptation.playing)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """What is found is for the other half to say."""
+        return {}
+
+    def begin(self) -> None:
+        """Nothing is measured here."""
+
+    def due(self) -> int:
+        """How many updates are to be made now."""
+        found = self.plan.get()
+        if found is not None:
+            size, self.updates, playing = map(float, found.weights)
+            self.batch_size, self.playing = int(size), int(playing)
+        self.credit += self.updates
+        whole = int(self.credit)
+        self.credit -= whole
+        return whole
+
+    def add_round(self, *_: float) -> None:
+        """Nothing is measured here."""
+
+
+def adapting(
+    algorithm: Algorithm, options: Options, workers: int, learners: int, file: Path | None, *, apart: bool = False
+) -> Adaptation:
+    """What `adapt` of `rl.train` asks for, of an actor and critics `apart` the critics'.
+
+    `ArgumentError` where a run cannot adapt.
+    """
     adapt = options.adapt
     if adapt is not True and not isinstance(adapt, Bounds):
         raise ArgumentError(f"adapt of rl.train is {adapt!r}; write True, or rl.Bounds(...)")
@@ -163,8 +236,10 @@ def adapting(algorithm: Algorithm, options: Options, workers: int, learners: int
     ):
         if given != wanted:
             raise ArgumentError(f"adapt of rl.train takes {name}={wanted!r}, and {name} is {given!r}")
-    if workers < 2:
+    busy, whose = (2, "the actor's and the critics' learners") if apart else (1, "the learner")
+    if workers <= busy:
         raise ArgumentError(
-            "adapt of rl.train lets the learner work beside samplers, and workers is 1; write workers=2"
+            f"adapt of rl.train lets {whose} work beside samplers, and workers is {workers}; write workers={busy + 1}"
         )
-    return Adaptation.of(algorithm, adapt if isinstance(adapt, Bounds) else Bounds(), options.actors, file)
+    bounds, plan = adapt if isinstance(adapt, Bounds) else Bounds(), Latest(3) if apart else None
+    return Adaptation.of(algorithm, bounds, options.actors, file, plan)

@@ -20,7 +20,7 @@ from reactors.rl.rounds import round_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reactors.rl.learning.adaptation import Adaptation
+    from reactors.rl.learning.adaptation import Adaptation, Follower
     from reactors.rl.networks.layers import Descent
     from reactors.rl.replay.buffer import ReplayBuffer
 
@@ -40,7 +40,7 @@ class FreeLearner(Learner):
         *args: Any,
         actors: int,
         memory: ReplayBuffer,
-        adaptation: Adaptation | None = None,
+        adaptation: Adaptation | Follower | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(algorithm, *args, **kwargs)
@@ -89,9 +89,9 @@ class FreeLearner(Learner):
         elif self.adaptation is not None:
             self.figures.set({"global_step": self.added})
         if self.adaptation is not None:
-            frames = updates * self.adaptation.batch_sizes.value
+            frames = updates * self.adaptation.batch_size
             self.adaptation.add_round(time.perf_counter() - began, self.updated - began, frames, steps, self.age)
-            self.samplers = self.adaptation.samplers.value
+            self.samplers = self.adaptation.playing
 
     def due(self, steps: int) -> int:
         """How many updates are to be made now, after so many steps more."""
@@ -109,21 +109,24 @@ class FreeLearner(Learner):
         """Of the weights with which samplers play, in rounds."""
         return float(np.mean([self.times[i].value[1] for i in self.kept.present]))
 
+    @property
+    def prioritizes(self) -> bool:
+        """Errors are for the memory."""
+        prioritized: bool = self.algorithm.prioritized  # type: ignore[attr-defined]
+        return prioritized
+
     def round(self) -> Descent:
         """So many updates."""
         adaptation, figures = self.adaptation, {}
-        size = self.algorithm.batch_size if adaptation is None else adaptation.batch_sizes.value  # type: ignore[attr-defined]
+        size = self.algorithm.batch_size if adaptation is None else adaptation.batch_size  # type: ignore[attr-defined]
         for _ in range(self.updates):
             drawn = self.memory.sample(size)
             figures = yield from self.learned(self.upload(drawn))
-            if self.algorithm.prioritized:  # type: ignore[attr-defined]
+            if self.prioritizes:
                 found = errors(self.algorithm, self.learning, figures, size)
                 self.memory.update_priorities(drawn["indices"], found.cpu().numpy())
         self.updated = time.perf_counter()
         figures |= {"updates": self.updates, "frames": self.updates * size}
         if adaptation is not None:
-            figures |= {
-                "global_step": self.added, "adapt/batch_size": size, "adapt/updates": adaptation.updates,
-                "adapt/samplers": self.samplers,
-            }  # fmt: skip
+            figures |= {"global_step": self.added, **adaptation.figures}
         return figures

@@ -16,7 +16,7 @@ from reactors.errors import ParameterError
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import reader
 from reactors.rl.monitoring.watching import rendering
-from reactors.rl.rounds import ROUND, round_of
+from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,36 +53,6 @@ def picture(env: Any) -> Any:
             f"the environment renders a {type(shown).__name__}, and no picture of uint8 (height, width, 3)"
         )
     return Image.fromarray(shown).quantize()
-
-
-class Decimator(rx.Reactor):
-    """Lets weights of every `every`-th round through, so that who reads them may be that much slower than the learner.
-
-    These are rounds 0, `every` and so on, or with `before` so many rounds earlier; where such a round has no new
-    weights, those of the next one that has.
-
-    It belongs on the learner's worker: what waits on the way to another one is then only what is wanted there.
-    """
-
-    weights = rx.Input(shape="size", dtype=np.float32)
-    some = rx.Output(shape="size", dtype=np.float32)
-
-    def __init__(self, size: int, every: int, before: int = 0) -> None:
-        self.size, self.every, self.before = size, every, before
-        self.first = 0  # what was before it, in ns, is known already
-
-    @rx.reaction(rx.startup)
-    def begin(self) -> None:
-        """Count from the first round on."""
-        self.last = (self.first // ROUND - 1 + self.before) // self.every
-
-    @rx.reaction(weights, effects=some)
-    def choose(self) -> None:
-        """Let the first weights of every so many rounds through."""
-        now = (round_of(self.tag) + self.before) // self.every
-        if now > self.last and self.tag.time >= self.first:
-            self.last = now
-            self.some.set(self.weights.value)
 
 
 class Viewer(rx.Reactor):

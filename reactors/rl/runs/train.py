@@ -151,7 +151,8 @@ def train(given: TrainCall) -> Trained:
     options = replace(given, workers=workers, actors=min(given.actors, algorithm.num_envs), lag=given.late)
     if options.adapt is not False:
         file = None if out is None else RunFolder(Path(out)).decisions_file
-        who = replace(who, adaptation=adapting(algorithm, options, workers, len(who), file))
+        apart = who.exchange_every is not None
+        who = replace(who, adaptation=adapting(algorithm, options, workers, who.parts, file, apart=apart))
     for wanted, check in ((options.video, check_video), (options.view_every is not None, check_view)):
         if wanted:
             check(make)

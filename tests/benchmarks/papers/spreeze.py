@@ -28,12 +28,13 @@ def rates(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
     for name, batch, ratio, more in [
         *(("free mode", batch, ratio, {"mode": "free"}) for batch, ratio in fixed),
         ("adapted", 256, 1.0, {"mode": "free", "adapt": True}),
-        ("actor and critics apart", 256, 1.0, {"mode": "pipelined", "actor_device": "cpu"}),
+        ("actor and critics apart, pipelined", 256, 1.0, {"mode": "pipelined", "actor_device": "cpu"}),
+        ("apart, adapted", 256, 1.0, {"mode": "free", "adapt": True, "actor_device": "cpu", "workers": CORES + 1}),
     ]:
         algorithm = rl.SAC(
             num_envs=4, horizon=8, batch_size=batch, updates_per_step=ratio, learning_starts=256, capacity=100_000
         )
-        done = rl.train(algorithm, ENV, total_steps=steps, workers=CORES, **more)  # type: ignore[arg-type]
+        done = rl.train(algorithm, ENV, total_steps=steps, **({"workers": CORES} | more))  # type: ignore[arg-type]
         later = [row for row in done.journal if row["seconds"] >= done.journal[-1]["seconds"] / 4]
         seconds = later[-1]["seconds"] - later[0]["seconds"]
         sampling = (later[-1]["global_step"] - later[0]["global_step"]) / seconds
