@@ -9,8 +9,8 @@ import cluster
 import numpy as np
 import numpy.typing as npt
 import torch
-from pool import pool, shared
-from row import ALL, CORES, ONE, Bar, Measure, Row, Sample
+from pool import block, pool, shared
+from row import ALL, CORES, IDEAL, ONE, Bar, Measure, Row, Sample
 from timing import Stopwatch
 from torch import nn
 
@@ -36,8 +36,8 @@ row = Row(
         Bar(ALL, "Ray actors", 25, SMALL),
         Bar(ALL, "Ray actors", 2.5, LARGE),
         Bar(ALL, "Ray compiled graph", 10, SMALL),
-        Bar(ALL, "loop", 1.3, SMALL),
-        Bar(ALL, "loop", 1.4, LARGE),
+        Bar(ALL, "loop", 1.85, SMALL),
+        Bar(ALL, "loop", 1.6, LARGE),
         Bar(BATCHED, "loop", 5, SMALL),
     ),
     check_rounds=20,
@@ -174,6 +174,32 @@ def loop(case: str) -> Iterator[Measure]:
         return [policy.act(tensor) for policy in policies]
 
     yield lambda rounds: timed(case, rounds, infer)
+
+
+@row.peer(IDEAL)
+def apart(case: str) -> Iterator[Measure]:
+    """Each of so many processes has its share of the agents, and a scene of its own."""
+    agents, policy = CASES[case]
+
+    def measure(rounds: int) -> Sample:
+        def member(part: int) -> Callable[[], None]:
+            policies = [Policy(i, POLICIES[policy]) for i in block(part, CORES, agents)]
+            scene = Scene(agents, POLICIES[policy][0])
+
+            def play() -> None:
+                for _ in range(rounds):
+                    tensor = torch.from_numpy(scene.observe())
+                    scene.step(np.asarray([policy.act(tensor) for policy in policies]))
+
+            return play
+
+        with pool(CORES, CORES, member) as all_parts:
+            watch = Stopwatch(1, 1)
+            while watch.running():
+                all_parts()
+            return Sample(watch.seconds)
+
+    yield measure
 
 
 @row.peer("Ray actors", group="Ray")

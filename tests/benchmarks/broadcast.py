@@ -34,6 +34,7 @@ row = Row(
         Bar(ALL, "Ray, one ray.put", 5, ("10 MB",)),
         Bar(ALL, "Ray compiled graph", 3),
         Bar(ALL, "shared-memory pool", 1),
+        Bar(ALL, "copies alone", round(1 / 1.2, 2), ("10 MB",)),
     ),
     check_rounds=5,
 )
@@ -166,5 +167,22 @@ def by_hand(variant: str) -> Iterator[Measure]:
                 given[:] = answers[0]
                 given[0] += 1
             return Sample(watch.seconds, total)
+
+    yield measure
+
+
+@row.peer("copies alone", variants=("10 MB",))
+def copies(variant: str) -> Iterator[Measure]:
+    """All that has to be copied, in one process that does nothing else."""
+    n, size = CASES[variant]
+    given, answers = shared((size,), np.float64), shared((n, size), np.float64)
+
+    def measure(rounds: int) -> Sample:
+        watch = Stopwatch(rounds, WARM)
+        while watch.running():
+            for answer in answers:
+                answer[:] = given
+            given[:] = answers[0]
+        return Sample(watch.seconds)
 
     yield measure

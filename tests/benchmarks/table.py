@@ -2,7 +2,7 @@
 
 python tests/benchmarks/table.py tests/benchmarks/results/20261123-053122.json
 
-A run that was made in parts has a file for each; of a row that is in several the last one counts.
+A run that was made in parts has a file for each; of a figure that is in several the last one counts.
 """
 
 from __future__ import annotations
@@ -16,25 +16,50 @@ from typing import TYPE_CHECKING, Any
 from run import short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- results: tests/benchmarks/table.py writes this -->\n", "<!-- end of results -->\n"
 
 
 def lines(result: dict[str, Any]) -> Iterator[str]:
-    """A line a bar, and one for a variant that has none."""
+    """A line a bar; of growth, and of a variant without bars, one for each figure."""
     efficiency = "" if result["efficiency"] is None else f"{result['efficiency']['ratio']:.2f}"
+    if not result["bars"] or result["row"].startswith("growth"):
+        for name, figure in result["figures"].items():
+            if figure["values"]:
+                median = f"{short(middle(figure))} {result['unit']}"
+                yield row(f"`{result['row']}`", result["variant"], name.removeprefix("reactors, "), median, *[""] * 5)
     for bar in result["bars"]:
-        mine = result["figures"][bar["ours"]]["values"]
         against = bar["peer"] if isinstance(bar["peer"], str) else f"{bar['peer']:g} {result['unit']}"
         word = "met" if bar["met"] else "MISSED"
         yield row(
             f"`{result['row']}`", result["variant"], bar["ours"].removeprefix("reactors, "),
-            f"{short(sorted(mine)[len(mine) // 2])} {result['unit']}", against,
+            f"{short(bar['mine'])} {result['unit']}", against,
             f"{bar['ratio']:.2f} ({bar['low']:.2f} to {bar['high']:.2f})", f"{bar['at_least']:g}, {word}",
             efficiency, f"{result['capacity']:.2f}",
         )  # fmt: skip
+
+
+def middle(figure: dict[str, Any]) -> float:
+    """The median of a figure."""
+    values: list[float] = figure["values"]
+    return sorted(values)[len(values) // 2]
+
+
+def merged(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The results of all parts: of each figure, and of each ratio, the last."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for result in (result for part in parts for result in part["results"]):
+        for bar in result["bars"]:
+            bar["mine"] = middle(result["figures"][bar["ours"]])
+        before = found.get((result["row"], result["variant"]), {"bars": [], "figures": {}})
+        again = {(bar["ours"], bar["peer"]) for bar in result["bars"]}
+        kept = [bar for bar in before["bars"] if (bar["ours"], bar["peer"]) not in again]
+        found[result["row"], result["variant"]] = result | {
+            "bars": kept + result["bars"], "figures": before["figures"] | result["figures"]
+        }  # fmt: skip
+    return list(found.values())
 
 
 def row(*cells: str) -> str:
@@ -70,8 +95,7 @@ def main() -> None:
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     parts = [json.loads(path.read_text()) for path in parser.parse_args().results]
-    rows = {(each["row"], each["variant"]): each for part in parts for each in part["results"]}
-    PAGE.write_text(before + section({"machine": parts[0]["machine"], "results": list(rows.values())}) + after)
+    PAGE.write_text(before + section({"machine": parts[0]["machine"], "results": merged(parts)}) + after)
 
 
 if __name__ == "__main__":

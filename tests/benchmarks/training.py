@@ -36,7 +36,7 @@ row = Row(
         Bar(ALL, SB3, 1.7, (PPO,)),
         Bar(ALL, SB3, 1.5, (SAC,)),
         Bar(ALL, SCRIPT, 1.5, (PPO,)),
-        Bar(ALL, SYNC, 1.3, (EQUAL,)),
+        Bar(ALL, SYNC, 1.8, (EQUAL,)),
         Bar(ALL, ONE, 1.8, (EQUAL,)),
     ),
     check_rounds=5,

@@ -11,6 +11,7 @@ import pytest
 
 import reactors as rx
 from reactors import rl
+from reactors.rl.replay.incoming import Incoming
 from reactors.rl.replay.storage import SharedBlock
 from reactors.testing import assert_deterministic
 
@@ -216,6 +217,67 @@ def test_actors_insert_straight_into_a_buffer_that_a_learner_samples(backend: st
     assert buffer.add(obs=np.zeros((1, 40), "f4"), action=[0])[0] == 2 * 400 * 8
     batch = buffer.sample(500)
     assert (batch.obs == batch.action[:, None]).all()
+
+
+ROWS = np.dtype([("obs", np.float32, (4,)), ("action", np.int64)])
+
+
+class Playing(rx.Reactor):
+    """Rows as records, and as columns."""
+
+    tick = rx.Timer(0, "1 ms")
+    rows = rx.Output(shape=(8,), dtype=ROWS)
+    obs = rx.Output(shape=(8, 4), dtype=np.float32)
+    action = rx.Output(shape=(8,), dtype=np.int64)
+
+    @rx.reaction(tick, effects=(rows, obs, action))
+    def play(self) -> None:
+        self.rows.set(np.zeros(8, ROWS))
+        self.obs.set(np.zeros((8, 4), np.float32))
+        self.action.set(np.zeros(8, np.int64))
+
+
+class Keeping(rx.Reactor):
+    """Counts how often the buffer has to look at a dtype of records again, and to convert or copy a column."""
+
+    rows = rx.Input(shape=(8,), dtype=ROWS)
+    obs = rx.Input(shape=(8, 4), dtype=np.float32)
+    action = rx.Input(shape=(8,), dtype=np.int64)
+
+    def __init__(self, buffer: rl.ReplayBuffer) -> None:
+        self.buffer, self.looked, self.copied = buffer, 0, 0
+
+    @rx.reaction(rx.startup)
+    def watch(self) -> None:
+        offsets = Incoming._offsets
+
+        def counted(incoming: Incoming, dtype: Any) -> list[int]:
+            self.looked += 1
+            return offsets(incoming, dtype)
+
+        Incoming._offsets = counted  # type: ignore[method-assign]  # in this process alone
+
+    @rx.reaction(rows, uses=(obs, action))
+    def keep(self) -> None:
+        self.buffer.add(self.rows.value)
+        self.buffer.add(obs=self.obs.value, action=self.action.value)
+        self.copied += len(self.buffer._desk().incoming._kept)
+
+
+class Kept(rx.Reactor):
+    def __init__(self) -> None:
+        buffer = rl.ReplayBuffer(500, {"obs": ((4,), np.float32), "action": np.int64})
+        self.playing, self.keeping = Playing(), Keeping(buffer)
+        for name in ("rows", "obs", "action"):
+            rx.connect(getattr(self.playing, name), getattr(self.keeping, name))
+
+
+def test_what_comes_over_ports_is_inserted_where_it_lies_in_worker_processes_too() -> None:
+    program = Kept()
+    rx.run(program, workers=2, backend="process", fast=True, timeout="19 ms", placement={"main.keeping": 1})
+    assert len(program.keeping.buffer) == 2 * 20 * 8
+    assert (program.keeping.looked, program.keeping.copied) == (1, 0)
+    program.keeping.buffer.close()
 
 
 # ---- what does not fit ----
