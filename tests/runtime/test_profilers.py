@@ -100,7 +100,7 @@ def test_py_spy_sees_reactions_in_all_processes(workers: int, tmp_path: Path) ->
     program, found = tmp_path / "busy.py", tmp_path / "found.txt"
     program.write_text(BUSY.replace("{workers}", str(workers)))
     spy = Path(sysconfig.get_path("scripts"), "py-spy")
-    options = "--format raw --rate 50 --subprocesses --nonblocking".split()
+    options = ["--format", "raw", "--rate", "50", "--subprocesses", "--nonblocking"]
     subprocess.run([spy, "record", *options, "-o", found, "--", sys.executable, program], check=True, timeout=120)
     stacks = [line for line in found.read_text().splitlines() if "spin (" in line]
     assert sum(int(line.rpartition(" ")[2]) for line in stacks) >= 20
