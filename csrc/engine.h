@@ -111,7 +111,8 @@ struct rx_worker {
     int64_t clock;            /* last reading, since the start */
     int64_t until;            /* what is waited for, since the start; INT64_MAX: nothing */
     int64_t spin;             /* how long to spin now: between a sixteenth of image->spin_ns and all of it */
-    int64_t dispatched;       /* when the reaction being timed began; 0: not timed */
+    int64_t dispatched;       /* when the reaction being timed began, or the batch being traced; 0: neither */
+    int64_t *laps;            /* in a trace: when each reaction of a batch was over; else NULL */
     int32_t until_sample;     /* reactions before one is timed again */
     uint32_t dice;            /* which one that will be */
     rx__clocks *clocks;       /* by tap; NULL: all workers have the same clock */
@@ -121,6 +122,10 @@ struct rx_worker {
     int pausing;              /* wants rx_next to return when this tag is over */
     int watched;              /* wants to look around now and then, even if there is nothing to run */
     int record;               /* where to record what comes from outside; -1: nowhere */
+
+    /* the trace */
+    uint64_t spanned;         /* spans in the ring, those of the present tag too */
+    uint64_t left_out;        /* of the present tag, because there was no room for all of it */
 };
 
 /* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
@@ -157,7 +162,7 @@ static inline rx_copy *rx__copy_at(uint64_t payload) { return (rx_copy *)(uintpt
 /* Heavy ones are timed each time, and a batch would blur that. */
 static inline int rx__must_be_alone(const rx_worker *w, uint32_t index)
 {
-    return w->heavy[index] || w->t->trace || (w->reactions[index].flags & RX_ALONE);
+    return w->heavy[index] || (w->reactions[index].flags & RX_ALONE);
 }
 
 /* One in about sixteen light reactions is measured; the steps are uneven, so that no rhythm hides anything. */
@@ -191,7 +196,12 @@ static inline int64_t rx__now(const rx_worker *w)
 
 /* ---- spans.c ---- */
 
-void rx__span(rx_worker *w, const rx_reaction *r, int64_t start, int64_t end, int late);
+typedef struct { uint32_t kind, reaction, worker; } rx__why;  /* RX_WAITED_..., who waits, for whom; or RX_NONE */
+
+void rx__span(rx_worker *w, uint32_t index, int64_t start, int64_t end, int late);
+rx__why rx__why_waiting(const rx_worker *w);
+void rx__span_of_wait(rx_worker *w, rx__why why, int64_t start, int64_t end);
+void rx__show_spans(rx_worker *w);                            /* the tag is over */
 
 /* ---- values.c ---- */
 

@@ -165,6 +165,16 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
     }
 }
 
+/* In a trace, a wait whose reason has changed is another one; when that began. */
+static int64_t note_turn(rx_worker *w, rx__why *why, int64_t since, int64_t now)
+{
+    rx__why next = rx__why_waiting(w);
+    if (next.kind == why->kind) return since;
+    rx__span_of_wait(w, *why, since, now);
+    *why = next;
+    return now;
+}
+
 int rx__wait(rx_worker *w, int (*done)(rx_worker *))
 {
     rx__show_core(w);
@@ -173,7 +183,8 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
     if (result) return result;
     *w->current = -1;
     void *held = rx__let_go ? rx__let_go() : NULL;
-    int64_t began = rx__clock(), now = began;
+    int64_t began = rx__clock(), now = began, since = began;
+    rx__why why = w->t->trace ? rx__why_waiting(w) : (rx__why){0};
     w->bell->waits++;
     for (;;) {
         if (w->image->virtual_time) {
@@ -196,7 +207,9 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
         }
         now = rx__clock();
         if (result) break;
+        if (w->t->trace) since = note_turn(w, &why, since, now);
     }
+    if (w->t->trace) rx__span_of_wait(w, why, since, rx__clock());
     rx__note_wait(w, in_the_way);
     /* A wait that spinning could have covered is worth more of it, however it ended: workers that wake one another slowly
      * would go on doing so. After a longer one it is worth less, for others may need the core. */

@@ -55,7 +55,7 @@ typedef struct {
     /* what it waits for */
     rx_tag tag_to_begin;      /* what the last wait for a tag has found */
     const rx_wait *waiting_for;       /* whom a reaction waits for */
-    uint32_t wants_room;      /* the reaction that waits for room */
+    uint32_t waiting;         /* the reaction that waits for them, or for room */
     uint32_t wants;           /* as in rx_bell, for those who wake it */
     uint32_t producer;
     rx_tag want;

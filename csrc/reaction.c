@@ -154,7 +154,9 @@ int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
             if (w->record >= 0) rx__log_late(w, index);
         }
         if (r->flags & RX_NATIVE_DUE && (late ? w->calls[index].late : w->calls[index].code).function) {
+            int64_t began = w->t->trace ? rx__clock() : 0;
             run(w, r, index, late);
+            if (began) rx__span(w, index, began, rx__clock(), late);
             return RX_RAN;
         }
     }
@@ -162,7 +164,7 @@ int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
     w->batch[0] = body;
     w->n_batch = 1;
     *w->current = index;
-    if (timed) w->dispatched = rx__clock();
+    if (timed || w->t->trace) w->dispatched = rx__clock();
     return body;
 }
 
@@ -257,21 +259,20 @@ static void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late) { 
 void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
 {
     if (w->clocks) hear(w, r);
+    int64_t began = w->t->trace ? rx__clock() : 0;
     if (w->calls[index].plain) run_as(w, r, index, 0, 1);
     else run(w, r, index, 0);
+    if (began) rx__span(w, index, began, rx__clock(), 0);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------------------- */
 
-static void measured(rx_worker *w, uint32_t index, int late)
+static void measured(rx_worker *w, uint32_t index, int64_t ns)
 {
-    int64_t now = rx__clock(), ns = now - w->dispatched;
     rx_stats *s = &w->stats[index];
     s->sampled++;
     s->ns += (uint64_t)ns;
     w->heavy[index] = ns > HEAVY_NS || w->clocks;    /* in a batch, it is not known which reaction slept */
-    if (w->t->trace) rx__span(w, &w->reactions[index], w->dispatched, now, late);
-    w->dispatched = 0;
 }
 
 /* ---- afterwards ------------------------------------------------------------------------------------------- */
@@ -280,7 +281,12 @@ int rx__finish(rx_worker *w)
 {
     uint32_t n = (uint32_t)w->t->n_reactions;
     int sends = 0;
-    if (w->dispatched) measured(w, w->batch[0] % n, w->batch[0] >= n);
+    int64_t began = w->dispatched, ended = 0;
+    w->dispatched = 0;
+    if (began && w->n_batch == 1) {
+        ended = rx__clock();
+        measured(w, w->batch[0] % n, ended - began);
+    }
     for (uint32_t i = 0; i < w->n_batch; i++) {
         uint32_t index = w->batch[i];
         int late = index >= n;
@@ -289,6 +295,11 @@ int rx__finish(rx_worker *w)
         w->stats[index].late += (uint64_t)late;
         sends |= w->sends[index] != 0;
         close_doors(w, &w->reactions[index], index, w->partial[i], late);
+        if (w->t->trace) {
+            if (w->n_batch > 1) ended = w->laps[i];
+            rx__span(w, index, began, ended, late);
+            began = ended;
+        }
     }
     w->bell->reactions += w->n_batch;
     w->n_batch = 0;

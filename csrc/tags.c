@@ -117,6 +117,7 @@ void rx__end_tag(rx_worker *w)
     w->n_holds = 0;
     w->in_tag = 0;
     if (rx__equal(w->tag, w->stop)) w->finished = 1;
+    if (w->t->trace) rx__show_spans(w);
 }
 
 int rx__aside(rx_worker *w)

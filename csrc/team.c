@@ -169,6 +169,7 @@ static int inputs_complete(rx_worker *w, const rx_reaction *r, int waiting)
         if (rx__covered(w, wait, w->tag)) continue;
         if (!waiting) return 0;
         p->waiting_for = wait;
+        p->waiting = (uint32_t)(r - w->reactions);
         wants_passed(w, wait, w->tag);
         int c = rx__wait(w, complete);
         if (c < 0) return c;
@@ -198,7 +199,7 @@ static void begin_shared(rx_worker *w)
 
 static int room_now(rx_worker *w)
 {
-    if (rx__find_room(w, rx__peers(w)->wants_room)) return 1;
+    if (rx__find_room(w, rx__peers(w)->waiting)) return 1;
     rx__drain(w);                                    /* a cycle of full rings empties itself */
     return 0;
 }
@@ -251,7 +252,7 @@ int64_t rx__next_together(rx_worker *w)
                 if (w->n_batch) break;
                 rx__progress(w, index);
                 p->wants = RX_ANYTHING;
-                p->wants_room = index;
+                p->waiting = index;
                 int c = rx__wait(w, room_now);
                 if (c < 0) return c;
             }
@@ -273,6 +274,7 @@ int64_t rx__next_together(rx_worker *w)
             if (!w->n_batch) *w->current = index;
             rx__dispatch_with_others(w, index);
         }
+        if (w->n_batch && w->t->trace) w->dispatched = rx__clock();
         if (w->n_batch == 1) return w->batch[0];
         if (w->n_batch) return RX_BATCH - (int64_t)w->n_batch;
     }

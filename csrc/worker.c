@@ -59,7 +59,7 @@ typedef struct {
     int always;               /* else it is NULL where n is 0 */
 } array;
 
-enum { N_ARRAYS = 16 };
+enum { N_ARRAYS = 17 };
 
 static void find_arrays(rx_worker *w, array *arrays)
 {
@@ -79,6 +79,7 @@ static void find_arrays(rx_worker *w, array *arrays)
         {&w->cell_of, t->n_doors, sizeof *w->cell_of, 1},
         {&w->unsent, t->n_sources, sizeof *w->unsent, 1},
         {&w->clocks, w->n_clocks, sizeof *w->clocks, 0},
+        {&w->laps, t->trace ? t->n_reactions : 0, sizeof *w->laps, 0},
         {&p->senders, t->n_reactions, sizeof *p->senders, 1},
         {&p->in, w->workers, sizeof *p->in, 1},
         {&p->out, w->workers, sizeof *p->out, 1},
@@ -211,7 +212,7 @@ void rx_close(rx_worker *w)
 
 void rx_view(rx_worker *w, rx_worker_view *view)
 {
-    *view = (rx_worker_view){w->doors, w->where, w->low, w->batch, w->now, w->current};
+    *view = (rx_worker_view){w->doors, w->where, w->low, w->batch, w->now, w->current, w->laps};
 }
 
 int64_t rx_clock_ns(void) { return rx__clock(); }
@@ -267,6 +268,7 @@ static int64_t stopped(rx_worker *w)
         rx__put_fenced(&w->bell->looked, UINT64_MAX);
         if (w->image->virtual_time) rx__changed(w);
     }
+    if (w->t->trace) rx__show_spans(w);
     rx__put(&w->bell->finished, w->started ? (uint64_t)(rx__clock() - w->image->start_ns) : 1);
     return RX_DONE;
 }

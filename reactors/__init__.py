@@ -10,7 +10,8 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - elaboration   from `main` to a graph of integers, and every error that needs no run
 - drawing       pictures
 - graph         both, as one object: `rx.Graph`
-- reports       what a run reports: progress, result, timeline, log, hints
+- tracing       all that a run did, in a file while it runs, and what can be read from that
+- reports       what a run reports: progress, result, log, hints
 - execution     what is alive while a program runs: sessions, ports, clocks, debug mode
 - shipping      to worker processes and back
 - launch, script  `rx.run`, and programs in files
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         ShippingError,
         StructureError,
         TooManyOpenFiles,
+        TraceError,
         UndeclaredAccessError,
         ValueMismatchError,
         WidthError,
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from reactors.model.triggers import reset, shutdown, startup, stop
     from reactors.reports.result import Result
     from reactors.tag import Tag
+    from reactors.tracing.trace import Trace
 
     __version__: str
 
@@ -113,6 +116,8 @@ __all__ = [
     "Tag",
     "Timer",
     "TooManyOpenFiles",
+    "Trace",
+    "TraceError",
     "UndeclaredAccessError",
     "ValueMismatchError",
     "VirtualClock",
@@ -159,6 +164,7 @@ _ROOMS = {
         "ShippingError",
         "StructureError",
         "TooManyOpenFiles",
+        "TraceError",
         "UndeclaredAccessError",
         "ValueMismatchError",
         "WidthError",
@@ -182,6 +188,7 @@ _ROOMS = {
     "model.triggers": ("reset", "shutdown", "startup", "stop"),
     "reports.result": ("Result",),
     "tag": ("Tag",),
+    "tracing.trace": ("Trace",),
 }
 _PLACE = {name: room for room, its in _ROOMS.items() for name in its}
 

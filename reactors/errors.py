@@ -110,6 +110,10 @@ class ReplayError(ReactorError):
     """A log that cannot be replayed with this program, or a value that cannot be recorded."""
 
 
+class TraceError(ReactorError):
+    """A file that is no trace, or one from which what is asked for cannot be known."""
+
+
 class ReactionError(ReactorError):
     """An exception in a reaction: which one, at which tag; the exception itself is the `__cause__`."""
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from reactors.tag import Tag
     from reactors_runtime.memory import Memory
 
+SPANS = 1 << 17  # that wait to be written into a trace, at most, of each worker: 8 MiB
 Placement: TypeAlias = "Literal['auto'] | Mapping[str, int] | Callable[[str], int | None]"
 
 
@@ -75,12 +76,13 @@ def run(
     default if the program has any).
     `placement` maps paths of reactors to workers where "auto" will not do. With a `clock`, time passes only when no
     worker has anything to do. `record` names a file for what comes from outside, and `replay` one from which that is
-    taken instead. `trace` names a file for a timeline that
-    chrome://tracing and Perfetto show. `progress` draws a line, or calls a function with the tag, the seconds since the
-    start, and how much of the timeout is over. `debug` checks what is too slow to check every day: types on ports,
-    shared values that are changed, globals that reactions set, draws from global random generators, tensors whose graph
-    would get lost. `max_microsteps` at one time is an error. Numeric libraries use one thread in each worker, or as
-    many as OMP_NUM_THREADS says.
+    taken instead. `trace` names a file for all that ran, when, where, and what workers waited for: `run.rxt`, which
+    `rx.Trace` reads and `reactors trace` turns into what Perfetto shows, or `run.json`, a timeline for
+    chrome://tracing. `progress` draws a line, or calls a function with the tag, the seconds since the start, and how
+    much of the timeout is over. `debug` checks what is too slow to check every day: types on ports, shared values that
+    are changed, globals that reactions set, draws from global random generators, tensors whose graph would get lost.
+    `max_microsteps` at one time is an error. Numeric libraries use one thread in each worker, or as many as
+    OMP_NUM_THREADS says.
 
     Raises `ReactorError`: what elaboration finds, `ReactionError` with the exception of a reaction as its cause,
     `WorkerDied`; and `KeyboardInterrupt` after the shutdown reactions have run.
@@ -126,7 +128,7 @@ def run(
             timeout=limit,
             processes=way == "process",
             max_microsteps=max_microsteps or 0,
-            trace=1 << 16 if trace is not None else 0,
+            trace=SPANS if trace is not None else 0,
             virtual_time=clock is not None,
             virtual_sleep=clock is not None and clock.sleep,
             injections=[] if clock is None else clock.events(graph, plain=record is not None),
@@ -147,7 +149,7 @@ def run(
         with arena.enough_files(graph.main.path), arena.filled(graph, image, seed, spills=spills) as memory:
             try:
                 with (
-                    _left_behind(graph, image, memory, trace),
+                    _left_behind(graph, image, memory, trace, seed, way),
                     Progress(progress, image, memory, way == "inline") as line,
                 ):
                     _backend(way)(graph, image, memory, line, debug)
@@ -174,11 +176,11 @@ def _backend(way: str) -> Callable[[Graph, Image, Memory, Progress, bool], None]
 
 
 def _left_behind(
-    graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None
+    graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None, seed: int, way: str
 ) -> contextlib.AbstractContextManager[None]:
     """What sees to the files that a run leaves."""
     if image.options.record is None and trace is None:
         return contextlib.nullcontext()
     from reactors.reports.files import left_behind
 
-    return left_behind(graph, image, memory, trace)
+    return left_behind(graph, image, memory, trace, seed, way)

@@ -12,7 +12,7 @@ NEVER = "asyncio cffi click cloudpickle graphviz gymnasium importlib.metadata mu
 RUNNING = "reactors.graph reactors.elaboration.tree reactors.execution.binding reactors_runtime.virtual_sleep"
 UNASKED = (
     "html json logging reactors.drawing reactors.execution.debug_ports reactors.execution.in_threads reactors.lowlevel "
-    "reactors.reports.recording reactors.reports.summary reactors.reports.timeline reactors.shipping "
+    "reactors.reports.recording reactors.reports.summary reactors.tracing reactors.shipping "
     "reactors_runtime.processes.servers reactors_runtime.processes.worker socket"
 )
 DECLARING = """

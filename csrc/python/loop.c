@@ -35,6 +35,7 @@ PyObject *rx__run(PyObject *module, PyObject *arguments)
             for (int64_t i = 0; i < RX_BATCH - n; i++) {
                 *view.current = view.batch[i];
                 if (call(calls, view.batch[i], unfinished)) return NULL;
+                if (view.laps) rx_lap(w, (uint32_t)i);
             }
         } else {
             return PyLong_FromLongLong(n);

@@ -17,6 +17,7 @@ ORDER = [
         "ring",
         "clocks",
         "spans",
+        "drain",
         "values",
         "record",
         "pending",

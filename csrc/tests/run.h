@@ -417,4 +417,27 @@ static inline int saw_the_same(const run *a, const run *b)
     return same;
 }
 
+/* A run whose only worker is this thread. */
+static inline runner *opened(program *p)
+{
+    run *r = new_run(p);
+    open_worker(&r->runners[0]);
+    assert(rx_start(r->runners[0].core) == 0);
+    return &r->runners[0];
+}
+
+static inline runner *by_hand(program *p)
+{
+    for (int i = 0; i < p->n_reactions; i++) p->reactions[i].native = 0;
+    return opened(p);
+}
+
+static inline void end_by_hand(runner *m)
+{
+    program *p = m->run->p;
+    rx_close(m->core);
+    end_run(m->run);
+    free(p);
+}
+
 #endif

@@ -353,29 +353,6 @@ static void test_what_is_for_a_missed_deadline_runs_instead_of_the_reaction(void
 
 /* ---- what the caller of rx_next sees ------------------------------------------------------------------------ */
 
-/* A run whose only worker is this thread. */
-static runner *opened(program *p)
-{
-    run *r = new_run(p);
-    open_worker(&r->runners[0]);
-    assert(rx_start(r->runners[0].core) == 0);
-    return &r->runners[0];
-}
-
-static runner *by_hand(program *p)
-{
-    for (int i = 0; i < p->n_reactions; i++) p->reactions[i].native = 0;
-    return opened(p);
-}
-
-static void end_by_hand(runner *m)
-{
-    program *p = m->run->p;
-    rx_close(m->core);
-    end_run(m->run);
-    free(p);
-}
-
 static void test_reactions_of_one_level_come_as_one_batch_each_once(void)
 {
     program *p = new_program();
@@ -554,27 +531,6 @@ static void test_an_abort_ends_a_program_that_never_waits(void)
     end_by_hand(m);
 }
 
-static void test_every_reaction_is_in_the_trace(void)
-{
-    program *p = new_program();
-    int a = reactor_on(p, 0), t = timer(p, a, 0, 1);
-    react(p, a, OF(t), NOTHING, NOTHING, note, NULL);
-    react(p, a, OF(t), NOTHING, NOTHING, note, NULL);
-    p->timeout = 9;
-    p->trace = 16;
-    runner *m = by_hand(p);
-    for (int i = 0; i < 20; i++) assert(rx_next(m->core) == i % 2);
-    assert(rx_next(m->core) == RX_DONE);
-    const uint64_t *count = RX_AT(uint64_t, m->run->b->base, m->core->t->trace);
-    const rx_span *spans = (const rx_span *)(count + 8);
-    assert(*count == 20);
-    for (uint64_t i = 4; i < 20; i++) {  /* the last sixteen */
-        const rx_span *s = &spans[i % 16];
-        assert(s->tag.time == (int64_t)i / 2 && s->reaction == i % 2 && s->start <= s->end);
-    }
-    end_by_hand(m);
-}
-
 int main(void)
 {
     test_a_program_with_nothing_to_do_ends_a_microstep_later();
@@ -608,6 +564,5 @@ int main(void)
     test_after_a_failure_nothing_is_written_nor_scheduled_nor_goes_on();
     test_a_record_that_is_cut_short_is_reported();
     test_an_abort_ends_a_program_that_never_waits();
-    test_every_reaction_is_in_the_trace();
     return 0;
 }

@@ -17,6 +17,7 @@ from reactors.command import doctor as diagnosis
 from reactors.command.parameters import arguments, options_of
 from reactors.command.runs import compare_command, eval_command, play_command
 from reactors.command.tracebacks import reported
+from reactors.command.traces import trace_command
 from reactors.command.train import train_command
 from reactors.command.tune import tune_command
 from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
@@ -244,7 +245,7 @@ def doctor_command(as_json: bool) -> None:
         sys.exit(1)
 
 
-for command in (train_command, tune_command, eval_command, play_command, compare_command):
+for command in (train_command, tune_command, eval_command, play_command, compare_command, trace_command):
     main.add_command(command)
 
 

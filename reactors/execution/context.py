@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reactors.errors import ArgumentError, UndeclaredAccessError
-from reactors_runtime import tables
+from reactors_runtime._core import lib
 
 if TYPE_CHECKING:
     from reactors.model.modes import Mode
     from reactors.model.reactor import Reactor
     from reactors_runtime.engine import Engine
 
-_LONGEST_NAME = tables.MARK["name"].itemsize  # in the timeline
+_LONGEST_NAME: int = lib.RX_NAME_BYTES  # in the trace
 
 
 class Context:

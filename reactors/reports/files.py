@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from reactors.errors import ReactorWarning, ReplayError
 from reactors.reports import recording as logs
-from reactors.reports import timeline
 from reactors_runtime import callers
 
 if TYPE_CHECKING:
@@ -20,22 +19,45 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def left_behind(graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Write the end of the log and the trace, however the run ends.
+def left_behind(
+    graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None, seed: int, way: str
+) -> Iterator[None]:
+    """Write the trace while the program runs, and the end of it and of the log, however the run ends.
 
     If that fails, it never hides what the run ended with: then it is a note of that. Without a trace a run is as good;
     without the end of its log it is not what was asked for.
     """
+    traced: list[str] = []
     try:
-        yield
+        with _traced(graph, image, memory, trace, seed, way, traced):
+            yield
     except BaseException as error:
-        traced = "" if trace is None else timeline.written(trace, graph, image, memory)
-        for problem in (logs.finished(image, memory), traced):
+        for problem in (logs.finished(image, memory), *traced):
             if problem and problem not in str(error):
                 error.add_note(problem)
         raise
     problem = logs.finished(image, memory)
     if problem:
         raise ReplayError(f"{graph.main.path}: {problem}")
-    if trace is not None and (problem := timeline.written(trace, graph, image, memory)):
+    for problem in traced:
         callers.warn(problem, ReactorWarning)
+
+
+@contextmanager
+def _traced(
+    graph: Graph,
+    image: Image,
+    memory: Memory,
+    trace: str | os.PathLike[str] | None,
+    seed: int,
+    way: str,
+    problems: list[str],
+) -> Iterator[None]:
+    """Write a trace, if one is wanted; why it is not whole, or not there, is in `problems` afterwards."""
+    if trace is None:
+        yield
+        return
+    from reactors.tracing.writer import traced
+
+    with traced(trace, graph, image, memory, seed, way, problems):
+        yield

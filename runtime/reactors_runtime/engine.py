@@ -11,12 +11,9 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-import time
 from functools import wraps
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
@@ -176,16 +173,8 @@ class Engine:
         return start_time(self.image, self.memory)
 
     def mark(self, name: bytes, value: float | None) -> None:
-        """Note something of the reaction that runs now in the timeline, if one is made."""
-        kept = self.image.options.trace
-        if kept:
-            at = self.part.marks
-            count = tables.view(self.memory, at, 1, np.dtype(np.uint64))
-            rows = tables.view(self.memory, at + lib.RX_LINE, kept, tables.MARK)
-            since = time.monotonic_ns() - _started(self.memory)
-            valued = value is not None
-            rows[int(count[0]) % kept] = (self.tag(), since, self.running(), valued, value if valued else 0.0, name)
-            count[0] += 1
+        """Note something of the reaction that runs now in the trace, if there is one."""
+        lib.rx_note(self.core, name, value is not None, 0.0 if value is None else value)
 
     def set_mode(self, mode: int) -> bool:
         """Enter a mode when this tag is over, as the reaction that runs now has declared; False if it has not."""

@@ -50,12 +50,10 @@ INJECTION = _dtype("rx_injection")
 STATS = _dtype("rx_stats")
 TABLES = _dtype("rx_tables")
 SPAN = _dtype("rx_span")
+TRACE = _dtype("rx_trace")
 IMAGE = _dtype("rx_image")
 LINE = _dtype("rx_line")
 BELL = _dtype("rx_bell")
-
-# What reactions note in the timeline themselves: the core knows nothing of it.
-MARK = np.dtype([("tag", TAG), ("at", "i8"), ("reaction", "u4"), ("valued", "u4"), ("value", "f8"), ("name", "S56")])
 
 
 def view(memory: Memory, offset: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:

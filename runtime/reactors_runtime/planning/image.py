@@ -113,8 +113,7 @@ class Image(Plan):
         at["stats"] = arena.take(tables.STATS.itemsize * reactions)
         at["digests"] = arena.take(8 * len(part.reactors))
         at["now"] = arena.take(tables.TAG.itemsize)
-        at["trace"] = arena.take(LINE + trace * tables.SPAN.itemsize) if trace else 0
-        part.marks = arena.take(LINE + trace * tables.MARK.itemsize) if trace else 0
+        at["trace"] = arena.take(lib.RX_TRACE_BYTES + trace * tables.SPAN.itemsize, _PAIR) if trace else 0
         has_inbox = any(self.program.elements[e].kind == Kind.PHYSICAL_ACTION for e in part.actions)
         at["inbox"] = arena.take(lib.rx_inbox_bytes(_INBOX)) if has_inbox else 0
         return {

@@ -82,7 +82,6 @@ class Worker:
     physical: bool = False
     modes: list[int] = field(default_factory=list)  # local -> program
     offsets: dict[str, int] = field(default_factory=dict)  # its tables in the arena
-    marks: int = 0  # where what its reactions note in the timeline lies: a count, then rows
 
     def new_cell(self) -> int:
         """The number of one more cell."""

@@ -1,0 +1,131 @@
+"""What does a trace say?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.errors import TraceError
+from reactors.tracing import blocks
+from reactors.tracing.blocks import BlockKind
+from reactors.tracing.columns import UnreadableError, unpack
+from reactors.tracing.header import FORMAT
+from reactors_runtime import tables
+from reactors_runtime._core import lib
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+WAITS: dict[int, str] = {
+    lib.RX_WAITED_CLOCK: "the clock",
+    lib.RX_WAITED_TAG: "a tag of others",
+    lib.RX_WAITED_INPUT: "inputs",
+    lib.RX_WAITED_ROOM: "room",
+    lib.RX_WAITED_OUTSIDE: "something to do",
+    lib.RX_WAITED_START: "the start",
+    lib.RX_WAITED_END: "the end of others",
+}
+"""What a worker waits for."""
+
+
+@dataclass(frozen=True)
+class Spans:
+    """What one worker did and waited for, in the order in which it was over; `names` are those of what was noted."""
+
+    worker: int
+    rows: NDArray[Any]
+    names: list[str]
+
+    @property
+    def reactions(self) -> NDArray[Any]:
+        """The rows of reactions."""
+        return self._chosen(self.rows["kind"] <= lib.RX_RAN_LATE)
+
+    @property
+    def waits(self) -> NDArray[Any]:
+        """The rows of waits."""
+        kind = self.rows["kind"]
+        return self._chosen((kind >= lib.RX_WAITED_CLOCK) & (kind <= lib.RX_WAITED_END))
+
+    def _chosen(self, there: NDArray[Any]) -> NDArray[Any]:
+        """These rows; a long trace of nothing else is not copied."""
+        chosen: NDArray[Any] = self.rows if there.all() else self.rows[there]
+        return chosen
+
+
+@dataclass
+class Trace:
+    """The trace in a file.
+
+    Rows are as C has them: `kind`, `reaction` (an index into `reactions`), `tag`, `start` and `end` in ns since the
+    start of the program, `reads` and `writes` with a bit for each trigger and use, and each port among the effects,
+    that was present, and `queued` events. Raises `TraceError` for what is no trace.
+    """
+
+    path: Path
+    header: dict[str, Any] = field(init=False, repr=False)
+    end: dict[str, Any] | None = field(init=False, default=None, repr=False)
+    """What was known when the run was over; None: the file was cut off."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.end = None
+        try:
+            with self.path.open("rb") as file:
+                first = next(blocks.read(file), None)
+                self.header = {} if first is None or first.kind != BlockKind.HEADER else first.json
+        except OSError as error:
+            raise TraceError(f"{self.path}: {error.strerror}") from None
+        except ValueError as error:
+            raise TraceError(f"{self.path} is no trace: its header cannot be read ({error})") from None
+        if self.header.get("format") != FORMAT:
+            raise TraceError(f"{self.path} is no trace that this version can read; rx.run(..., trace=) writes one")
+        try:
+            self.reactions: list[dict[str, Any]] = self.header["reactions"]
+            self.elements: list[dict[str, Any]] = self.header["elements"]
+            self.reactors: list[dict[str, Any]] = self.header["reactors"]
+            self.workers = int(self.header["workers"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise TraceError(f"{self.path} is no trace: its header lacks {error}") from None
+
+    def pieces(self) -> Iterator[Spans]:
+        """Spans as they were written, some of one worker at a time, up to the end or to what cannot be read."""
+        with self.path.open("rb") as file:
+            for block in blocks.read(file):
+                try:
+                    if block.kind == BlockKind.END:
+                        self.end = block.json
+                    elif block.kind == BlockKind.SPANS:
+                        rows, names = unpack(block.content)
+                        if block.worker >= self.workers or not self._known(rows):
+                            return
+                        yield Spans(block.worker, rows, names)
+                except (UnreadableError, ValueError):
+                    return
+
+    def _known(self, rows: NDArray[Any]) -> bool:
+        """Whether all of these are of reactions that there are, and of kinds."""
+        there = rows["reaction"] != lib.RX_NONE
+        return bool((rows["reaction"][there] < len(self.reactions)).all() and (rows["kind"] < lib.RX_TEXT).all())
+
+    def by_worker(self) -> list[Spans]:
+        """All spans, a worker each."""
+        rows: dict[int, list[NDArray[Any]]] = defaultdict(list)
+        names: dict[int, list[str]] = defaultdict(list)
+        for piece in self.pieces():
+            rows[piece.worker].append(piece.rows)
+            names[piece.worker] += piece.names
+        none = [np.zeros(0, tables.SPAN)]
+        return [Spans(i, np.concatenate(rows[i] or none), names[i]) for i in range(self.workers)]
+
+    def name(self, reaction: int) -> str:
+        """The path of a reaction."""
+        path: str = self.reactions[reaction]["path"]
+        return path
