@@ -76,7 +76,8 @@ def test_each_half_goes_by_the_newest_weights_of_the_other() -> None:
     algorithm = rl.TD3(**SMALL, learning_rate=1e-3, policy_delay=1)
     made = trained(algorithm, workers=1)
     actor, critics = (made.learners[half].learning for half in (ACTOR, CRITICS))
-    first = algorithm.learning(*made.learners[0].spaces, 3)
+    observations, actions = made.learners[0].spaces
+    first = algorithm.learning(observations, actions, 3)
     for half, owner, other in ((ACTOR, actor, critics), (CRITICS, critics, actor)):
         weights, known, initial = (halves(each)[half][0].fetch() for each in (owner, other, first))
         assert 0 < np.abs(weights - known).max() < np.abs(weights - initial).max() / 2
