@@ -155,7 +155,7 @@ def main() -> None:
 )
 @_place
 @click.option(
-    "--trace", type=_path, callback=_file, metavar="FILE", help="Write a timeline for chrome://tracing or Perfetto."
+    "--trace", type=_path, callback=_file, metavar="FILE", help="Write all that runs: run.rxt, or a timeline run.json."
 )
 @click.option("--record", type=_path, metavar="LOG", help="Write down what comes from outside.")
 @click.option("--replay", type=_path, metavar="LOG", help="Take from a log what came from outside, and nothing else.")

@@ -303,8 +303,8 @@ MISTAKES = (
             ),
             Mistake(
                 "a native reaction runs, though it is late",
-                "run(w, r, index, late);\n            return",
-                "run(w, r, index, 0);\n            return",
+                "run(w, r, index, late);\n            if",
+                "run(w, r, index, 0);\n            if",
                 "csrc/tests/test_worker.c",
             ),
             Mistake(
@@ -312,6 +312,48 @@ MISTAKES = (
                 "    w->stats[index].late += (uint64_t)late;\n    w->bell",
                 "    w->bell",
                 "csrc/tests/test_worker.c",
+            ),
+        ),
+    ),
+    Mistakes(
+        "csrc/spans.c",
+        "csrc/tests/test_spans.c",
+        (
+            Mistake(
+                "a tag for which there is no room is there in part",
+                "    w->spanned = trace->written;\n    return 0;",
+                "    return 0;",
+                "csrc/tests/test_spans.c",
+            ),
+            Mistake(
+                "tags that are left out are not counted",
+                "trace->tags_left_out + 1",
+                "trace->tags_left_out",
+                "csrc/tests/test_spans.c",
+            ),
+            Mistake(
+                "a wait for inputs is one for a tag",
+                "w->in_tag ? RX_WAITED_INPUT : RX_WAITED_TAG",
+                "RX_WAITED_TAG",
+                "tests/tracing/test_traced_runs.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "csrc/drain.c",
+        "csrc/tests/test_spans.c",
+        (
+            Mistake(
+                "a block ends before the name of what was noted last",
+                "if (last == RX_NOTED || last == RX_VALUED) n++;",
+                "",
+                "tests/tracing/test_traced_runs.py",
+            ),
+            Mistake(
+                "what came last is not written",
+                "last = (int)rx__get32(&d->stop);             /* asked before",
+                "if ((last = (int)rx__get32(&d->stop))) break; /* asked before",
+                "csrc/tests/test_spans.c",
             ),
         ),
     ),
