@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from reactors.errors import ArgumentError
+from reactors.errors import ArgumentError, TraceError
 from reactors.tracing.blocks import BlockKind, TraceBlock
 from reactors.tracing.header import header
 from reactors.tracing.trace import Trace
@@ -49,7 +49,10 @@ def traced(
                 write(Trace(beside), final)
             except OSError as error:
                 problems.append(f"the trace {os.fspath(file)!r} cannot be written ({error.strerror})")
-            beside.unlink(missing_ok=True)
+            except TraceError:  # not even its header could be written, which is among the problems already
+                pass
+            finally:
+                beside.unlink(missing_ok=True)
 
 
 class TraceWriter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -237,3 +238,13 @@ def test_tags_that_come_too_fast_are_left_out_and_counted(tmp_path: Path, monkey
 def test_a_trace_that_cannot_be_begun_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(rx.ArgumentError, match=r"there is no folder .*nowhere'; make it"):
         rx.run(Main(), fast=True, timeout="1 us", trace=tmp_path / "nowhere" / "run.rxt")
+
+
+def test_a_timeline_whose_trace_cannot_be_written_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr("reactors.tracing.blocks.TraceBlock.write", full)
+    with pytest.warns(rx.ReactorWarning, match=r"run.json' cannot be written \(No space left on device\)"):
+        rx.run(Main(), fast=True, timeout="3 us", trace=tmp_path / "run.json")
+    assert [*tmp_path.iterdir()] == []
