@@ -5,6 +5,7 @@
  * them has a checksum (reactors/tracing/blocks.py), so that a file that was cut off is good up to there. */
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -86,7 +87,7 @@ static uint32_t packed(rx_drain *d, const rx_trace *trace, uint64_t n_trace, uin
     for (uint32_t i = 0; i < n && count < n; i++) {
         const rx_span *s = span_at(trace, n_trace, first + i);
         if (s->kind != RX_TEXT) continue;
-        const char *name = (const char *)&s->reaction;
+        const char *name = (const char *)s + offsetof(rx_span, reaction);
         uint32_t length = (uint32_t)strnlen(name, RX_NAME_BYTES);
         memcpy(p, name, length);
         p[length] = 0;

@@ -3,6 +3,7 @@
  * A tag is in there as a whole or not at all: its spans are shown to the reader when it is over, and where the ring has no
  * room for one of them, the tag is left out and counted. What a worker waits for between two tags goes with the later
  * one. */
+#include <stddef.h>
 #include <string.h>
 
 #include "peers.h"
@@ -115,7 +116,7 @@ void rx_note(rx_worker *w, const char *name, int valued, double value)
     rx_span *text = place(w, w->spanned++);
     memset(text, 0, sizeof *text);
     text->kind = RX_TEXT;
-    strncpy((char *)&text->reaction, name, RX_NAME_BYTES);
+    memcpy((char *)text + offsetof(rx_span, reaction), name, strnlen(name, RX_NAME_BYTES));
 }
 
 void rx_lap(rx_worker *w, uint32_t i) { w->laps[i] = rx__clock(); }
