@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import IO
 
 EVERY = 0.02  # seconds between two looks at the memory
+MORE = 5  # times as many rounds, in which what a start costs is as before
 
 
 class Used(NamedTuple):
@@ -24,18 +25,18 @@ class Used(NamedTuple):
 
 
 def used(module: str, peer: str, variant: str, rounds: int, log: IO[str]) -> Used:
-    """What rounds take: of `rounds`, and of twice as many, so that what a start costs can be taken out."""
+    """What rounds take: of `rounds`, and of five times as many, so that what a start costs can be taken out."""
     with Process(module, log) as process:
         process.ask(do="open", peer=peer, variant=variant)
         root = psutil.Process(process.popen.pid)
         process.ask(do="measure", peer=peer, rounds=rounds)
         with Peak(root) as peak:
             moments = [processor_time(root)]
-            for times in (1, 2):
+            for times in (1, MORE):
                 process.ask(do="measure", peer=peer, rounds=times * rounds)
                 moments.append(processor_time(root))
-        start, once, twice = moments
-        return Used(peak.bytes, ((twice - once) - (once - start)) / rounds)
+        start, once, more = moments
+        return Used(peak.bytes, ((more - once) - (once - start)) / ((MORE - 1) * rounds))
 
 
 def alive(root: psutil.Process) -> Iterator[psutil.Process]:
