@@ -1,7 +1,7 @@
 /* The file of a trace: a thread that empties the rings of all workers into it while the program runs.
  *
  * It is the caller's, and no interpreter's: it never waits for a GIL. Spans become columns, each as differences where the
- * next is near the last, in as few bytes a number as the greatest takes: some ten bytes a span instead of 64. A block of
+ * next is near the last, in as few bytes a number as the greatest takes: some fifteen bytes a span instead of 64. A block of
  * them has a checksum (reactors/tracing/blocks.py), so that a file that was cut off is good up to there. */
 #include <errno.h>
 #include <pthread.h>

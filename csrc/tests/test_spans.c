@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void nothing(void **data, unsigned char *present, void *state) { (void)data, (void)present, (void)state; }
@@ -97,9 +98,8 @@ static uint32_t get32(const uint8_t *p) { return p[0] | p[1] << 8 | p[2] << 16 |
 /* All that is not left out is in the file, in blocks that follow one another without a gap. */
 static void test_a_thread_empties_the_ring_into_a_file(void)
 {
-    char name[] = "/tmp/reactors-spans-XXXXXX";
-    int fd = mkstemp(name);
-    assert(fd >= 0 && !unlink(name));
+    int fd = memfd_create("spans", 0);
+    assert(fd >= 0);
     runner *m = traced(20000);
     rx_trace *trace = trace_of(m);
     rx_drain *drain = rx_drain_start(m->run->b->base, fd);

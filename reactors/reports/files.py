@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from reactors.errors import ReactorWarning, ReplayError
@@ -12,6 +12,7 @@ from reactors_runtime import callers
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from reactors.graph import Graph
     from reactors_runtime.memory import Memory
@@ -43,7 +44,6 @@ def left_behind(
         callers.warn(problem, ReactorWarning)
 
 
-@contextmanager
 def _traced(
     graph: Graph,
     image: Image,
@@ -52,12 +52,10 @@ def _traced(
     seed: int,
     way: str,
     problems: list[str],
-) -> Iterator[None]:
-    """Write a trace, if one is wanted; why it is not whole, or not there, is in `problems` afterwards."""
+) -> AbstractContextManager[None]:
+    """What writes a trace, imported only if one is wanted."""
     if trace is None:
-        yield
-        return
+        return nullcontext()
     from reactors.tracing.writer import traced
 
-    with traced(trace, graph, image, memory, seed, way, problems):
-        yield
+    return traced(trace, graph, image, memory, seed, way, problems)

@@ -1,1 +1,1 @@
-"""What a run did, span by span: written while it runs, read, shown, and asked what would be faster."""
+"""What a run did, span by span: written while it runs, read, and given to others to show."""

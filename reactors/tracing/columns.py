@@ -1,7 +1,7 @@
 """How are spans read that were packed (csrc/drain.c)?
 
-A column each, as differences where the next is near the last, in as few bytes a number as the greatest takes: some ten
-bytes a span instead of 64.
+A column each, as differences where the next is near the last, in as few bytes a number as the greatest takes: some
+fifteen bytes a span instead of 64.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A trace in Perfetto's own format: packets of TrackEvents (perfetto.dev, protos/perfetto/trace).
 
-A track for each worker has reactions and waits, others count what is pending and how late tags began, and arrows lead
+A track for each worker has reactions and waits, others show the event queue and how late tags began, and arrows lead
 from who wrote a value to who read it. Numbers have a fixed width in the file, so that packets are rows of an array.
 """
 
@@ -156,7 +156,7 @@ def described(tracks: Tracks, worker: int) -> bytes:
     ]
     return b"".join((
         track(tracks.uuid(worker), f"worker {worker}", 1),
-        track(tracks.uuid(worker, 1), f"worker {worker}: events pending", 1, message(8)),
+        track(tracks.uuid(worker, 1), f"worker {worker}: event queue", 1, message(8)),
         track(tracks.uuid(worker, 2), f"worker {worker}: late", 1, message(8, number(3, 1))),
         packet(
             number(10, worker + 1), number(13, 1),

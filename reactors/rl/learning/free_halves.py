@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from reactors.rl.learning.free_learner import FreeLearner
-from reactors.rl.learning.split_learner import ACTOR, CRITICS, halves
+from reactors.rl.learning.split_learner import ACTOR, CRITICS, halves, put_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,10 +64,5 @@ class FreeHalfLearner(FreeLearner):
         mine, theirs = halves(self.learning)[self.bank_index], halves(self.learning)[1 - self.bank_index]
         self.shared[self.bank_index].put(np.concatenate([each.fetch() for each in mine]), self.made)
         newest = self.shared[1 - self.bank_index].get()
-        if newest is None:
-            return
-        vector, at = torch.from_numpy(newest.weights), 0
-        for each in theirs:
-            n = len(each.weights)
-            each.weights.data.copy_(vector[at : at + n])
-            at += n
+        if newest is not None:
+            put_weights(theirs, torch.from_numpy(newest.weights))

@@ -71,16 +71,21 @@ class HalfLearner(ReplayLearner):
 
     def take(self) -> None:
         """The other half's weights."""
-        vector, at = self.received.tensor[0], 0
-        for each in self.theirs:
-            n = len(each.weights)
-            each.weights.data.copy_(vector[at : at + n])
-            at += n
+        put_weights(self.theirs, self.received.tensor[0])
 
 
 def halves(learning: ActorAndCritics) -> tuple[Sequence[Flat], Sequence[Flat]]:
     """What either gives to the other: the actor's half, and the critics'."""
     return learning.of_actor, learning.of_critics
+
+
+def put_weights(flats: Sequence[Flat], vector: torch.Tensor) -> None:
+    """Into networks, one after another, from a vector of all."""
+    at = 0
+    for flat in flats:
+        n = len(flat.weights)
+        flat.weights.data.copy_(vector[at : at + n])
+        at += n
 
 
 def exchange_of(learning: ActorAndCritics, index: int) -> Exchange:
