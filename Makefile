@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures build format clean distclean dot
+.PHONY: demo test check lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures build format clean distclean dot chromium
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -49,7 +49,7 @@ ctest: build
 	$(call ctest,tsan,thread)
 comma := ,
 
-pytest: build dot
+pytest: build dot chromium
 	pytest -n 2 --dist worksteal
 
 # Would the tests notice a mistake? Half an hour; ARGS="--only channel.c" is quicker.
@@ -118,6 +118,10 @@ distclean: clean
 # Pictures want the program `dot`; all else goes on without it.
 dot:
 	@command -v dot >/dev/null || { $(apt) graphviz; } || echo "dot (Graphviz) is missing: no pictures of graphs"
+
+# Pages are tested in a browser; without one those tests are skipped.
+chromium:
+	@command -v chromium >/dev/null || { $(apt) chromium; } || echo "Chromium is missing: pages are not tested"
 
 .venv/installed: pyproject.toml constraints.txt
 	[ -x .venv/bin/python ] || $(PYTHON) -m venv .venv

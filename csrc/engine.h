@@ -33,6 +33,14 @@ typedef struct {              /* virtual time: when what is under way to a tap w
     int64_t shown;            /* of what was present last */
 } rx__clocks;
 
+typedef struct {              /* the processor's counter, as a clock for spans */
+    uint64_t first;           /* what it was when it was looked at first; 0: it was not yet */
+    int64_t first_ns;         /* the clock then */
+    uint64_t count, until;    /* the last time that the clock was asked, and when it is to be again */
+    int64_t ns;               /* the clock then */
+    uint64_t rate;            /* ns a count, times 2^32 */
+} rx__counter;
+
 typedef struct { uint64_t payload; uint32_t tap, pad; } rx__hold;   /* tap RX_NONE: a value of an action */
 
 struct rx_worker {
@@ -126,6 +134,7 @@ struct rx_worker {
     /* the trace */
     uint64_t spanned;         /* spans in the ring, those of the present tag too */
     uint64_t left_out;        /* of the present tag, because there was no room for all of it */
+    rx__counter counter;
 };
 
 /* Nothing is pending, not even beyond the stop tag: else it would matter when this worker heard of the stop. */
@@ -195,6 +204,8 @@ static inline int64_t rx__now(const rx_worker *w)
 }
 
 /* ---- spans.c ---- */
+
+int64_t rx__moment(rx_worker *w);                             /* the clock, in a trace a cheaper one */
 
 typedef struct { uint32_t kind, reaction, worker; } rx__why;  /* RX_WAITED_..., who waits, for whom; or RX_NONE */
 

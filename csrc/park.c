@@ -165,12 +165,18 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
     }
 }
 
-/* In a trace, a wait whose reason has changed is another one; when that began. */
+static void account(rx_worker *w, rx__why why, int64_t since, int64_t now)
+{
+    w->bell->waited_ns[why.kind - RX_WAITED_CLOCK] += (uint64_t)(now - since);
+    if (w->t->trace) rx__span_of_wait(w, why, since, now);
+}
+
+/* A wait whose reason has changed is another one; when that began. */
 static int64_t note_turn(rx_worker *w, rx__why *why, int64_t since, int64_t now)
 {
     rx__why next = rx__why_waiting(w);
     if (next.kind == why->kind) return since;
-    rx__span_of_wait(w, *why, since, now);
+    account(w, *why, since, now);
     *why = next;
     return now;
 }
@@ -183,8 +189,8 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
     if (result) return result;
     *w->current = -1;
     void *held = rx__let_go ? rx__let_go() : NULL;
-    int64_t began = rx__clock(), now = began, since = began;
-    rx__why why = w->t->trace ? rx__why_waiting(w) : (rx__why){0};
+    int64_t began = rx__moment(w), now = began, since = began;
+    rx__why why = rx__why_waiting(w);
     w->bell->waits++;
     for (;;) {
         if (w->image->virtual_time) {
@@ -205,17 +211,16 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
             result = sleep_until_rung(w, done);
             rx__show_core(w);
         }
-        now = rx__clock();
+        now = rx__moment(w);
         if (result) break;
-        if (w->t->trace) since = note_turn(w, &why, since, now);
+        if (!spins || w->t->trace) since = note_turn(w, &why, since, now);
     }
-    if (w->t->trace) rx__span_of_wait(w, why, since, rx__clock());
     rx__note_wait(w, in_the_way);
     /* A wait that spinning could have covered is worth more of it, however it ended: workers that wake one another slowly
      * would go on doing so. After a longer one it is worth less, for others may need the core. */
     if (result > 0 && now - began < w->image->spin_ns) w->spin = w->spin * 2 < w->image->spin_ns ? w->spin * 2 : w->image->spin_ns;
     else w->spin = w->spin / 2 > w->image->spin_ns / 16 ? w->spin / 2 : w->image->spin_ns / 16;
-    w->bell->waited_ns += (uint64_t)(rx__clock() - began);
+    account(w, why, since, rx__moment(w));
     if (rx__take_back) rx__take_back(held);
     return result;
 }

@@ -154,9 +154,9 @@ int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
             if (w->record >= 0) rx__log_late(w, index);
         }
         if (r->flags & RX_NATIVE_DUE && (late ? w->calls[index].late : w->calls[index].code).function) {
-            int64_t began = w->t->trace ? rx__clock() : 0;
+            int64_t began = w->t->trace ? rx__moment(w) : 0;
             run(w, r, index, late);
-            if (began) rx__span(w, index, began, rx__clock(), late);
+            if (began) rx__span(w, index, began, rx__moment(w), late);
             return RX_RAN;
         }
     }
@@ -164,7 +164,7 @@ int64_t rx__dispatch(rx_worker *w, uint32_t index, int timed)
     w->batch[0] = body;
     w->n_batch = 1;
     *w->current = index;
-    if (timed || w->t->trace) w->dispatched = rx__clock();
+    if (timed || w->t->trace) w->dispatched = rx__moment(w);
     return body;
 }
 
@@ -259,10 +259,10 @@ static void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late) { 
 void rx__run_native(rx_worker *w, const rx_reaction *r, uint32_t index)
 {
     if (w->clocks) hear(w, r);
-    int64_t began = w->t->trace ? rx__clock() : 0;
+    int64_t began = w->t->trace ? rx__moment(w) : 0;
     if (w->calls[index].plain) run_as(w, r, index, 0, 1);
     else run(w, r, index, 0);
-    if (began) rx__span(w, index, began, rx__clock(), 0);
+    if (began) rx__span(w, index, began, rx__moment(w), 0);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ int rx__finish(rx_worker *w)
     int64_t began = w->dispatched, ended = 0;
     w->dispatched = 0;
     if (began && w->n_batch == 1) {
-        ended = rx__clock();
+        ended = rx__moment(w);
         measured(w, w->batch[0] % n, ended - began);
     }
     for (uint32_t i = 0; i < w->n_batch; i++) {

@@ -81,7 +81,7 @@ int64_t rx__next_alone(rx_worker *w)
             rx__dispatch_with_others(w, index);
         }
         if (bits) rx__ready_add(&w->ready, (uint32_t)word, bits);
-        if (w->t->trace) w->dispatched = rx__clock();
+        if (w->t->trace) w->dispatched = rx__moment(w);
         if (w->n_batch == 1) return w->batch[0];
         return RX_BATCH - (int64_t)w->n_batch;
     }

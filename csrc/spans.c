@@ -43,6 +43,39 @@ void rx__show_spans(rx_worker *w)
     }
 }
 
+/* ---- time ------------------------------------------------------------------------------------------------- */
+
+#ifdef __x86_64__
+enum { MEASURE_NS = 1000000 };
+
+/* Asks the system once in a millisecond, and else counts on from there by the rate of all time until then. */
+int64_t rx__moment(rx_worker *w)
+{
+    if (!w->image->steady || !w->t->trace) return rx__clock();
+    rx__counter *c = &w->counter;
+    uint64_t count = __builtin_ia32_rdtsc();
+    if (count < c->until) return c->ns + (int64_t)((count - c->count) * c->rate >> 32);
+    int64_t now = rx__clock();
+    if (!c->first) {
+        c->first = count;
+        c->first_ns = now;
+        return now;
+    }
+    if (now - c->first_ns < MEASURE_NS) return now;
+    c->rate = (uint64_t)((double)(now - c->first_ns) / (double)(count - c->first) * 0x1p32);
+    if (c->until) {                                      /* what the count has shown never falls */
+        int64_t shown = c->ns + (int64_t)((c->until - c->count) * c->rate >> 32);
+        if (now < shown) now = shown;
+    }
+    c->ns = now;
+    c->count = count;
+    c->until = count + ((uint64_t)MEASURE_NS << 32) / c->rate;
+    return now;
+}
+#else
+int64_t rx__moment(rx_worker *w) { (void)w; return rx__clock(); }
+#endif
+
 /* ---- reactions -------------------------------------------------------------------------------------------- */
 
 /* A bit for each of the first 64 doors of a list: its cell is present. */
@@ -67,9 +100,10 @@ void rx__span(rx_worker *w, uint32_t index, int64_t start, int64_t end, int late
 
 /* ---- waits ------------------------------------------------------------------------------------------------ */
 
-/* The worker that lets this one go on last, as far as is known. */
+/* The worker that lets this one go on last, as far as is known; only a trace asks. */
 static uint32_t slowest(const rx_worker *w)
 {
+    if (!w->t->trace) return RX_NONE;
     const rx_peers *p = rx__peers_of(w);
     uint32_t found = RX_NONE;
     rx_tag least = rx__forever();
@@ -108,7 +142,7 @@ void rx__span_of_wait(rx_worker *w, rx__why why, int64_t start, int64_t end)
 void rx_note(rx_worker *w, const char *name, int valued, double value)
 {
     if (!w->t->trace || !room(w, 2)) return;
-    int64_t now = rx__clock() - w->image->start_ns;
+    int64_t now = rx__moment(w) - w->image->start_ns;
     uint32_t reaction = *w->current < 0 ? RX_NONE : w->reactions[*w->current].global;
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -119,4 +153,4 @@ void rx_note(rx_worker *w, const char *name, int valued, double value)
     memcpy((char *)text + offsetof(rx_span, reaction), name, strnlen(name, RX_NAME_BYTES));
 }
 
-void rx_lap(rx_worker *w, uint32_t i) { w->laps[i] = rx__clock(); }
+void rx_lap(rx_worker *w, uint32_t i) { w->laps[i] = rx__moment(w); }

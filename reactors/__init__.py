@@ -8,10 +8,11 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - lossless      whether a value survives a dtype
 - model         what users write: reactors, ports, actions, modes, reactions, and how they are wired
 - elaboration   from `main` to a graph of integers, and every error that needs no run
+- tracing       what the trace of a run says: where the time went, what would make it faster
 - drawing       pictures
 - graph         both, as one object: `rx.Graph`
-- tracing       all that a run did, in a file while it runs, and what can be read from that
-- reports       what a run reports: progress, result, log, hints
+- viewing       a run in a terminal, in a browser, in a file
+- reports       what a run reports: progress, result, log, trace, hints
 - execution     what is alive while a program runs: sessions, ports, clocks, debug mode
 - shipping      to worker processes and back
 - launch, script  `rx.run`, and programs in files
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         TraceError,
         UndeclaredAccessError,
         ValueMismatchError,
+        WatchingError,
         WidthError,
         WiringError,
         WorkerDied,
@@ -121,6 +123,7 @@ __all__ = [
     "UndeclaredAccessError",
     "ValueMismatchError",
     "VirtualClock",
+    "WatchingError",
     "WidthError",
     "WiringError",
     "WorkerDied",
@@ -167,6 +170,7 @@ _ROOMS = {
         "TraceError",
         "UndeclaredAccessError",
         "ValueMismatchError",
+        "WatchingError",
         "WidthError",
         "WiringError",
         "WorkerDied",

@@ -114,6 +114,10 @@ class TraceError(ReactorError):
     """A file that is no trace, or one from which what is asked for cannot be known."""
 
 
+class WatchingError(ReactorError):
+    """A run that cannot be watched: there is none, or it does not let others look on."""
+
+
 class ReactionError(ReactorError):
     """An exception in a reaction: which one, at which tag; the exception itself is the `__cause__`."""
 

@@ -179,6 +179,7 @@ class Graph:
 
         `apg=True` draws the precedence graph, `expand=True` every member of a bank or list, `depth=1` nothing inside of
         what `main` contains, and with `workers` or `placement`, as `rx.run` takes them, colours show where each runs.
+        With `profile="run.rxt"`, a trace, they show what each took.
         """
         from reactors.drawing import draw
 

@@ -7,13 +7,15 @@ thread per worker, or a process per worker. The core that they run is the same, 
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reactors.elaboration.claim import claimed
 from reactors.elaboration.contents import check_main
-from reactors.elaboration.placing import placed
+from reactors.elaboration.placing import by_hand, placed
 from reactors.elaboration.workers import Backend, Pin, Workers, check_pin, where_to_run
 from reactors.errors import (
+    ArgumentError,
     MicrostepLimitError,
     ReplayError,
 )
@@ -25,9 +27,9 @@ from reactors.graph import Graph
 from reactors.model.thread_state import not_in_a_reaction
 from reactors.names.keywords import spelled_out
 from reactors.reports.failures import failure, noted, runaway
+from reactors.reports.idleness import warn_of_idleness
 from reactors.reports.progress import Progress
 from reactors.reports.result import Result, collect
-from reactors.reports.spreading import warn_of_idleness
 from reactors.time import Duration, duration
 from reactors_runtime.engine import NotRecorded, ReactionFailed, Runaway
 from reactors_runtime.planning import placement as placements
@@ -35,7 +37,6 @@ from reactors_runtime.planning.image import Image
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping
 
     from reactors.execution.clock import VirtualClock
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
 
 SPANS = 1 << 17  # that wait to be written into a trace, at most, of each worker: 8 MiB
-Placement: TypeAlias = "Literal['auto'] | Mapping[str, int] | Callable[[str], int | None]"
+Live: TypeAlias = "bool | Literal['attach']"
+Placement: TypeAlias = "str | Mapping[str, int] | Callable[[str], int | None]"
 
 
 @spelled_out("rx.run")
@@ -63,6 +65,7 @@ def run(
     record: str | os.PathLike[str] | None = None,
     replay: str | os.PathLike[str] | None = None,
     trace: str | os.PathLike[str] | None = None,
+    live: Live = False,
     progress: bool | Callable[[Tag, float, float | None], None] | None = None,
     debug: bool = False,
     max_microsteps: int | None = None,
@@ -74,13 +77,16 @@ def run(
     core on which another is to run, and `False` leaves even that to the system. `fast` does not wait for physical time.
     `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when nothing else is left (by
     default if the program has any).
-    `placement` maps paths of reactors to workers where "auto" will not do. With a `clock`, time passes only when no
-    worker has anything to do. `record` names a file for what comes from outside, and `replay` one from which that is
-    taken instead. `trace` names a file for all that ran, when, where, and what workers waited for: `run.rxt`, which
-    `rx.Trace` reads and `reactors trace` turns into what Perfetto shows, or `run.json`, a timeline for
-    chrome://tracing. `progress` draws a line, or calls a function with the tag, the seconds since the start, and how
-    much of the timeout is over. `debug` checks what is too slow to check every day: types on ports, shared values that
-    are changed, globals that reactions set, draws from global random generators, tensors whose graph would get lost.
+    `placement` maps paths of reactors to workers where "auto" will not do, or names a file: "profile:run.rxt", a trace
+    of an earlier run, for which the best is searched, or "placement.toml" of `reactors place`. With a `clock`, time
+    passes only when no worker has anything to do. `record` names a file for what comes from outside, and `replay` one
+    from which that is taken instead. `trace` names a file for all that ran, when, where, and what workers waited for:
+    `run.rxt`, which `rx.Trace` reads and `reactors trace` turns into what Perfetto shows, or `run.json`, a timeline for
+    chrome://tracing. `live` shows what workers do, in a terminal or a notebook, and lets `reactors top` and
+    `reactors view` look on; "attach" only lets them. `progress` draws a line, or calls a function with the tag, the
+    seconds since the start, and how much of the timeout is over. `debug` checks what is too slow to check every day:
+    types on ports, shared values that are changed, globals that reactions set, draws from global random generators,
+    tensors whose graph would get lost.
     `max_microsteps` at one time is an error. Numeric libraries use one thread in each worker, or as many as
     OMP_NUM_THREADS says.
 
@@ -102,6 +108,8 @@ def run(
     check_pin(pin, workers, "rx.run")
     checked(seed, max_microsteps)
     switches(fast=fast, keepalive=keepalive, debug=debug)
+    if live not in (True, False, "attach"):
+        raise ArgumentError(f'live of rx.run is {live!r}; write True, or "attach" to let others look on')
     writable(trace, "trace")
     outside_world(fast, clock, record, replay)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
@@ -116,7 +124,7 @@ def run(
             with contextlib.suppress(servers.ServerDied, OSError):  # what is wrong with it is said when it is needed
                 servers.warm_up(("reactors.shipping.parcels",))  # it starts while the image is made
         program = graph.program
-        where = placed(graph.program, workers, placement)
+        where = placed(graph.program, workers, _from_file(placement, graph, workers))
         if placement == "auto":
             warn_of_idleness(graph, where, workers)
         physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
@@ -129,6 +137,7 @@ def run(
             processes=way == "process",
             max_microsteps=max_microsteps or 0,
             trace=SPANS if trace is not None else 0,
+            pinned=by_hand(placement),
             virtual_time=clock is not None,
             virtual_sleep=clock is not None and clock.sleep,
             injections=[] if clock is None else clock.events(graph, plain=record is not None),
@@ -150,6 +159,7 @@ def run(
             try:
                 with (
                     _left_behind(graph, image, memory, trace, seed, way),
+                    _watched(graph, image, memory, live, seed, way),
                     Progress(progress, image, memory, way == "inline") as line,
                 ):
                     _backend(way)(graph, image, memory, line, debug)
@@ -159,7 +169,34 @@ def run(
                 raise noted(MicrostepLimitError(runaway(graph, error)), error) from None
             except NotRecorded as error:
                 raise noted(ReplayError(f"{graph.main.path}: {error}"), error) from None
-            return collect(graph, image, memory, seed, way)
+            return collect(graph, image, memory, seed, way, _readable(trace))
+
+
+def _from_file(placement: Placement, graph: Graph, workers: int) -> Placement:
+    """What a file says of a placement that names one."""
+    if not isinstance(placement, str) or placement == "auto":
+        return placement
+    from reactors.tracing.profile import from_file
+
+    return from_file(placement, graph.program, workers)
+
+
+def _watched(
+    graph: Graph, image: Image, memory: Memory, live: Live, seed: int, way: str
+) -> contextlib.AbstractContextManager[None]:
+    """What lets others look on."""
+    if live is False:
+        return contextlib.nullcontext()
+    from reactors.reports.trace_header import header
+    from reactors.viewing.live import live as watched
+
+    return watched(header(graph, image, seed, way), image, memory, show=live is True)
+
+
+def _readable(trace: str | os.PathLike[str] | None) -> str | None:
+    """A trace that `rx.Trace` reads, which a timeline is not."""
+    name = None if trace is None else os.fspath(trace)
+    return None if name is None or name.endswith(".json") else name
 
 
 def _backend(way: str) -> Callable[[Graph, Image, Memory, Progress, bool], None]:

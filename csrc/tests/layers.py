@@ -12,6 +12,8 @@ from pathlib import Path
 ORDER = [
     *(
         "lock",
+        "work",
+        "makespan",
         "arena",
         "queue",
         "ring",

@@ -17,10 +17,11 @@ from reactors.command import doctor as diagnosis
 from reactors.command.parameters import arguments, options_of
 from reactors.command.runs import compare_command, eval_command, play_command
 from reactors.command.tracebacks import reported
-from reactors.command.traces import trace_command
+from reactors.command.traces import place_command, trace_command
 from reactors.command.train import train_command
 from reactors.command.tune import tune_command
 from reactors.command.values import COUNT, NATURAL, WORKERS, OneOf
+from reactors.command.viewing import report_command, top_command, view_command
 from reactors.drawing.draw import RENDERED, WRITTEN, Look, dot, draw
 from reactors.elaboration.workers import BACKENDS, Workers
 from reactors.errors import DurationError
@@ -87,7 +88,9 @@ def _duration(_ctx: click.Context, _option: click.Parameter, value: str | None) 
     return value
 
 
-def _placement(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, int] | None:
+def _placement(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, int] | str | None:
+    if len(values) == 1 and (values[0].startswith("profile:") or values[0].endswith(".toml")):
+        return values[0]
     placement = {}
     for value in values:
         path, _, worker = value.rpartition("=")
@@ -111,7 +114,11 @@ def _picture(ctx: click.Context, option: click.Parameter, value: Path | None) ->
 
 _target = click.argument("target", metavar="FILE[:CLASS]")
 _place = click.option(
-    "--placement", multiple=True, metavar="PATH=WORKER", callback=_placement, help="Where a reactor runs. Repeatable."
+    "--placement",
+    multiple=True,
+    metavar="PATH=WORKER",
+    callback=_placement,
+    help="Where a reactor runs; repeatable. Or profile:run.rxt, or the FILE.toml of reactors place.",
 )
 _path = click.Path(dir_okay=False, path_type=Path)
 
@@ -157,6 +164,7 @@ def main() -> None:
 @click.option(
     "--trace", type=_path, callback=_file, metavar="FILE", help="Write all that runs: run.rxt, or a timeline run.json."
 )
+@click.option("--live", is_flag=True, help="Show what workers do, and let `reactors top` and `reactors view` look on.")
 @click.option("--record", type=_path, metavar="LOG", help="Write down what comes from outside.")
 @click.option("--replay", type=_path, metavar="LOG", help="Take from a log what came from outside, and nothing else.")
 @click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
@@ -167,7 +175,7 @@ def run_command(
     *,
     as_json: bool,
     progress: bool | None,
-    placement: dict[str, int] | None,
+    placement: dict[str, int] | str | None,
     pin: bool | None,
     **values: Any,
 ) -> None:
@@ -192,6 +200,7 @@ _RUN = (
     "keepalive",
     "seed",
     "trace",
+    "live",
     "record",
     "replay",
     "debug",
@@ -209,6 +218,7 @@ _RUN = (
 @click.option("--depth", type=COUNT, metavar="N", help="Close reactors that lie so deep in others.")
 @click.option("--workers", type=WORKERS, metavar="N", help="Show where each reactor runs with so many workers.")
 @_place
+@click.option("--profile", type=_path, metavar="TRACE", help="Show the load that a run had, from its trace.")
 def graph_command(
     *,
     output: Path | None,
@@ -216,14 +226,17 @@ def graph_command(
     expand: bool,
     depth: int | None,
     workers: Workers | None,
-    placement: dict[str, int] | None,
+    placement: dict[str, int] | str | None,
+    profile: Path | None,
     **values: Any,
 ) -> None:
     """Draw the program that the reactor CLASS of FILE is; without -o, print it in the DOT language.
 
     Without CLASS, it is the one named like the file, or Main, or the only one that no other class of the file contains.
     """
-    look: Look = {"apg": apg, "expand": expand, "depth": depth, "workers": workers, "placement": placement}
+    look: Look = {
+        "apg": apg, "expand": expand, "depth": depth, "workers": workers, "placement": placement, "profile": profile,
+    }  # fmt: skip
     with reported():
         graph = Graph(_made(values))
         if output is None:
@@ -245,7 +258,18 @@ def doctor_command(as_json: bool) -> None:
         sys.exit(1)
 
 
-for command in (train_command, tune_command, eval_command, play_command, compare_command, trace_command):
+for command in (
+    train_command,
+    tune_command,
+    eval_command,
+    play_command,
+    compare_command,
+    trace_command,
+    place_command,
+    top_command,
+    view_command,
+    report_command,
+):
     main.add_command(command)
 
 

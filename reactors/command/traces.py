@@ -1,15 +1,25 @@
-"""`reactors trace`: what a run did, in short, or for other programs to show."""
+"""`reactors trace` and `reactors place`: what a run did, in short or for other programs, and where it should run."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reactors.command.tracebacks import reported
-from reactors.command.values import OneOf
+from reactors.command.values import COUNTS, OneOf
+from reactors.reports.summary import spell
 from reactors.tracing.accounting import accounts
+from reactors.tracing.capacity import Machine
+from reactors.tracing.model import Model
+from reactors.tracing.placing import best
+from reactors.tracing.profile import text
+from reactors.tracing.remedies import diagnosis
 from reactors.tracing.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SUFFIXES = {"perfetto": ".pftrace", "chrome": ".json", "otlp": ".otlp.json"}
 
@@ -30,7 +40,42 @@ def trace_command(file: Path, kind: str | None, output: Path | None) -> None:
             return
         if output is not None:
             raise click.UsageError("-o is where --to writes; name a format")
-        click.echo("\n".join(table(trace)))
+        click.echo("\n".join([*table(trace), *diagnosis(trace).lines()]))
+
+
+@click.command("place", short_help="Find where reactors should run, from a trace.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--workers", type=COUNTS, metavar="N,N", help="How many.  [default: as many as there were]")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.toml", help="Where to write placements.")
+def place_command(file: Path, workers: tuple[int, ...], output: Path | None) -> None:
+    """Say what a traced program would take on other numbers of workers, and find the best placement for each.
+
+    rx.run(..., placement="FILE.toml") then takes it; reactors that a placement named when it was traced stay there.
+    """
+    with reported():
+        trace = Trace(file)
+        model, wanted = Model(trace), workers or (trace.workers,)
+        machine = Machine.here(trace.workers, *wanted)
+        present = [int(each["worker"]) for each in trace.reactors]
+        now = model.predicted(present, trace.workers, machine).seconds
+        found = [best(model, n, machine) for n in wanted]
+        click.echo("\n".join(model.assumed(machine, wanted)))
+        lines = [("workers", "auto", "best", "of now", "busy")]
+        for each in found:
+            busy = sum(each.prediction.busy) / each.workers / (each.prediction.seconds or 1.0)
+            lines.append((
+                f"{each.workers}", spell(each.auto.seconds), spell(each.prediction.seconds),
+                f"{now / (each.prediction.seconds or 1.0):.2f}", f"{busy:.0%}",
+            ))  # fmt: skip
+        click.echo("\n".join(aligned(lines)))
+        bound = now / (model.critical_path().seconds or 1.0)
+        click.echo(f"with any number of workers at most {bound:.2f} times as fast as now, by its dataflow alone")
+        if output is not None:
+            try:
+                output.write_text(text(trace, found))
+            except OSError as error:
+                raise click.FileError(str(output), error.strerror or "") from None
+            click.echo(f"{output}: placements for {', '.join(map(str, wanted))} workers")
 
 
 def converted(trace: Trace, kind: str, target: Path) -> None:
@@ -58,10 +103,15 @@ def table(trace: Trace) -> list[str]:
         parts = (account.reactions, *(account.waits.get(reason, 0.0) for reason in reasons), account.engine)
         shares = (f"{part / account.wall:.1%}" if account.wall else "" for part in parts)
         lines.append((str(account.worker), *shares))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     seconds = max((account.wall for account in found), default=0.0)
     cut = "" if trace.end is not None else ", and was cut off"
     return [
         f"{trace.header['program']} ran for {seconds:.3f} s{cut}",
-        *("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines),
+        *aligned(lines),
     ]
+
+
+def aligned(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    """A table of numbers."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]

@@ -38,9 +38,12 @@ class WholeNumbers(ParamType):
 
     name = "integers"
 
+    def __init__(self, each: Whole) -> None:
+        self.each = each
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         """The numbers, or a `click.BadParameter`."""
-        return value if isinstance(value, tuple) else tuple(WHOLE.convert(x, param, ctx) for x in value.split(","))
+        return value if isinstance(value, tuple) else tuple(self.each.convert(x, param, ctx) for x in value.split(","))
 
 
 class WorkerCount(ParamType):
@@ -80,5 +83,5 @@ def _whole(text: Any) -> int | None:
 
 
 WHOLE, NATURAL, COUNT = Whole(), Whole(0), Whole(1)
-WHOLES = WholeNumbers()
+WHOLES, COUNTS = WholeNumbers(WHOLE), WholeNumbers(COUNT)
 WORKERS = WorkerCount()

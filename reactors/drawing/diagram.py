@@ -33,6 +33,7 @@ class Symbol:
     number: int = 0  # of a reaction
     detail: str = ""  # shown where the mouse points
     workers: Counter[int] = field(default_factory=Counter)  # how many of what it stands for each has
+    load: float | None = None  # of a reaction: which part of a worker's time it took in a run
 
 
 @dataclass(slots=True)
@@ -116,6 +117,16 @@ def colour(worker: int) -> str:
     """
     red, green, blue = colorsys.hsv_to_rgb((0.594 + worker * 0.382) % 1.0, 0.16, 1.0)
     return "#" + "".join(f"{round(part * 255):02x}" for part in (red, green, blue))
+
+
+def heat(load: float) -> str:
+    """From white to red, by the part of a worker's time.
+
+    >>> heat(0.0), heat(0.5), heat(1.0)
+    ('#ffffff', '#ffb080', '#ff6000')
+    """
+    part = min(1.0, max(0.0, load))
+    return f"#ff{round(255 - 159 * part):02x}{round(255 - 255 * part):02x}"
 
 
 def times(count: int | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from reactors.drawing.diagram import NOTHING, colour, times
+from reactors.drawing.diagram import NOTHING, colour, heat, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,9 @@ def _cluster(box: Box, depth: int, around: dict[int, int], tables: Tables, besid
         yield f'{at}  {_quoted(table)} [shape=plain style="" tooltip={_quoted(f"reactions of {box.id}")} label=<'
         yield f'{at}    <table border="0" cellborder="1" cellspacing="4" cellpadding="4" color="{_INK}">'
         for symbol in rows:
-            yield f'{at}    <tr><td port="{symbol.number}" style="rounded" bgcolor="{_INK}">{_label(symbol)}</td></tr>'
+            ground = _INK if symbol.load is None else heat(symbol.load)
+            look = f'style="rounded" bgcolor="{ground}"'
+            yield f'{at}    <tr><td port="{symbol.number}" {look}>{_label(symbol)}</td></tr>'
         yield f"{at}    </table>>]"
     if not box.symbols and not box.boxes:
         yield f'{at}  {_quoted(box.id)} [shape=plain style="" label="{NOTHING[box.closed]}" fontcolor="{_GREY}"]'
@@ -135,7 +137,9 @@ def _title(box: Box, chips: dict[int, int]) -> str:
 
 def _node(symbol: Symbol) -> str:
     look = _SHAPES[symbol.kind]
-    if symbol.workers:
+    if symbol.load is not None:
+        look = f'shape=box style="filled,rounded" color="{_INK}" fillcolor="{heat(symbol.load)}"'
+    elif symbol.workers:
         total = sum(symbol.workers.values())
         shares = [f"{colour(worker)};{n / total:.4f}" for worker, n in sorted(symbol.workers.items())]
         fill = ":".join((*shares[:-1], colour(max(symbol.workers))))
@@ -146,7 +150,7 @@ def _node(symbol: Symbol) -> str:
 
 
 def _label(symbol: Symbol) -> str:
-    on_ink = symbol.kind == "reaction" and not symbol.workers
+    on_ink = symbol.kind == "reaction" and not symbol.workers and symbol.load is None
     name = f"<b>{symbol.number}</b>  {_marked_up(symbol.name)}" if symbol.number else _marked_up(symbol.name)
     lines = [f'<font color="{_PAPER}">{name}</font>' if on_ink else name]
     for note in symbol.notes:

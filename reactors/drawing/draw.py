@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import os
 
     from reactors.drawing.records import Elaborated
+    from reactors.tracing.trace import Trace
 
 
 Placement: TypeAlias = str | Mapping[str, int] | Callable[[str], int | None] | Sequence[int]
@@ -42,7 +43,8 @@ class Look(TypedDict, total=False):
     for all. Reactors at `depth` are drawn as closed boxes with their ports: with 1, those that `main` contains. Without
     these, a picture of more than 100 symbols and boxes has less in it, and says so below. With `workers` or
     `placement`, both as `rx.run` takes them, colours show where each reactor runs; `placement` may be a list as well,
-    of the worker of each reactor of `graph.reactors`.
+    of the worker of each reactor of `graph.reactors`. With a `profile`, the file of a trace, colours show which part of
+    a worker's time each reaction took, and wires how many messages and bytes a second went over them.
     """
 
     apg: bool
@@ -50,6 +52,7 @@ class Look(TypedDict, total=False):
     depth: int | None
     workers: Workers | None
     placement: Placement | None
+    profile: Trace | str | os.PathLike[str] | None
 
 
 def draw(graph: Elaborated, file: str | os.PathLike[str], **options: Unpack[Look]) -> Path:
@@ -82,7 +85,7 @@ def svg(graph: Elaborated) -> str | None:
     if _is_too_large(diagram):
         return None
     try:
-        return _rendered(dot_text(diagram), "svg").decode()
+        return rendered(diagram)
     except DrawingError:
         return None
 
@@ -99,6 +102,11 @@ def mimebundle(graph: Elaborated) -> dict[str, str]:
 
 def _is_too_large(diagram: Diagram) -> bool:
     return diagram.count() > _MOST_IN_NOTEBOOK
+
+
+def rendered(diagram: Diagram) -> str:
+    """A diagram as SVG. Raises `DrawingError`."""
+    return _rendered(dot_text(diagram), "svg").decode()
 
 
 _INSTALL = (
@@ -131,6 +139,24 @@ def _diagram(
     depth: int | None = None,
     workers: Workers | None = None,
     placement: Placement | None = None,
+    profile: Trace | str | os.PathLike[str] | None = None,
+) -> Diagram:
+    diagram = _readable(graph, apg=apg, expand=expand, depth=depth, workers=workers, placement=placement)
+    if profile is not None:
+        from reactors.drawing.heat import show_load
+
+        show_load(diagram, profile)
+    return diagram
+
+
+def _readable(
+    graph: Elaborated,
+    *,
+    apg: bool,
+    expand: bool,
+    depth: int | None,
+    workers: Workers | None,
+    placement: Placement | None,
 ) -> Diagram:
     _check_depth(depth, apg=apg)
     placed = None if workers is None and placement is None else _placed(graph, workers, placement)
@@ -168,6 +194,10 @@ def _placed(graph: Elaborated, workers: Workers | None, placement: Placement | N
         placement = dict(zip((row.path for row in graph.program.reactors), placement, strict=True))
     if workers is None:
         workers = _highest(graph, placement) + 1
+    if isinstance(placement, str) and placement != "auto":
+        from reactors.tracing.profile import from_file
+
+        placement = from_file(placement, graph.program, workers)
     return placed(graph.program, workers, "auto" if placement is None else placement)
 
 

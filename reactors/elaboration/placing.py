@@ -16,7 +16,7 @@ def placed(program: Program, workers: int, placement: Any) -> list[int]:
     """The worker of each reactor."""
     reactors = program.reactors
     if placement == "auto":
-        return placements.spread(reactors, workers)
+        return automatic(program, workers)
     if not isinstance(placement, Mapping) and not callable(placement):
         raise PlacementError(
             f'placement of rx.run is {placement!r}; write "auto", a dict or a function of path -> worker'
@@ -29,3 +29,30 @@ def placed(program: Program, workers: int, placement: Any) -> list[int]:
         ) from None
     except ValueError as error:
         raise PlacementError(f"placement of {error}; workers are whole numbers from 0 to {workers - 1}") from None
+
+
+def automatic(program: Program, workers: int) -> list[int]:
+    """Banks are spread; a program without any is by what can run at the same time.
+
+    >>> import reactors as rx
+    >>> class Clock(rx.Reactor):
+    ...     tick = rx.Timer(0, "1 ms")
+    ...     @rx.reaction(tick)
+    ...     def on_tick(self): ...
+    >>> class Main(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.one, self.other = Clock(), Clock()
+    >>> automatic(rx.Graph(Main()).program, 2)
+    [0, 0, 1]
+    """
+    found = placements.spread(program.reactors, workers)
+    if workers == 1 or any(found):
+        return found
+    from reactors_runtime.planning.spreading import guessed
+
+    return guessed(program, workers)
+
+
+def by_hand(placement: Any) -> list[str]:
+    """The reactors that a placement names one by one, whose places are not to be searched."""
+    return sorted(placement) if isinstance(placement, Mapping) else []

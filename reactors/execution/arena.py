@@ -7,6 +7,7 @@ import errno
 import os
 import resource
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import MemoryTooSmall, TooManyOpenFiles
@@ -34,8 +35,16 @@ def options(workers: int, *, pin: Pin = "auto", **chosen: Any) -> RunOptions:
         epoch=time.time_ns() - time.monotonic_ns(),
         cores=cores.in_order()[:workers] if pin is True else (),
         moves_off=pin == "auto",
+        steady=bool(chosen.get("trace")) and _counts_steadily(),
         **chosen,
     )
+
+
+def _counts_steadily() -> bool:
+    """Whether the system itself keeps time by the processor's counter: then it is the same on all cores."""
+    with contextlib.suppress(OSError):
+        return Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip() == "tsc"
+    return False
 
 
 def filled(graph: Graph, image: Image, seed: int, *, spills: bool) -> Memory:

@@ -56,6 +56,6 @@ def _traced(
     """What writes a trace, imported only if one is wanted."""
     if trace is None:
         return nullcontext()
-    from reactors.tracing.writer import traced
+    from reactors.reports.trace_writer import traced
 
     return traced(trace, graph, image, memory, seed, way, problems)

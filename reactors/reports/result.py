@@ -13,9 +13,15 @@ from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
 from reactors_runtime import tables
+from reactors_runtime._core import lib
 from reactors_runtime.engine import start_time
+from reactors_runtime.waits import WAITS
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from reactors.graph import Graph
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
@@ -63,16 +69,49 @@ class Result:
     statistics: list[ReactionStatistics] = field(repr=False)
     notes: list[str] = field(default_factory=list, repr=False)  # of reactors that count for themselves, as servers do
     program: str = ""  # the class of the main reactor
+    trace: str | None = None  # the file of its trace, if that is one that `rx.Trace` reads
 
     def summary(self, most: int = _MOST, *, width: int | None = None) -> str:
         """A table for people: how busy each worker was, the `most` expensive reactions, and `notes`.
 
         Reactions of members of a bank, or of a list, share one row, which names the slowest member. `share` is of the
-        time of the workers that it ran on. A table is as wide as the terminal, or `width` characters, at the most.
+        time of the workers that it ran on. With a trace it says what limits the program, and what would help. A table
+        is as wide as the terminal, or `width` characters, at the most.
         """
         from reactors.reports import summary
 
         return summary.text(self, most, width)
+
+    def report(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        curves: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+        facts: Mapping[str, Mapping[str, object]] | None = None,
+        graph: str = "",
+    ) -> Path:
+        """Write one page that any browser shows without a network; with a trace it has what limits the program, too.
+
+        `curves` are points by name, `facts` tables of names and values by title, and `graph` is a picture as SVG, where
+        no trace has one. Raises `OSError`.
+        """
+        from reactors.reports import summary
+        from reactors.tracing.trace import Trace
+        from reactors.viewing import report
+
+        trace = None if self.trace is None else Trace(self.trace)
+        told = {"seed": self.seed, "digest": self.digest, "last tag": self.final_tag, "started": self.started_at}
+        page = report.contents(
+            self.program, [summary.ran(self), *self.notes], trace, reactions=summary.cells(self, 4 * _MOST),
+            workers=[
+                report.worker(
+                    w.worker, self.wall_time, sum(s.seconds for s in self.statistics if s.worker == w.worker), w.waits
+                )
+                for w in self.workers
+            ],
+            curves=curves, facts={"The run": told, **(facts or {})}, graph=graph,
+        )  # fmt: skip
+        return report.write(file, page)
 
     def _repr_html_(self) -> str:
         from reactors.reports import summary
@@ -86,7 +125,13 @@ def final_tag(image: Image, memory: Memory) -> Tag:
     return max(Tag(int(now["time"]), int(now["microstep"])) for now in last)
 
 
-def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str) -> Result:
+def _waits(waited_ns: list[int]) -> dict[str, float]:
+    """What a worker waited for since the start, and how long."""
+    found = zip(WAITS.items(), waited_ns, strict=True)
+    return {name: ns / 1e9 for (kind, name), ns in found if ns and kind != lib.RX_WAITED_START}
+
+
+def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str, trace: str | None = None) -> Result:
     """Read the outcome from the arena of a run that is over."""
     program = image.program
     chains: dict[int, int] = {}
@@ -121,7 +166,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
                 worker,
                 int(bell["tags"]),
                 int(bell["reactions"]),
-                bell["waited_ns"] / 1e9,
+                _waits(bell["waited_ns"].tolist()),
                 int(bell["sleeps"]),
                 bell["lag_ns"] / 1e9 / max(1, int(bell["tags"])),
                 bell["max_lag_ns"] / 1e9,
@@ -147,4 +192,5 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str)
             if type(reactor) in noted and isinstance(reactor, Noted)
         ],
         program=classes[0],
+        trace=trace,
     )

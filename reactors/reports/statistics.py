@@ -24,10 +24,15 @@ class WorkerStatistics:
     worker: int
     tags: int
     reactions: int
-    waited: float  # seconds spent waiting: for others, for physical time, for something to do
+    waits: dict[str, float]  # seconds spent waiting, by what for: `inputs`, `the clock`, and others
     sleeps: int  # how often it went to sleep over that
     mean_lag: float  # seconds by which tags began later than they should, over all tags; 0 with fast=True
     max_lag: float  # and the most of any tag
     core: int  # where it was seen last, as the system numbers them
     moves: int  # how often it left a core because another worker was to run there
     pinned: bool = False  # it had a core of its own
+
+    @property
+    def waited(self) -> float:
+        """Seconds spent waiting for anything."""
+        return sum(self.waits.values())

@@ -13,6 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Protocol
 
 from reactors.drawing.diagram import spans, times
+from reactors.errors import TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ _NAMES = ("reaction", "member")  # aligned left, and cut where there is no room;
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 _INDEX = re.compile(r"\[\d+\]")
 _WIDTH = 100  # where there is no terminal
+_LITTLE = 0.001  # of the time: no column of its own
 _SHORTEST = 12  # characters that stay of a name on the narrowest terminal
 
 
@@ -63,6 +65,9 @@ class Ran(Protocol):
 
     @property
     def notes(self) -> Sequence[str]: ...  # noqa: D102
+
+    @property
+    def trace(self) -> str | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +117,14 @@ def text(result: Ran, most: int, width: int | None = None) -> str:
     width = width or shutil.get_terminal_size((_WIDTH, 24)).columns
     found = rows(result)
     lines = [
-        _ran(result),
+        ran(result),
         f"last tag {result.final_tag}",
         f"digest {result.digest} of what ran when, not of values",
         *("", *_aligned(_workers(result), width)),
+        *("", *_aligned(_times(result), width)),
         *("", *_aligned(_reactions(found[:most]), width)),
         *_rest(found[most:]),
+        *(("", *limits) if (limits := _diagnosed(result)) else ()),
         *(("", *result.notes) if result.notes else ()),
     ]
     return "\n".join(lines)
@@ -135,13 +142,19 @@ def html(result: Ran, most: int) -> str:
 
     last, digest = escape(f"last tag {result.final_tag}"), f"digest <code>{escape(result.digest)}</code>"
     parts = [
-        f"<p><b>{escape(result.program)}</b>: {escape(_ran(result))}<br>{last}<br>{digest}</p>",
+        f"<p><b>{escape(result.program)}</b>: {escape(ran(result))}<br>{last}<br>{digest}</p>",
         f"<table><thead><tr>{line(header, 'th')}</tr></thead><tbody>",
         *(f"<tr>{line(cells, 'td')}</tr>" for cells in body),
         "</tbody></table>",
-        *(f"<p>{escape(note)}</p>" for note in (*_rest(found[most:]), *result.notes)),
+        *(f"<p>{escape(note)}</p>" for note in (*_rest(found[most:]), *_diagnosed(result), *result.notes)),
     ]
     return "\n".join(parts)
+
+
+def cells(result: Ran, most: int) -> list[tuple[str, ...]]:
+    """Reaction, count, total, mean and share of the most expensive ones."""
+    found = [row.cells() for row in rows(result)[:most]]
+    return [tuple(row[n] for n in (0, 2, 3, 4, 5)) for row in found]
 
 
 def spell(seconds: float) -> str:
@@ -162,7 +175,8 @@ def mean(each: ReactionStatistics) -> float:
     return each.seconds / each.count if each.count else 0.0
 
 
-def _ran(result: Ran) -> str:
+def ran(result: Ran) -> str:
+    """How much, how long, where."""
     rate = result.reactions / result.wall_time if result.wall_time else 0.0
     reactions = f"{result.reactions:,} reaction{'s' * (result.reactions != 1)}"
     tags = f"{result.tags:,} tag{'s' * (result.tags != 1)}"
@@ -172,13 +186,28 @@ def _ran(result: Ran) -> str:
 
 
 def _workers(result: Ran) -> list[tuple[str, ...]]:
-    titles = ("worker", "core", "moves", "busy", "reactions", "tags", "sleeps", "mean lag", "max lag")
+    titles = ("worker", "core", "moves", "reactions", "tags", "sleeps", "mean lag", "max lag")
     lines: list[tuple[str, ...]] = [titles]
     for w in result.workers:
-        busy = max(0.0, 1 - w.waited / result.wall_time) if result.wall_time else 0.0
         where = (str(w.worker), str(w.core), f"{w.moves:,}")
         counts = (f"{w.reactions:,}", f"{w.tags:,}", f"{w.sleeps:,}")
-        lines.append((*where, f"{busy:.0%}", *counts, spell(w.mean_lag), spell(w.max_lag)))
+        lines.append((*where, *counts, spell(w.mean_lag), spell(w.max_lag)))
+    return lines
+
+
+def _times(result: Ran) -> list[tuple[str, ...]]:
+    """Which part of its time each worker spent on what. The engine's is what is left, for reactions are sampled."""
+    wall = result.wall_time or 1.0
+    reasons = [
+        reason
+        for reason in dict.fromkeys(reason for w in result.workers for reason in w.waits)
+        if any(w.waits.get(reason, 0.0) >= _LITTLE * wall for w in result.workers)
+    ]
+    lines: list[tuple[str, ...]] = [("worker", "in reactions", "engine", *(f"for {reason}" for reason in reasons))]
+    for w in result.workers:
+        ran = min(sum(each.seconds for each in result.statistics if each.worker == w.worker), wall - w.waited)
+        parts = (ran, wall - w.waited - ran, *(w.waits.get(reason, 0.0) for reason in reasons))
+        lines.append((str(w.worker), *(f"{max(0.0, part) / wall:.1%}" for part in parts)))
     return lines
 
 
@@ -187,6 +216,19 @@ def _reactions(found: list[Row]) -> list[tuple[str, ...]]:
     lines = [row.cells() for row in found]
     shown = [n for n, _ in enumerate(_COLUMNS) if any(cells[n] for cells in lines)]
     return [tuple(cells[n] for n in shown) for cells in (_COLUMNS, *lines)]
+
+
+def _diagnosed(result: Ran) -> list[str]:
+    """What limits the program, and what would help, if there is a trace that says so."""
+    if result.trace is None or not result.reactions:
+        return []
+    from reactors.tracing.remedies import diagnosis
+    from reactors.tracing.trace import Trace
+
+    try:
+        return diagnosis(Trace(result.trace)).lines()
+    except TraceError as error:
+        return [str(error)]
 
 
 def _rest(left_out: list[Row]) -> list[str]:

@@ -192,6 +192,11 @@ class Options(SharedOptions, Extent):
     resume: str | Path | None = option(None, "Go on from a run's last checkpoint, or from one of them", "call")
     tensorboard: bool | Writer | None = option(None, "Write for TensorBoard, too, or to what has add_scalar", "call")
     video: bool = option(False, "A video of the final policy", "call")
+    trace: bool | str | Path = option(
+        False, "Trace all that runs, as rx.run does: into that file, or with True into the run's folder", "call",
+        wanted="True, or the name of a file, as in 'run.rxt'", metavar="FILE",
+    )  # fmt: skip
+    live: bool = option(False, "Show what workers do, in a terminal or a notebook, as rx.run does", "call")
     view_every: Count | None = option(None, "An episode as a GIF every N rounds, by another worker")
     journal: str | Path | None = option(None, "A file for the journal of a run without a folder", "call", command=False)
     tell: Callable[[Row], None] | None = option(

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reactors.tracing.trace import WAITS
+from reactors_runtime.waits import WAITS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reactors.tracing.trace import Spans, Trace
 
 
@@ -28,9 +30,9 @@ class Account:
         return self.wall - self.reactions - sum(self.waits.values())
 
 
-def accounts(trace: Trace) -> list[Account]:
+def accounts(trace: Trace, by_worker: Sequence[Spans] | None = None) -> list[Account]:
     """One for each worker, from the first tag to the end of the run."""
-    by_worker = trace.by_worker()
+    by_worker = by_worker or trace.by_worker()
     ends = [int(spans.rows["end"].max(initial=0)) for spans in by_worker]
     finished = [0] * trace.workers if trace.end is None else trace.end["finished"]
     wall = max((*ends, *finished))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.tracing.trace import WAITS
 from reactors_runtime._core import lib
+from reactors_runtime.waits import WAITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -37,12 +37,12 @@ class Edges:
 
 
 class Executions:
-    """Every reaction that ran, a row each, by tag and rank.
+    """Every reaction that ran, a row each, by tag and rank; or so many at `most`, whole tags from the middle.
 
     Parallel to `rows` are `worker`, `position` among the reactions that this worker ran, and `cost` in ns.
     """
 
-    def __init__(self, trace: Trace, by_worker: Sequence[Spans] | None = None) -> None:
+    def __init__(self, trace: Trace, by_worker: Sequence[Spans] | None = None, most: int | None = None) -> None:
         self.trace = trace
         found = [(spans.reactions, spans.worker) for spans in by_worker or trace.by_worker()]
         rows = np.concatenate([rows for rows, _ in found])
@@ -51,6 +51,11 @@ class Executions:
         if len(found) > 1:  # one worker by itself runs them in this order
             order = np.lexsort((rows["reaction"], rows["tag"]["microstep"], rows["tag"]["time"]))
             rows, worker, position = rows[order], worker[order], position[order]
+        self.all = len(rows)
+        """How many there were, also where only some are kept."""
+        if most is not None and len(rows) > most:
+            kept = _middle(rows["tag"], most)
+            rows, worker, position = rows[kept], worker[kept], position[kept]
         self.rows, self.worker, self.position = rows, worker, position
         self.cost: NDArray[np.int64] = self.rows["end"] - self.rows["start"]
         times = self.rows["tag"]["time"]
@@ -145,6 +150,15 @@ class Executions:
         """When what was written at these tags arrives."""
         time, microstep = tags["time"] + ns, tags["microstep"].astype(np.int64)
         return self.keys(time, np.full(len(tags), microsteps) if ns else microstep + microsteps)
+
+
+def _middle(tags: NDArray[Any], most: int) -> slice:
+    """Where whole tags in the middle are, of so many rows at most if no tag has more."""
+    new = np.flatnonzero((np.diff(tags["time"], prepend=-1) != 0) | (np.diff(tags["microstep"], prepend=0) != 0))
+    ends = np.append(new, len(tags))
+    first = int(new[np.searchsorted(new, (len(tags) - most) // 2)])
+    last = int(ends[max(np.searchsorted(ends, first + most, "right") - 1, np.searchsorted(ends, first, "right"))])
+    return slice(first, last)
 
 
 def _by_target(found: list[tuple[NDArray[np.int64], ...]]) -> Edges:

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.tracing.executions import Executions
-from reactors.tracing.trace import WAITS
 from reactors_runtime._core import lib
+from reactors_runtime.waits import WAITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,9 @@ from reactors.errors import TraceError
 from reactors.tracing import blocks
 from reactors.tracing.blocks import BlockKind
 from reactors.tracing.columns import UnreadableError, unpack
-from reactors.tracing.header import FORMAT
 from reactors_runtime import tables
 from reactors_runtime._core import lib
+from reactors_runtime.program import Element, Kind, Program, Reaction, Reactor
 
 if TYPE_CHECKING:
     import os
@@ -23,16 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-WAITS: dict[int, str] = {
-    lib.RX_WAITED_CLOCK: "the clock",
-    lib.RX_WAITED_TAG: "a tag of others",
-    lib.RX_WAITED_INPUT: "inputs",
-    lib.RX_WAITED_ROOM: "room",
-    lib.RX_WAITED_OUTSIDE: "something to do",
-    lib.RX_WAITED_START: "the start",
-    lib.RX_WAITED_END: "the end of others",
-}
-"""What a worker waits for."""
+FORMAT = "reactors trace 2"
 
 
 @dataclass(frozen=True)
@@ -124,6 +116,33 @@ class Trace:
             names[piece.worker] += piece.names
         none = [np.zeros(0, tables.SPAN)]
         return [Spans(i, np.concatenate(rows[i] or none), names[i]) for i in range(self.workers)]
+
+    @cached_property
+    def program(self) -> Program:
+        """What ran, as far as it matters for where it could run."""
+        return Program(
+            [
+                Reactor(
+                    each["path"], each["bank"] and tuple(each["bank"]), -1 if each["home"] == n else 0, each["relay"]
+                )
+                for n, each in enumerate(self.reactors)
+            ],
+            [
+                Element(
+                    each["path"], Kind[each["kind"].upper()], each["reactor"], each.get("source", -1),
+                    tuple(each.get("offset", (0, 0))), each.get("physical", False), period=each.get("period", 0),
+                )
+                for each in self.elements
+            ],
+            [
+                Reaction(
+                    each["reactor"], 0, each["path"].rpartition(".")[2], each["level"], each["triggers"], each["uses"],
+                    each["effects"], stop=each["stop"] and tuple(each["stop"]),
+                )
+                for each in self.reactions
+            ],
+            (),
+        )  # fmt: skip
 
     def name(self, reaction: int) -> str:
         """The path of a reaction."""

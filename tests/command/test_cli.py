@@ -243,9 +243,12 @@ OPTIONS: dict[str, list[tuple[list[object], object]]] = {
     "seed": [(["--seed", 9], 9), ([], 0)],
     "placement": [
         (["--placement", "main.a=1", "--placement", "main.b=0"], {"main.a": 1, "main.b": 0}),
+        (["--placement", "profile:run.rxt"], "profile:run.rxt"),
+        (["--placement", "places.toml"], "places.toml"),
         ([], "auto"),
     ],
     "trace": [(["--trace", "trace.json"], Path("trace.json")), ([], None)],
+    "live": [(["--live"], True), ([], False)],
     "record": [(["--record", "a.log"], Path("a.log")), ([], None)],
     "replay": [(["--replay", "b.log"], Path("b.log")), ([], None)],
     "progress": [(["--progress"], True), (["--no-progress"], False), ([], False)],

@@ -61,7 +61,7 @@ def test_train_leaves_a_folder() -> None:
     assert f"all of it is in {out}" in done.stdout
     names = {path.name for path in out.iterdir()}
     assert names - {"graph.svg", "graph.mmd"} == {
-        "config.json", "journal.csv", "curve.png", "result.json", "weights.safetensors", "checkpoints"
+        "config.json", "journal.csv", "curve.png", "report.html", "result.json", "weights.safetensors", "checkpoints"
     }  # fmt: skip
     assert "actors" in next(out.glob("graph.*")).read_text()
     assert (out / "curve.png").read_bytes().startswith(PNG)

@@ -75,8 +75,8 @@ def test_what_may_run_elsewhere_is_a_reactor_of_the_program_not_a_connection_of_
 
     assert warned(lambda: rx.run(Main(), workers=2, backend="thread", fast=True)) == [
         (
-            "all 3 reactors of main run on worker 0, and the others have nothing to do: by default, only banks are "
-            "spread; its reactions wait for one another, and no placement changes that: leave workers=2 out"
+            "all 3 reactors of main run on worker 0, and the others have nothing to do: its reactions wait for one "
+            "another, and no placement changes that: leave workers=2 out"
         )
     ]
 
@@ -223,37 +223,35 @@ SERIAL = "its reactions wait for one another, and no placement changes that: lea
 
 
 @pytest.mark.parametrize(
-    ("build", "number", "said"),
+    ("build", "number", "elsewhere"),
     [
-        (fan, 2, '{f"main.stages[{i}]": i % 2 for i in range(6)}'),
-        (fan, 3, '{f"main.stages[{i}]": i % 3 for i in range(6)}'),
-        (wrapped, 2, '{f"main.inner.stages[{i}]": i % 2 for i in range(6)}'),
-        (named, 2, '{"main.right": 1}'),
-        (named, 3, '{"main.right": 1}'),
-        (clocks, 2, '{f"main.clocks[{i}]": (i + 1) % 2 for i in range(3)}'),
-        (line, 2, '{"main.first": 1, "main.second": 1}'),
-        (line, 3, '{"main.first": 1, "main.second": 2}'),
-        (late, 2, '{"main.stage": 1}'),
-        (stopping, 2, None),
-        (circle, 4, None),
-        (slow_circle, 2, ""),
-        (once, 2, ""),
+        (fan, 2, {f"main.stages[{i}]": 1 for i in (1, 3, 5)}),
+        (fan, 3, {f"main.stages[{i}]": i % 3 for i in (1, 2, 4, 5)}),
+        (wrapped, 2, {f"main.inner.stages[{i}]": 1 for i in (1, 3, 5)}),
+        (named, 2, {"main.right": 1}),
+        (named, 3, {"main.right": 1}),
+        (clocks, 2, {"main.clocks[0]": 1, "main.clocks[2]": 1}),
+        (line, 2, {"main.first": 1, "main.second": 1}),
+        (line, 3, {"main.first": 1, "main.second": 2}),
+        (late, 2, {"main.stage": 1}),
     ],
 )
-def test_the_warning_proposes_a_placement_only_if_it_gains_something(build: Any, number: int, said: str | None) -> None:
+def test_a_program_without_banks_uses_more_workers_where_that_gains_something(
+    build: Any, number: int, elsewhere: dict[str, int]
+) -> None:
+    options: dict[str, Any] = {"fast": True, "timeout": "3 ms"}
+    result = rx.run(Program(build), workers=number, backend="thread", **options)
+    found = {each.path.rpartition(".")[0]: each.worker for each in result.statistics}
+    assert {path: worker for path, worker in found.items() if worker} == elsewhere
+    assert result.digest == rx.run(Program(build), **options).digest
+
+
+@pytest.mark.parametrize(
+    ("build", "number", "serial"), [(stopping, 2, True), (circle, 4, True), (slow_circle, 2, False), (once, 2, False)]
+)
+def test_where_nothing_gains_all_is_on_worker_0_with_a_word(build: Any, number: int, serial: bool) -> None:
     graph = rx.Graph(Program(build))
-    several = len(graph.reactors)
-    proposed = SERIAL.format(number) if said is None else "placement= says what is to run elsewhere"
-    if said:
-        proposed = f"say placement={said}, and what does not wait for the rest runs beside it"
+    said = SERIAL.format(number) if serial else "placement= says what is to run elsewhere"
     assert warned(lambda: rx.run(graph, workers=number, backend="thread", fast=True, timeout="3 ms")) == [
-        (
-            f"all {several} reactors of main run on worker 0, and the others have nothing to do: by default, only "
-            f"banks are spread; {proposed}"
-        )
+        f"all {len(graph.reactors)} reactors of main run on worker 0, and the others have nothing to do: {said}"
     ]
-    if said:  # what it says can be pasted, and runs on all workers
-        result = rx.run(graph, workers=number, backend="thread", fast=True, timeout="3 ms", placement=eval(said))
-        used = {each.worker for each in result.statistics}
-        assert len(used) > 1
-        assert used <= {*range(number)}

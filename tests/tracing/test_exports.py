@@ -194,8 +194,9 @@ def test_the_command_says_where_the_time_went(trace: Trace) -> None:
     assert first.startswith("Main ran for 0.0")
     assert titles.split()[0] == "worker"
     assert titles.split()[-1] == "engine"
-    assert [int(line.split()[0]) for line in workers] == [*range(trace.workers)]
-    for line in workers:
+    assert [int(line.split()[0]) for line in workers[: trace.workers]] == [*range(trace.workers)]
+    assert workers[trace.workers].startswith("critical path: main.")
+    for line in workers[: trace.workers]:
         assert sum(float(share.rstrip("%")) for share in line.split()[1:]) == pytest.approx(100, abs=1)
 
 

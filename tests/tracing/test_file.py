@@ -16,7 +16,7 @@ import reactors as rx
 from reactors.tracing import blocks
 from reactors.tracing.blocks import BlockKind, TraceBlock
 from reactors.tracing.columns import UnreadableError, unpack
-from reactors.tracing.trace import Trace
+from reactors.tracing.trace import FORMAT, Trace
 from reactors_runtime import tables
 from reactors_runtime._core import lib
 
@@ -145,7 +145,7 @@ def test_nothing_is_read_behind_a_byte_that_was_changed(place: int, change: int)
             "is no trace that this version can read",
         ),
         (written(TraceBlock(BlockKind.HEADER, 0, b"x")), "its header cannot be read"),
-        (written(TraceBlock.of_json(BlockKind.HEADER, {"format": "reactors trace 1"})), "its header lacks 'reactions'"),
+        (written(TraceBlock.of_json(BlockKind.HEADER, {"format": FORMAT})), "its header lacks 'reactions'"),
     ],
 )
 def test_what_is_no_trace_is_refused_by_name(content: bytes, words: str, tmp_path: Path) -> None:

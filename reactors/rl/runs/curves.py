@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 RETURN, EVALUATION = "charts/episodic_return", "eval/mean_return"
 SHOWN = 12  # characters of a digest
+NO_FIGURES = {"global_step", "round", "seconds"}  # of a row of the journal
 WORDS = 4  # columns of the table before those of numbers
 
 
@@ -70,3 +71,14 @@ def table(runs: Sequence[Any]) -> str:
         aligned = [word.ljust(w) if i < WORDS else word.rjust(w) for i, (word, w) in pairs]
         texts.append("  ".join(aligned).rstrip())
     return "\n".join(texts)
+
+
+def over_steps(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[float, float]]]:
+    """Of a training's journal: every figure over the steps, returns first."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        for name, value in row.items():
+            if name not in NO_FIGURES and isinstance(value, int | float):
+                found.setdefault(name, []).append((row["global_step"], value))
+    first = [name for name in found if name.startswith(("charts/episodic_return", "eval/"))]
+    return {name: found[name] for name in [*first, *(each for each in found if each not in first)]}

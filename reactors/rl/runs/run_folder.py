@@ -1,7 +1,7 @@
 """What is left of a run, and how does one come back to it?
 
 A folder: `config.json` (all that was said), `journal.csv` (row by row while it runs), `graph.svg`, `checkpoints/`, and
-at the end `weights.safetensors`, `curve.png` and `result.json`.
+at the end `weights.safetensors`, `curve.png`, `result.json` and `report.html`; with `trace`, what that has written.
 """
 
 from __future__ import annotations
@@ -113,6 +113,33 @@ class RunFolder:
     def decisions_file(self) -> Path:
         """What was adapted, a line of JSON each."""
         return self.path / "decisions.jsonl"
+
+    @property
+    def pid_file(self) -> Path:
+        """The process that trains, while it does."""
+        return self.path / "running.pid"
+
+    @property
+    def report_file(self) -> Path:
+        """What came of it, as a page."""
+        return self.path / "report.html"
+
+    def facts(self) -> dict[str, Mapping[str, object]]:
+        """What is to be known to make the run again: tables of names and values, by title."""
+        config, result = self.config, self.result
+        nested = ("hyperparameters", "versions")
+        return {
+            "Result": {name: value for name, value in result.items() if name not in {"versions", "journal"}},
+            "Hyperparameters": config.get("hyperparameters", {}),
+            "Options": {name: value for name, value in config.items() if name not in nested},
+            "Versions": config.get("versions", {}),
+        }
+
+    def new_trace(self) -> Path:
+        """Where the trace of a run, or of its next part, is to be: trace.rxt, trace-2.rxt."""
+        numbers = range(1, 2 + len([*self.path.glob("trace*.rxt")]))
+        names = [self.path / ("trace.rxt" if n == 1 else f"trace-{n}.rxt") for n in numbers]
+        return next(name for name in names if not name.exists())
 
     @property
     def views(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import reactors as rx
 from reactors.errors import ArgumentError
@@ -37,6 +39,7 @@ from reactors.rl.runs.checks import (
     check_server,
     checked_journal,
 )
+from reactors.rl.runs.curves import over_steps
 from reactors.rl.runs.digest import digest_of
 from reactors.rl.runs.interruption import Interruption
 from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
@@ -207,6 +210,7 @@ def train(given: TrainCall) -> Trained:
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
             pin=options.pin, fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
             placement=partial(worker_of, placement(training, workers, options.mode)),
+            trace=_trace(options.trace, folder), live=options.live or ("attach" if folder is not None else False),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
     if options.eval_every is not None and training.evaluator.best is not None:
@@ -241,6 +245,7 @@ def _run(
     began = time.perf_counter()
     if folder is not None:
         folder.draw(graph, options["workers"], options["placement"])
+        folder.pid_file.write_text(f"{os.getpid()}\n")
     try:
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
@@ -274,13 +279,28 @@ def _run(
         if watcher is not None:
             watcher.close()
         if folder is not None:
+            folder.pid_file.unlink(missing_ok=True)
             _finish(folder, report, weights, failed)
+    if folder is not None:
+        _report(folder, result)
     if interruption.asked and folder is not None:
         raise KeyboardInterrupt(f"saved; go on with rl.train(..., resume={str(folder.path)!r})")
     if folder is not None:
         journal = training.journal
         return final, result, partial(verified, folder.journal_file, journal.noted, journal.checked)
     return final, result, partial(list, [*training.journal.all_rows()])
+
+
+def _report(folder: RunFolder, result: rx.Result) -> None:
+    """What came of it, as a page; without one the run is as good."""
+    picture = folder.path / "graph.svg"
+    try:
+        result.report(
+            folder.report_file, curves=over_steps(folder.rows), facts=folder.facts(),
+            graph=picture.read_text() if picture.exists() else "",
+        )  # fmt: skip
+    except (OSError, rx.TraceError) as error:
+        warn(f"the report of {folder.path} cannot be written ({error})", rx.ReactorWarning, stacklevel=4)
 
 
 def _finish(
@@ -308,6 +328,17 @@ def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algor
             f"to go on, ask for {(saved.next_round + 1) * steps} steps in all, or more"
         )
     return saved
+
+
+def _trace(wanted: bool | str | Path, folder: RunFolder | None) -> str | Path | None:
+    """The file to trace into."""
+    if wanted is False:
+        return None
+    if wanted is not True:
+        return wanted
+    if folder is None:
+        raise ArgumentError("trace=True of rl.train takes a folder; say out=, or the name of a file")
+    return folder.new_trace()
 
 
 def _writers(

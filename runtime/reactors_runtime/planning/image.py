@@ -142,7 +142,7 @@ class Image(Plan):
         image.virtual_time, image.changes = options.virtual_time, 1
         image.replaying = options.replay is not None
         image.spin_ns, image.longest_sleep_ns = options.spin, LONGEST_SLEEP_NS
-        image.moves_off = options.moves_off
+        image.moves_off, image.steady = options.moves_off, options.steady
         image.max_microsteps = options.max_microsteps
         image.timeout.time = FOREVER if options.timeout is None else options.timeout
         if options.replay is not None:

@@ -28,11 +28,13 @@ class RunOptions:
     keepalive: bool = False
     timeout: int | None = None  # ns
     spin: int = 100_000  # ns a worker looks on before it sleeps; 0 when there are more workers than cores
+    pinned: Sequence[str] = ()  # paths of reactors that users have put on workers; only a trace says so
     cores: tuple[int, ...] = ()  # where workers stay; none: wherever the system puts them
     moves_off: bool = False  # workers leave cores on which others are to run
     processes: bool = False  # workers share no Python objects
     max_microsteps: int = 0
     trace: int = 0  # spans to keep for each worker, a power of two
+    steady: bool = False  # the processor's counter keeps time
     epoch: int = 0  # what the monotonic clock lacks of the time since 1970, in ns
     virtual_time: bool = False  # the clock stands still while any worker works
     virtual_sleep: bool = False  # then: time.sleep in a reaction makes it later for its worker

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,53 +12,60 @@ from papers.table import Table
 from row import CORES
 from run import short
 
+import reactors as rx
+from reactors import rl
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
-    from reactors import rl
-
 PARTS = ("simulators", "server", "learners")
 UNROLL = 5
+LATE = 1  # the kind of a span: a reaction that was late; greater ones are waits
+BEFORE = 3  # rounds that do not count: memory is touched, and caches are filled
 
 
 def environments(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
     """Pong in frames of 84x84 by n_e environments, n_w simulators and network; where the time of all workers goes."""
-    from reactors import rl
-
     torch.set_num_threads(1)
-    yield ["network", "n_e", "n_w", "steps/s", "environments", "inference", "learning", "the rest, and waiting"]
+    yield ["network", "n_e", "n_w", "steps/s", "environments", "inference", "learning", "waiting", "the rest"]
     for torso in ("nips", "nature"):
         for n_e in (16, 32) if options.quick else (16, 32, 64, 128, 256):
             for n_w in sorted({1, CORES}):
                 algorithm = rl.A2C.paac(num_envs=n_e, learning_rate=0.0007 * n_e, torso=torso)
-                rounds = max(4, 640 // n_e)
-                # A short run is taken from a long one, so that neither starting nor the first rounds count.
-                wall, *parts = seconds(algorithm, rounds + 2, n_w) - seconds(algorithm, 2, n_w)
-                shares = [part / (n_w * wall) for part in parts]
-                used = [f"{share:.0%}" for share in (*shares, 1 - sum(shares))]
-                yield [torso, n_e, n_w, short(rounds * n_e * UNROLL / wall), *used]
+                rate, parts = used(algorithm, max(4, 640 // n_e), n_w)
+                yield [torso, n_e, n_w, short(rate), *(f"{part:.0%}" for part in (*parts, 1 - sum(parts)))]
 
 
-def seconds(algorithm: rl.A2C, rounds: int, workers: int) -> npt.NDArray[np.float64]:
-    """What so many rounds take: by the clock, and in each of PARTS."""
-    from reactors import rl
+def used(algorithm: rl.A2C, rounds: int, workers: int) -> tuple[float, list[float]]:
+    """Steps a second, and which part of the workers' time PARTS and waiting took, by the trace of a run."""
+    steps = algorithm.num_envs * UNROLL
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "run.rxt"
+        rl.train(
+            algorithm, rl.atari("Pong"), total_steps=steps * (BEFORE + rounds), workers=workers, actors=workers,
+            inference="central", trace=file,
+        )  # fmt: skip
+        trace = rx.Trace(file)
+        found = trace.by_worker()
+    times = np.unique(np.concatenate([spans.rows["tag"]["time"] for spans in found]))
+    first = times[np.searchsorted(times, times.max() * BEFORE // (BEFORE + rounds))]
+    rows = [spans.rows[spans.rows["tag"]["time"] >= first] for spans in found]
+    start, end = min(int(each["start"].min()) for each in rows), max(int(each["end"].max()) for each in rows)
+    part_of = np.array([_part(each["path"]) for each in trace.reactions])
+    spent = np.zeros(len(PARTS) + 1)  # the last one: waiting
+    for each in rows:
+        seconds = (each["end"] - each["start"]) / 1e9
+        ran = each["kind"] <= LATE
+        spent[:-1] += np.bincount(part_of[each["reaction"][ran]], seconds[ran], len(PARTS) + 1)[:-1]
+        spent[-1] += seconds[~ran].sum()
+    wall = (end - start) / 1e9
+    return steps * rounds / wall, [float(part) for part in spent / (wall * workers)]
 
-    done = rl.train(
-        algorithm, rl.atari("Pong"), total_steps=algorithm.num_envs * UNROLL * rounds, workers=workers, actors=workers,
-        inference="central",
-    )  # fmt: skip
-    spent = [
-        sum(
-            each.seconds
-            for each in done.result.statistics
-            if each.path.startswith(f"main.{part}") and not each.path.endswith(".open")
-        )
-        for part in PARTS
-    ]
-    return np.array([done.result.wall_time, *spent])
+
+def _part(path: str) -> int:
+    """Which of PARTS a reaction is of, or one more."""
+    return next((n for n, part in enumerate(PARTS) if path.startswith(f"main.{part}")), len(PARTS))
 
 
 TABLES = (Table("paac-envs", environments),)

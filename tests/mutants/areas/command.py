@@ -84,11 +84,11 @@ MISTAKES = (
                 )
             ),
             Mistake("`reactors graph` drops --depth", '"depth": depth,', '"depth": None,'),
-            Mistake("`reactors graph` drops --apg", 'look: Look = {"apg": apg,', 'look: Look = {"apg": False,'),
+            Mistake("`reactors graph` drops --apg", '"apg": apg,', '"apg": False,'),
             Mistake(
                 "`reactors graph` drops --workers",
-                '"workers": workers, "placement": placement}',
-                '"workers": None, "placement": placement}',
+                '"workers": workers, "placement": placement, "profile"',
+                '"workers": None, "placement": placement, "profile"',
             ),
             Mistake(
                 "`reactors doctor` is always well",

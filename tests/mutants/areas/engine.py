@@ -358,6 +358,23 @@ MISTAKES = (
         ),
     ),
     Mistakes(
+        "csrc/makespan.c",
+        "tests/tracing/test_makespan.py",
+        (
+            Mistake(
+                "what another worker may still write is not waited for",
+                "if (W == 1 || m->present[i]) return at;",
+                "return at;",
+            ),
+            Mistake("a hop takes no time", "(r->worker[m->reaction[from]] == me ? 0 : m->hop)", "0"),
+            Mistake("who comes before who comes before is forgotten", "its = r->last[from * W + i];", "its = 0;"),
+            Mistake(
+                "a tag begins before others are done with what leads to it", "later(may_begin(r, me, tag),", "later(0,"
+            ),
+            Mistake("the way of two delays is none", "rx_tag way = rx__plus(", "rx_tag way = rx__greatest("),
+        ),
+    ),
+    Mistakes(
         "csrc/solo.c",
         "csrc/tests/test_worker.c tests/semantics/test_end.py tests/semantics/test_stops.py tests/semantics/test_shutdown.py",
         (

@@ -242,7 +242,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/reports/spreading.py",
+        "runtime/reactors_runtime/planning/spreading.py",
         "tests/elaboration/test_placement.py",
         (
             Mistake("what runs once counts", "if any(program.elements[e].kind not in _ONCE", "if any(True"),

@@ -1,4 +1,4 @@
-"""Which placement would let parts of a program run at the same time, where all of it is on worker 0?
+"""Where does "auto" put the reactors of a program that has no banks, so that its parts run at the same time?
 
 Reactions count as equally heavy, but for those that run once, at the start or the end. Two things gain: parts with
 reactions of one level, which cannot affect one another at a tag; and, where events recur, parts on which nothing before
@@ -10,94 +10,80 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from reactors.errors import ReactorWarning
-from reactors_runtime import callers
 from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.drawing.records import ReactorNode
-    from reactors.graph import Graph
+    from reactors_runtime.program import Program
 
 _ONCE = (Kind.STARTUP, Kind.SHUTDOWN, Kind.RESET)
 _ACTIONS = (Kind.ACTION, Kind.PHYSICAL_ACTION)
 _ALL = -1  # in the place of a part: every part
-_MOST = 12  # entries of a placement that is to be read and copied
 
 
-def advice(graph: Graph, workers: int) -> str:
-    """What to do about a program that is all on worker 0, as the end of a sentence.
-
-    >>> import reactors as rx
-    >>> class Clock(rx.Reactor):
-    ...     tick = rx.Timer(0, "1 ms")
-    ...     @rx.reaction(tick)
-    ...     def on_tick(self): ...
-    >>> class Main(rx.Reactor):
-    ...     def __init__(self):
-    ...         self.one, self.other = Clock(), Clock()
-    >>> advice(rx.Graph(Main()), 2)
-    'say placement={"main.other": 1}, and what does not wait for the rest runs beside it'
-    """
-    for parts in (_children(graph), _leaves(graph)):
-        model = _Model(graph, parts)
+def guessed(program: Program, workers: int) -> list[int]:
+    """A worker for each reactor, all 0 where nothing is known to gain."""
+    tree = _Tree(program)
+    for parts in (tree.children(), tree.leaves()):
+        model = _Model(program, parts)
         for placed in (_beside(model, workers), _ahead(model, workers)):
-            if placed and (written := _written(parts, placed, workers)):
-                return f"say placement={written}, and what does not wait for the rest runs beside it"
-    if _is_serial(_Model(graph, [[node] for node in _all(graph.root)])):
-        return f"its reactions wait for one another, and no placement changes that: leave workers={workers} out"
-    return "placement= says what is to run elsewhere"
+            if placed:
+                return [placed[part] for part in model.part_of]
+    return [0] * len(program.reactors)
 
 
-def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
-    """Warn where nothing will happen, or nothing at the same time."""
-    program = graph.program
-    if not program.reactions and len(where) == 1:
-        message = f"main (made at {graph.main._made_at}) has no reactions and contains no reactor; is a self. missing?"
-        callers.warn(message, ReactorWarning)
-    written = sum(not reactor.relay for reactor in program.reactors)
-    if workers > 1 and written > 1 and not any(where):
-        callers.warn(
-            f"all {written} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: by "
-            f"default, only banks are spread; {advice(graph, workers)}",
-            ReactorWarning,
-        )
+def is_serial(program: Program) -> bool:
+    """Whether nothing ever runs beside anything else, wherever it is; False if only measured times could show it."""
+    model = _Model(program, [[number] for number, each in enumerate(program.reactors) if not each.relay])
+    return bool(model.total) and not (model.slack or _beside(model, 2) or _ahead(model, 2))
 
 
-def _all(node: ReactorNode) -> Iterator[ReactorNode]:
-    yield node
-    for child in node.children:
-        yield from _all(child)
+class _Tree:
+    """Which reactor contains which, by number."""
 
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.inside: dict[int, list[int]] = defaultdict(list)
+        number_of = {each.path: number for number, each in enumerate(program.reactors) if not each.relay}
+        for path, number in number_of.items():
+            container = number_of.get(path.rpartition(".")[0])
+            if container is not None:
+                self.inside[container].append(number)
+        self.acting = {reaction.reactor for reaction in program.reactions}
 
-def _children(graph: Graph) -> list[list[ReactorNode]]:
-    """Parts: what the outermost reactor contains that contains several, each with all that is in it."""
-    node = graph.root
-    while len(node.children) == 1 and not node.reactions:
-        node = node.children[0]
-    return [[*_all(child)] for child in node.children if not child.mode]
+    def all_of(self, number: int) -> Iterator[int]:
+        """A reactor and all that is in it."""
+        yield number
+        for child in self.inside[number]:
+            yield from self.all_of(child)
 
+    def children(self) -> list[list[int]]:
+        """Parts: what the outermost reactor contains that contains several, each with all that is in it."""
+        number = 0
+        while len(self.inside[number]) == 1 and number not in self.acting:
+            number = self.inside[number][0]
+        return [[*self.all_of(child)] for child in self.inside[number] if self.program.reactors[child].mode < 0]
 
-def _leaves(graph: Graph) -> list[list[ReactorNode]]:
-    """Parts: the reactors that contain none, where no mode decides where they are."""
+    def leaves(self) -> list[list[int]]:
+        """Parts: the reactors that contain none, where no mode decides where they are."""
 
-    def free(node: ReactorNode) -> Iterator[ReactorNode]:
-        if not node.mode:
-            yield from (leaf for child in node.children for leaf in free(child)) if node.children else iter([node])
+        def free(number: int) -> Iterator[int]:
+            if self.program.reactors[number].mode < 0:
+                inside = self.inside[number]
+                yield from (leaf for child in inside for leaf in free(child)) if inside else iter([number])
 
-    return [[leaf] for leaf in free(graph.root)]
+        return [[leaf] for leaf in free(0)]
 
 
 class _Model:
     """What each part has to do, and what it waits for. Part 0 is all that is in none, and stays on worker 0."""
 
-    def __init__(self, graph: Graph, parts: list[list[ReactorNode]]) -> None:
-        program = graph.program
+    def __init__(self, program: Program, parts: list[list[int]]) -> None:
         self.part_of = [0] * len(program.reactors)
-        for n, nodes in enumerate(parts, 1):
-            for node in nodes:
-                self.part_of[node.reactor._index] = n
+        for n, numbers in enumerate(parts, 1):
+            for number in numbers:
+                self.part_of[number] = n
         self.loads: list[Counter[int]] = [Counter() for _ in range(len(parts) + 1)]  # level -> reactions
         self.recurs: set[int] = set()  # parts that act again and again by themselves
         self.delays: dict[tuple[int, int], tuple[int, int]] = {}  # (part, one that reads it) -> the least delay
@@ -180,38 +166,3 @@ def _ahead(model: _Model, workers: int) -> list[int]:
     home = placed[0]
     swapped = [0 if worker == home else home if worker == 0 else worker for worker in placed]
     return swapped if any(swapped) else []
-
-
-def _is_serial(model: _Model) -> bool:
-    """Whether nothing ever runs beside anything else, wherever it is; False if only measured times could show it."""
-    return bool(model.total) and not (model.slack or _beside(model, 2) or _ahead(model, 2))
-
-
-def _written(parts: list[list[ReactorNode]], placed: list[int], workers: int) -> str:
-    """A placement to be copied, with one entry for all members of a list; nothing if it is too long to be read."""
-    rows: dict[str, list[tuple[str, int]]] = {}
-    for (node, *_), worker in zip(parts, placed[1:], strict=True):
-        name = node.path.rpartition("[")[0]
-        listed = node.path == f"{name}[{len(rows.get(name, ()))}]"
-        rows.setdefault(name if listed else node.path, []).append((node.path, worker))
-    single, whole = [], []
-    for name, members in rows.items():
-        row = [worker for _, worker in members]
-        rule = _rule(row, workers) if len(row) > 1 else ""
-        if rule:
-            whole.append(f'f"{name}[{{i}}]": {rule} for i in range({len(row)})')
-        else:
-            single += [f'"{path}": {worker}' for path, worker in members if worker]
-    if len(single) + len(whole) > _MOST or any(c in name for name in rows for c in '"\\{}'):
-        return ""
-    if whole and not single and len(whole) == 1:
-        return f"{{{whole[0]}}}"
-    return f"{{{', '.join([*(f'**{{{each}}}' for each in whole), *single])}}}"
-
-
-def _rule(row: list[int], workers: int) -> str:
-    """The workers of a list as a formula of the index."""
-    for first in range(workers):
-        if row == [(i + first) % workers for i in range(len(row))]:
-            return f"(i + {first}) % {workers}" if first else f"i % {workers}"
-    return f"i * {workers} // {len(row)}" if row == [i * workers // len(row) for i in range(len(row))] else ""

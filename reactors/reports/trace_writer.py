@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from reactors.errors import ArgumentError, TraceError
+from reactors.reports.trace_header import header
 from reactors.tracing.blocks import BlockKind, TraceBlock
-from reactors.tracing.header import header
 from reactors.tracing.trace import Trace
 from reactors_runtime import engine, tables
 from reactors_runtime._core import ffi, lib
@@ -113,7 +113,7 @@ class TraceWriter:
         return {
             "started": max(0, started),
             "finished": [int(each) for each in bells["finished"]],
-            "waited": [int(each) for each in bells["waited_ns"]],
+            "waited": bells["waited_ns"].sum(axis=1).tolist(),
             "tags": [int(each) for each in bells["tags"]],
             "reactions": [int(each) for each in bells["reactions"]],
             "tags_left_out": [int(each["tags_left_out"]) for each in traces],

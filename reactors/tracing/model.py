@@ -1,0 +1,199 @@
+"""What would a traced program take elsewhere: on other workers, on more, with cheaper reactions?
+
+Each worker executes what is its by tag and rank. An execution begins when its worker is free, what it reads was
+written, and no other worker can still write what it might have read (csrc/makespan.c). Its cost is what was measured,
+or, where that is far from what such executions usually take, which is the system's doing, their median; and its part of
+what the engine took for itself. Values that wait for room, and memory that workers share, are not in the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.errors import TraceError
+from reactors.tracing.accounting import accounts
+from reactors.tracing.executions import Executions
+from reactors_runtime._core import ffi, lib
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from reactors.tracing.capacity import Machine
+    from reactors.tracing.trace import Trace
+
+MOST = 50_000  # executions, from the middle of a trace: what repeats need not be calculated for ever
+_FAR = 5.0  # times the median
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a part of a trace would take: `seconds`, and how many of them each worker would be `busy`."""
+
+    seconds: float
+    busy: list[float]
+
+
+@dataclass(frozen=True)
+class CriticalPath:
+    """The longest chain of executions that wait for one another: no workers make a program faster than that.
+
+    `reactions` are the numbers of those on it and the seconds that they take there, the most first.
+    """
+
+    seconds: float
+    reactions: list[tuple[int, float]]
+
+
+class Model:
+    """A trace, or whole tags in its middle, as a model. Raises `TraceError` where nothing ran."""
+
+    def __init__(self, trace: Trace, most: int = MOST) -> None:
+        by_worker = trace.by_worker()
+        self.trace = trace
+        self.executions = found = Executions(trace, by_worker, most)
+        if not len(found):
+            raise TraceError(f"{trace.path} has no reactions, so there is nothing to predict from")
+        self.reactor_of = np.array([each["reactor"] for each in trace.reactions], np.int64)
+        self.cost = _usual(found)
+        """ns, of each execution."""
+        for account, spans in zip(accounts(trace, by_worker), by_worker, strict=True):
+            own = max(0.0, account.engine) * 1e9 / max(1, len(spans.reactions))
+            self.cost[found.worker == account.worker] += int(own)
+        self._arrays = self._static() | self._dynamic()
+
+    def predicted(
+        self, workers_of: Sequence[int], workers: int, machine: Machine, *, faster: Mapping[int, float] | None = None
+    ) -> Prediction:
+        """With each reactor on its worker; `faster` reactions, by number, take that part of what they took."""
+        share = machine.share(workers)
+        cost = (self._scaled(faster) / share).astype(np.int64)
+        worker = np.asarray(workers_of, np.uint32)[self.reactor_of]
+        busy = np.zeros(workers, np.int64)
+        model = self._model(cost, machine.hop)
+        ns = lib.rx_makespan(model[0], _of("uint32_t", worker), workers, _of("int64_t", busy))
+        if ns < 0:
+            raise MemoryError
+        return Prediction(ns / 1e9, [float(each) / 1e9 for each in busy])
+
+    def critical_path(self, *, faster: Mapping[int, float] | None = None) -> CriticalPath:
+        """What waits for what, whatever the workers."""
+        end, cause = np.zeros(len(self.executions), np.int64), np.zeros(len(self.executions), np.int64)
+        cost = self._scaled(faster).astype(np.int64)
+        at = lib.rx_critical_path(self._model(cost, 0)[0], _of("int64_t", end), _of("int64_t", cause))
+        seconds = float(end[at]) / 1e9
+        spent = np.zeros(len(self.trace.reactions))
+        reactions = self.executions.rows["reaction"]
+        while at >= 0:
+            spent[reactions[at]] += cost[at] / 1e9
+            at = int(cause[at])
+        order = np.argsort(-spent, kind="stable")
+        return CriticalPath(seconds, [(int(n), float(spent[n])) for n in order if spent[n]])
+
+    def assumed(self, machine: Machine, workers: Sequence[int]) -> list[str]:
+        """What a prediction for so many workers rests on."""
+        part, whole = len(self.executions), self.executions.all
+        some = f", the {part:,} in the middle of the run" if part < whole else ""
+        found = [f"from {whole:,} reactions{some}"]
+        for n in workers:
+            if n in machine.shares:
+                found.append(
+                    f"{n} workers at once each do {machine.share(n):.0%} of what one does alone, as measured now"
+                )
+            elif n > 1:
+                found.append(f"{n} workers: for a machine on which each of them is as fast as one alone")
+        return found
+
+    def loads(self) -> NDArray[np.float64]:
+        """Seconds of each reactor."""
+        reactors = self.reactor_of[self.executions.rows["reaction"]]
+        return np.bincount(reactors, self.cost / 1e9, len(self.trace.reactors)).astype(np.float64)
+
+    def _scaled(self, faster: Mapping[int, float] | None) -> NDArray[np.float64]:
+        cost = self.cost.astype(np.float64)
+        for reaction, part in (faster or {}).items():
+            cost[self.executions.rows["reaction"] == reaction] *= part
+        return cost
+
+    def _static(self) -> dict[str, tuple[str, NDArray[Any]]]:
+        """Of each reaction: whose ports it may read, and how much later."""
+        elements, writers = self.trace.elements, _writers(self.trace)
+        first, writer, delay = [0], [], []
+        for reaction in self.trace.reactions:
+            for element in (*reaction["triggers"], *reaction["uses"]):
+                port = elements[element]
+                if port["kind"] != "port" or port["source"] < 0 or port["physical"]:
+                    continue
+                for each in writers.get(port["source"], ()):
+                    writer.append(each)
+                    delay.append(port["offset"])
+            first.append(len(writer))
+        return {
+            "first_read": ("uint32_t", np.array(first, np.uint32)),
+            "writer": ("uint32_t", np.array(writer, np.uint32)),
+            "delay": ("rx_tag", np.array(delay, np.int64).reshape(-1, 2)),
+        }
+
+    def _dynamic(self) -> dict[str, tuple[str, NDArray[Any]]]:
+        """Of each execution."""
+        found, rows = self.executions, self.executions.rows
+        edges = found.edges
+        first = np.searchsorted(edges.target, np.arange(len(found) + 1))
+        asked = np.array([_ports(self.trace, each) for each in self.trace.reactions], np.uint64)[rows["reaction"]]
+        return {
+            "time": ("int64_t", np.ascontiguousarray(rows["tag"]["time"])),
+            "microstep": ("uint64_t", np.ascontiguousarray(rows["tag"]["microstep"])),
+            "reaction": ("uint32_t", np.ascontiguousarray(rows["reaction"])),
+            "present": ("uint8_t", (rows["reads"] & asked == asked).astype(np.uint8)),
+            "first_edge": ("uint64_t", first.astype(np.uint64)),
+            "source": ("uint64_t", edges.source.astype(np.uint64)),
+        }
+
+    def _model(self, cost: NDArray[np.int64], hop: int) -> tuple[Any, list[Any]]:
+        """As C reads it, and what has to live as long."""
+        model = ffi.new("rx_model *")
+        model.n, model.n_reactions, model.hop = len(self.executions), len(self.trace.reactions), hop
+        kept: list[Any] = [cost]
+        arrays = self._arrays | {"cost": ("int64_t", cost)}
+        if self.trace.header.get("waits"):
+            time = self.executions.rows["tag"]["time"]
+            arrays["earliest"] = "int64_t", np.ascontiguousarray(time - time[0])
+        for name, (kind, array) in arrays.items():
+            kept.append(_of(kind, array))
+            setattr(model, name, kept[-1])
+        return model, kept
+
+
+def _of(kind: str, array: NDArray[Any]) -> Any:
+    return ffi.from_buffer(f"{kind}[]", array)
+
+
+def _usual(found: Executions) -> NDArray[np.int64]:
+    """What each took, or the median of its kind, the same reaction with the same ports present, if that is far off."""
+    kinds = np.stack([found.rows["reaction"].astype(np.uint64), found.rows["reads"], found.rows["writes"]], axis=1)
+    _, kind = np.unique(kinds, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    order = np.lexsort((found.cost, kind))
+    first = np.searchsorted(kind[order], np.arange(kind.max() + 2))
+    medians = found.cost[order][(first[:-1] + first[1:] - 1) // 2][kind]
+    return np.where(found.cost > _FAR * np.maximum(medians, 1), medians, found.cost)
+
+
+def _writers(trace: Trace) -> dict[int, list[int]]:
+    """The reactions that may write each port."""
+    found: dict[int, list[int]] = {}
+    for number, reaction in enumerate(trace.reactions):
+        for element in reaction["effects"]:
+            found.setdefault(element, []).append(number)
+    return found
+
+
+def _ports(trace: Trace, reaction: dict[str, Any]) -> int:
+    """Which bits of `reads` are ports that somebody writes."""
+    elements = [*reaction["triggers"], *reaction["uses"]][:64]
+    there = [trace.elements[each]["kind"] == "port" and trace.elements[each]["source"] >= 0 for each in elements]
+    return sum(1 << bit for bit, port in enumerate(there) if port)

@@ -1,0 +1,42 @@
+"""How does a run say that it can be watched?
+
+By a descriptor with the name of a board: what is in it says what runs, and where in the shared memory of the run its
+counters are. It goes with the run, however that ends, and only processes of the same user can open it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
+
+NAME = "reactors-board"
+
+
+@contextmanager
+def shown(said: dict[str, Any], image: Image, memory: Memory) -> Iterator[None]:
+    """Let a run be watched; `said` is what the header of its trace would have. Raises `OSError`."""
+    content = {
+        **said,
+        "arena": memory.descriptor,
+        "size": image.size,
+        "bells": image.at["bells"],
+        "parts": [
+            {"stats": part.offsets["stats"], "now": part.offsets["now"], "reactions": [*part.reactions]}
+            for part in image.parts
+        ],
+    }
+    descriptor = os.memfd_create(NAME, os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(json.dumps(content).encode())
+        yield
+    finally:
+        os.close(descriptor)

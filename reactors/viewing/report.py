@@ -1,0 +1,133 @@
+"""What came of a run, as one file that any browser shows without a network.
+
+Curves, the graph in the colours of its load, where the time went, what limits the program, what more workers would
+give, a part of the run as a timeline, and the facts that make it possible to run it again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reactors.errors import DrawingError, TraceError
+from reactors.tracing.accounting import accounts
+from reactors.tracing.capacity import Machine
+from reactors.tracing.load import Load
+from reactors.tracing.model import Model
+from reactors.tracing.placing import best
+from reactors.tracing.remedies import diagnosis
+from reactors.viewing.picture import diagram
+from reactors.viewing.timeline import timeline
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from reactors.tracing.trace import Trace
+
+HERE = Path(__file__).parent
+_POINTS = 500  # of a curve
+_WORKERS = (2, 4, 8, 16, 64)  # for which it is said what they would give
+
+
+def write(file: str | os.PathLike[str], data: Mapping[str, Any]) -> Path:
+    """Write the page with this data in it. Raises `OSError`."""
+    page = (HERE / "page.html").read_text()
+    style, script = (HERE / "page.css").read_text(), (HERE / "page.js").read_text()
+    # A page ends its scripts where it finds this, whatever it stands in.
+    content = json.dumps(data, allow_nan=False).replace("</", "<\\/")
+    page = page.replace('<link rel="stylesheet" href="page.css">', f"<style>\n{style}</style>")
+    page = page.replace(
+        '<script src="page.js"></script>',
+        f'<script type="application/json" id="data">{content}</script>\n<script>\n{script}</script>',
+    )
+    path = Path(file)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def contents(
+    title: str,
+    said: Sequence[str],
+    trace: Trace | None,
+    *,
+    reactions: Sequence[Sequence[str]] = (),
+    workers: Sequence[Mapping[str, Any]] = (),
+    graph: str = "",
+    curves: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    facts: Mapping[str, Mapping[str, object]] | None = None,
+) -> dict[str, Any]:
+    """What the page shows; without a trace, what can be said without one."""
+    of_trace: dict[str, Any] = {
+        "graph": graph, "workers": [*workers], "columns": [], "limits": [], "predicted": [], "assumed": [],
+        "timeline": None,
+    }  # fmt: skip
+    if trace is not None:
+        of_trace |= _of_trace(trace)
+    return {
+        "title": title,
+        "said": [*said],
+        "curves": [[name, thinned(points)] for name, points in (curves or {}).items() if len(points) > 1],
+        "reactions": [[*row] for row in reactions],
+        "facts": [[name, [[str(k), str(v)] for k, v in rows.items()]] for name, rows in (facts or {}).items() if rows],
+        **of_trace,
+    }
+
+
+def _of_trace(trace: Trace) -> dict[str, Any]:
+    by_worker = trace.by_worker()
+    found: dict[str, Any] = {
+        "graph": picture(trace),
+        "workers": [worker(each.worker, each.wall, each.reactions, each.waits) for each in accounts(trace, by_worker)],
+        "timeline": timeline(trace, by_worker),
+    }
+    try:
+        return found | _predicted(trace)
+    except TraceError as error:  # nothing ran
+        return found | {"limits": [str(error)]}
+
+
+def worker(number: int, wall: float, reactions: float, waits: Mapping[str, float]) -> dict[str, Any]:
+    """A bar: which part of the time of a worker was in reactions, in waits, and the engine's own."""
+    waited = sum(waits.values())
+    ran = min(reactions, max(0.0, wall - waited))
+    parts = [("reactions", ran), *waits.items(), ("engine", max(0.0, wall - waited - ran))]
+    return {"worker": number, "parts": [[name, seconds / (wall or 1.0)] for name, seconds in parts], "more": []}
+
+
+def picture(trace: Trace) -> str:
+    """The graph as SVG, coloured; nothing where there is no `dot`."""
+    from reactors.drawing.draw import rendered
+    from reactors.drawing.heat import show
+
+    drawn = diagram(trace.header)
+    show(drawn, Load.of(trace))
+    try:
+        return rendered(drawn)
+    except DrawingError:
+        return ""
+
+
+def _predicted(trace: Trace) -> dict[str, Any]:
+    """What limits it, and what others numbers of workers would give."""
+    model, workers = Model(trace, 20_000), sorted({trace.workers, *_WORKERS})
+    machine = Machine.here(*workers)
+    now = model.predicted([int(each["worker"]) for each in trace.reactors], trace.workers, machine).seconds
+    rows = []
+    for n in workers:
+        placed = best(model, n, machine).prediction
+        seconds = placed.seconds or 1e-9
+        rows.append([n, f"{seconds:.4g}", f"{now / seconds:.2f}", f"{sum(placed.busy) / n / seconds:.0%}"])
+    return {"limits": diagnosis(trace).lines(), "predicted": rows, "assumed": model.assumed(machine, workers)}
+
+
+def thinned(points: Sequence[tuple[float, float]]) -> list[list[float | None]]:
+    """As many points as a picture can show; what is no number is left out."""
+    step = max(1, -(-len(points) // _POINTS))
+    kept = [*points[::step], *([] if (len(points) - 1) % step == 0 else [points[-1]])]
+    return [[x, y if abs(y) < 1e300 else None] for x, y in _finite(kept)]
+
+
+def _finite(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in points if x == x and y == y]  # noqa: PLR0124 - not nan
