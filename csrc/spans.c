@@ -62,11 +62,11 @@ int64_t rx__moment(rx_worker *w)
         return now;
     }
     if (now - c->first_ns < MEASURE_NS) return now;
-    c->rate = (uint64_t)((double)(now - c->first_ns) / (double)(count - c->first) * 0x1p32);
-    if (c->until) {                                      /* what the count has shown never falls */
+    if (c->until) {                                      /* what it has shown never falls */
         int64_t shown = c->ns + (int64_t)((c->until - c->count) * c->rate >> 32);
         if (now < shown) now = shown;
     }
+    c->rate = (uint64_t)((double)(now - c->first_ns) / (double)(count - c->first) * 0x1p32);
     c->ns = now;
     c->count = count;
     c->until = count + ((uint64_t)MEASURE_NS << 32) / c->rate;

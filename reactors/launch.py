@@ -124,7 +124,7 @@ def run(
             with contextlib.suppress(servers.ServerDied, OSError):  # what is wrong with it is said when it is needed
                 servers.warm_up(("reactors.shipping.parcels",))  # it starts while the image is made
         program = graph.program
-        where = placed(graph.program, workers, _from_file(placement, graph, workers))
+        where = placed(graph.program, workers, _read(placement, graph, workers))
         if placement == "auto":
             warn_of_idleness(graph, where, workers)
         physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
@@ -172,15 +172,6 @@ def run(
             return collect(graph, image, memory, seed, way, _readable(trace))
 
 
-def _from_file(placement: Placement, graph: Graph, workers: int) -> Placement:
-    """What a file says of a placement that names one."""
-    if not isinstance(placement, str) or placement == "auto":
-        return placement
-    from reactors.tracing.profile import from_file
-
-    return from_file(placement, graph.program, workers)
-
-
 def _watched(
     graph: Graph, image: Image, memory: Memory, live: Live, seed: int, way: str
 ) -> contextlib.AbstractContextManager[None]:
@@ -197,6 +188,15 @@ def _readable(trace: str | os.PathLike[str] | None) -> str | None:
     """A trace that `rx.Trace` reads, which a timeline is not."""
     name = None if trace is None else os.fspath(trace)
     return None if name is None or name.endswith(".json") else name
+
+
+def _read(placement: Placement, graph: Graph, workers: int) -> Placement:
+    """What a placement says that names a file."""
+    if not isinstance(placement, str) or placement == "auto":
+        return placement
+    from reactors.tracing.profile import from_file
+
+    return from_file(placement, graph.program, workers)
 
 
 def _backend(way: str) -> Callable[[Graph, Image, Memory, Progress, bool], None]:

@@ -138,8 +138,22 @@ static void test_a_file_that_cannot_be_written_ends_the_trace_and_not_the_progra
     end_by_hand(m);
 }
 
+static void test_the_counter_keeps_time_and_never_goes_back(void)
+{
+    runner *m = traced(9);
+    m->run->b->image->steady = 1;
+    int64_t last = 0;
+    for (int i = 0; i < 200000; i++) {                   /* some milliseconds */
+        int64_t before = rx__clock(), now = rx__moment(m->core), after = rx__clock();
+        assert(now >= last && now > before - 1000000 && now < after + 1000000);
+        last = now;
+    }
+    end_by_hand(m);
+}
+
 int main(void)
 {
+    test_the_counter_keeps_time_and_never_goes_back();
     test_every_reaction_is_in_the_trace();
     test_tags_for_which_the_trace_has_no_room_are_left_out_and_counted();
     test_what_is_noted_has_its_name_in_the_span_that_follows();

@@ -89,15 +89,15 @@ def play_command(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="PNG",
+    metavar="PNG|HTML",
     default=Path("compare.png"),
     show_default=True,
-    help="The picture.",
+    help="The picture, or a page with all curves.",
 )
 def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
-    """Compare runs: their curves over steps and over time in one picture, and a table."""
+    """Compare runs: their curves over steps and over time in one picture, or on one page, and a table."""
     with misuse():
-        from reactors.rl.runs.curves import curve, table
+        from reactors.rl.runs.curves import curve, over_steps, table
         from reactors.rl.runs.run_folder import RunFolder
 
         if not output.absolute().parent.is_dir():
@@ -105,5 +105,18 @@ def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
         runs = [RunFolder(folder) for folder in folders]
         click.echo(table(runs))
         names = [run.path.name for run in runs]
-        curve({run.path.name if names.count(run.path.name) == 1 else str(run.path): run.rows for run in runs}, output)
+        named = {run.path.name if names.count(run.path.name) == 1 else str(run.path): run for run in runs}
+        if output.suffix == ".html":
+            from reactors.viewing.report import contents, write
+
+            curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
+            for name, run in named.items():
+                for figure, points in over_steps(run.rows).items():
+                    curves.setdefault(figure, {})[name] = points
+            facts = {
+                f"{name}: {title.lower()}": rows for name, run in named.items() for title, rows in run.facts().items()
+            }
+            write(output, contents(", ".join(named), table(runs).splitlines(), None, curves=curves, facts=facts))
+        else:
+            curve({name: run.rows for name, run in named.items()}, output)
     click.echo(f"curves are in {output}", file=sys.stdout)

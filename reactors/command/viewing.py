@@ -91,7 +91,10 @@ def report_command(run: Path, output: Path | None) -> None:
             names = ("program", "seed", "backend", "workers", "python", "reactors_version")
             facts = {"The traced run": {name: trace.header[name] for name in names}, **facts}
         try:
-            write(target, contents(said, [], trace, curves=drawn, facts=facts))
+            write(
+                target,
+                contents(said, [], trace, curves={name: {"": points} for name, points in drawn.items()}, facts=facts),
+            )
         except OSError as error:
             raise click.FileError(str(target), error.strerror or "") from None
         click.echo(f"{target}: {target.stat().st_size:,} bytes")

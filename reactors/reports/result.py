@@ -109,7 +109,8 @@ class Result:
                 )
                 for w in self.workers
             ],
-            curves=curves, facts={"The run": told, **(facts or {})}, graph=graph,
+            curves={name: {"": points} for name, points in (curves or {}).items()},
+            facts={"The run": told, **(facts or {})}, graph=graph,
         )  # fmt: skip
         return report.write(file, page)
 

@@ -33,17 +33,18 @@ class Account:
 def accounts(trace: Trace, by_worker: Sequence[Spans] | None = None) -> list[Account]:
     """One for each worker, from the first tag to the end of the run."""
     by_worker = by_worker or trace.by_worker()
-    ends = [int(spans.rows["end"].max(initial=0)) for spans in by_worker]
-    finished = [0] * trace.workers if trace.end is None else trace.end["finished"]
-    wall = max((*ends, *finished))
+    if trace.end is None:  # it was cut off
+        wall = max(int(spans.rows["end"].max(initial=0)) for spans in by_worker)
+    else:
+        wall = max(trace.end["finished"])
     return [_account(spans, wall) for spans in by_worker]
 
 
 def _account(spans: Spans, wall: int) -> Account:
     ran, waited = spans.reactions, spans.waits
-    start, end = np.maximum(waited["start"], 0), np.maximum(waited["end"], 0)
+    start, end = (waited[name].clip(0, wall) for name in ("start", "end"))
     waits = {name: float((end - start)[waited["kind"] == kind].sum()) / 1e9 for kind, name in WAITS.items()}
-    last = int(spans.rows["end"].max(initial=0))
+    last = min(wall, int(spans.rows["end"].max(initial=0)))
     waits["the end of others"] += (wall - last) / 1e9
     busy = float((ran["end"] - ran["start"]).sum()) / 1e9
     return Account(spans.worker, wall / 1e9, busy, {name: seconds for name, seconds in waits.items() if seconds})

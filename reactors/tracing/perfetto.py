@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -64,17 +64,20 @@ def track(uuid: int, name: str, parent: int | None = None, *more: bytes) -> byte
 
 # ---- many at a time ----------------------------------------------------------------------------------------------
 
+_SPREAD = (
+    (28, 0x000000000FFFFFFF, 0x00FFFFFFF0000000, 4),
+    (14, 0x00003FFF00003FFF, 0x0FFFC0000FFFC000, 2),
+    (7, 0x007F007F007F007F, 0x3F803F803F803F80, 1),
+)  # groups of so many bits move apart, so that in the end each byte has seven
+
 
 def wide(values: NDArray[Any], width: int) -> NDArray[np.uint8]:
-    """Varints of so many bytes each, a row each."""
+    """Varints of so many bytes each, eight at most, a row of eight each."""
     left = values.astype(np.uint64)
-    found = np.empty((len(left), width), np.uint8)
-    for i in range(width):
-        found[:, i] = left & np.uint64(0x7F)
-        if i + 1 < width:
-            found[:, i] |= 0x80
-        left >>= np.uint64(7)
-    return found
+    for _, low, high, places in _SPREAD:
+        left = (left & np.uint64(low)) | ((left & np.uint64(high)) << np.uint64(places))
+    left |= np.uint64(int.from_bytes(b"\x80" * (width - 1), "little"))
+    return left.view(np.uint8).reshape(-1, 8)
 
 
 def width_of(most: int) -> int:
@@ -82,20 +85,45 @@ def width_of(most: int) -> int:
     return max(1, -(-int(most).bit_length() // 7))
 
 
-def constant(content: bytes, n: int) -> NDArray[np.uint8]:
-    """The same bytes in each row."""
-    return np.broadcast_to(np.frombuffer(content, np.uint8), (n, len(content)))
+class Hole(NamedTuple):
+    """Where a number stands that differs from packet to packet: a varint of this width, or eight bytes as they are."""
+
+    name: str
+    width: int
 
 
-def rows(*columns: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Side by side."""
-    return np.concatenate(columns, axis=1)
+Part: TypeAlias = "bytes | Hole"
 
 
-def within(field: int, content: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Each row as a message in a field."""
-    n, size = content.shape
-    return rows(constant(varint(field << 3 | 2) + varint(size), n), content)
+def nested(field: int, *parts: Part) -> tuple[Part, ...]:
+    """A field that is a message, some of whose numbers are yet to come."""
+    size = sum(part.width if isinstance(part, Hole) else len(part) for part in parts)
+    return varint(field << 3 | 2) + varint(size), *parts
+
+
+class Form:
+    """Packets that are alike but for some numbers; all have the same length, so many of them are an array."""
+
+    def __init__(self, *parts: Part) -> None:
+        self.holes: dict[str, slice] = {}
+        content = b""
+        for part in parts:
+            if isinstance(part, Hole):
+                self.holes[part.name] = slice(len(content), len(content) + part.width)
+                content += bytes(part.width)
+            else:
+                content += part
+        self.content = np.frombuffer(content, np.uint8)
+
+    def filled(self, n: int, **numbers: NDArray[Any]) -> NDArray[np.uint8]:
+        """So many of them, with these numbers; those that are bytes already stand as they are."""
+        rows = np.empty((n, len(self.content)), np.uint8)
+        rows[:] = self.content
+        for name, at in self.holes.items():
+            values, width = numbers[name], at.stop - at.start
+            put = values if values.dtype == np.uint8 else wide(values, width)
+            rows[:, at] = put[:, :width]
+        return rows
 
 
 @dataclass(frozen=True)
@@ -118,11 +146,10 @@ class Tracks:
         """Of a worker's spans, or of what is counted: 1, what is pending; 2, how late tags are."""
         return 2 + 4 * worker + what
 
-    def packets(self, worker: int, times: NDArray[Any], event: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """One for each row of events, at these times."""
-        n = len(times)
-        head = constant(varint(8 << 3), n), wide(np.maximum(times, 0), self.wide_time)
-        return within(1, rows(*head, constant(number(10, worker + 1) + number(13, 2), n), within(11, event)))
+    def form(self, worker: int, *event: Part) -> Form:
+        """Packets of a worker's events, at some `time` each."""
+        head = varint(8 << 3), Hole("time", self.wide_time), number(10, worker + 1) + number(13, 2)
+        return Form(*nested(1, *head, *nested(11, *event)))
 
 
 def write(trace: Trace, file: Path) -> int:
@@ -210,30 +237,30 @@ def _write_reactions(
 
 
 def _write_ends(out: IO[bytes], tracks: Tracks, worker: int, spans: NDArray[Any]) -> None:
-    event = constant(number(9, END), len(spans))
-    out.write(tracks.packets(worker, spans["end"], event).tobytes())
+    form = tracks.form(worker, number(9, END))
+    out.write(form.filled(len(spans), time=np.maximum(spans["end"], 0)).data)
 
 
 def _write_begins(
     out: IO[bytes], tracks: Tracks, worker: int, spans: NDArray[Any], names: NDArray[Any], flows: NDArray[np.uint64]
 ) -> None:
-    for later in (False, True):
-        some = (spans["tag"]["microstep"] > 0) == later
-        n = int(some.sum())
+    later = spans["tag"]["microstep"] > 0
+    for chosen in (~later, later):
+        n = int(chosen.sum())
         if not n:
             continue
-        chosen, columns = spans[some], [constant(number(9, BEGIN), n)]
-        columns += [constant(varint(10 << 3), n), wide(names[some], tracks.wide_name)]
-        columns.append(_annotation(1, wide(np.maximum(chosen["tag"]["time"], 0), tracks.wide_tag)))
-        if later:
-            columns.append(_annotation(2, wide(chosen["tag"]["microstep"], 5)))
-        for flow in flows[some].T:
-            columns += [constant(varint(47 << 3 | 1), n), np.ascontiguousarray(flow).view(np.uint8).reshape(n, 8)]
-        out.write(tracks.packets(worker, chosen["start"], rows(*columns)).tobytes())
-
-
-def _annotation(name: int, value: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return within(4, rows(constant(number(1, name) + varint(4 << 3), len(value)), value))
+        some = chosen if n < len(spans) else slice(None)
+        tags = spans["tag"][some]
+        numbers = {"time": np.maximum(spans["start"][some], 0), "name": names[some], "tag": np.maximum(tags["time"], 0)}
+        event: list[Part] = [number(9, BEGIN) + varint(10 << 3), Hole("name", tracks.wide_name)]
+        event += nested(4, number(1, 1) + varint(4 << 3), Hole("tag", tracks.wide_tag))
+        if chosen is later:
+            event += nested(4, number(1, 2) + varint(4 << 3), Hole("microstep", 5))
+            numbers["microstep"] = tags["microstep"]
+        for k, flow in enumerate(flows[some].T):
+            event += [varint(47 << 3 | 1), Hole(f"flow {k}", 8)]
+            numbers[f"flow {k}"] = np.ascontiguousarray(flow).view(np.uint8).reshape(n, 8)
+        out.write(tracks.form(worker, *event).filled(n, **numbers).data)
 
 
 def _write_counts(out: IO[bytes], tracks: Tracks, piece: Spans) -> None:
@@ -253,8 +280,8 @@ def _write_counter(
     out: IO[bytes], tracks: Tracks, worker: int, what: int, times: NDArray[Any], values: NDArray[Any]
 ) -> None:
     fixed = number(9, COUNTER) + number(11, tracks.uuid(worker, what)) + varint(30 << 3)
-    event = rows(constant(fixed, len(times)), wide(values, width_of(values.max(initial=0))))
-    out.write(tracks.packets(worker, times, event).tobytes())
+    form = tracks.form(worker, fixed, Hole("value", width_of(values.max(initial=0))))
+    out.write(form.filled(len(times), time=np.maximum(times, 0), value=values).data)
 
 
 def _write_notes(out: IO[bytes], tracks: Tracks, piece: Spans) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
-_EVERY_S = 0.5
+EVERY_S = 0.5
 _LAST_S = 3.0  # for the last picture
 
 
@@ -90,7 +90,7 @@ class InNotebook:
         self._watched.close()
 
     def _go_on(self) -> None:
-        while not self._over.wait(_EVERY_S):
+        while not self._over.wait(EVERY_S):
             now = self._watched.sample()
             self._between, self._last = Between(self._watched, self._last, now), now
             self._handle.update(self)

@@ -63,13 +63,26 @@ function bars(workers) {
 
 // ---- curves ------------------------------------------------------------------------------------------------------
 
-function curve(name, points) {
-  const xs = points.map((point) => point[0]), ys = points.map((point) => point[1]).filter(Number.isFinite);
+const hue = (n) => `hsl(${(n * 137.5 + 210) % 360} 60% 55%)`;
+
+// Of one run, or of several, which have names.
+function curve(name, runs) {
+  const points = runs.flatMap(([, each]) => each), finite = (point) => Number.isFinite(point[1]);
+  const xs = points.map((point) => point[0]), ys = points.filter(finite).map((point) => point[1]);
   const left = Math.min(...xs), right = Math.max(...xs), low = Math.min(...ys), high = Math.max(...ys);
   const x = (value) => 600 * (value - left) / (right - left || 1), y = (value) => 145 - 130 * (value - low) / (high - low || 1);
-  const path = points.filter((point) => Number.isFinite(point[1])).map(([a, b], n) => `${n ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
-  const svg = drawn("svg", { class: "curve", viewBox: "0 0 600 150", preserveAspectRatio: "none" }, drawn("path", { d: path }));
-  return make("figure", {}, svg, make("figcaption", {}, `${name}: ${short(ys[ys.length - 1])}, from ${short(low)} to ${short(high)}; ${short(left)} to ${short(right)}`));
+  const svg = drawn("svg", { class: "curve", viewBox: "0 0 600 150", preserveAspectRatio: "none" });
+  const legend = make("p", { class: "legend" });
+  runs.forEach(([run, each], number) => {
+    const path = drawn("path", { d: each.filter(finite).map(([a, b], n) => `${n ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("") });
+    if (run) {
+      path.style.stroke = hue(number);
+      legend.append(make("span", {}, make("i", { style: { background: hue(number) } }), run));
+    }
+    svg.append(path);
+  });
+  const last = runs.length === 1 ? `${short(ys[ys.length - 1])}, ` : "";
+  return make("figure", {}, svg, legend, make("figcaption", {}, `${name}: ${last}from ${short(low)} to ${short(high)}; ${short(left)} to ${short(right)}`));
 }
 
 // ---- the graph -----------------------------------------------------------------------------------------------------
@@ -102,7 +115,6 @@ const ROW = 26, NUMBERS = 5;
 function timeline(data) {
   const canvas = make("canvas", { height: ROW * data.workers.length + 22 }), said = make("p", { class: "grey" }, "scroll to zoom, drag to move");
   let from = 0, length = data.length;
-  const hue = (n) => `hsl(${(n * 137.5) % 360} 55% 60%)`;
   const shade = (name, n) => { const why = name.replace("waits for ", ""); return name.startsWith("waits for ") ? COLOURS[why] || "#ccc" : hue(n); };
   const at = (event) => from + length * (event.offsetX / canvas.clientWidth);
   function draw() {
@@ -164,7 +176,7 @@ function report(data) {
   document.title = data.title;
   const page = document.getElementById("page");
   page.replaceChildren(make("header", {}, make("h1", {}, data.title), ...data.said.map((line) => make("p", { class: "grey" }, line))));
-  if (data.curves.length) page.append(section("Curves", make("div", { class: "curves" }, ...data.curves.map(([name, points]) => curve(name, points)))));
+  if (data.curves.length) page.append(section("Curves", make("div", { class: "curves" }, ...data.curves.map(([name, runs]) => curve(name, runs)))));
   if (data.graph) page.append(section("Graph", graph(data.graph), make("p", { class: "grey" }, "The redder a reaction, the more of its worker's time it took.")));
   if (data.workers.length) {
     const [rows, legend] = bars(data.workers);
@@ -195,12 +207,12 @@ function update(data) {
   live.rates.push([data.seconds, data.rate]);
   if (live.rates.length > 600) live.rates.shift();
   parts.said.replaceChildren(make("p", {}, `${data.over ? "over" : "running"}, ${data.seconds.toFixed(1)} s, tag `, make("code", { id: "tag" }, data.tag), `, ${short(data.count)} reactions`));
-  parts.rate.replaceChildren(curve("reactions a second", live.rates));
+  parts.rate.replaceChildren(curve("reactions a second", [["", live.rates]]));
   const [rows, legend] = bars(data.workers);
   parts.workers.replaceChildren(table(["", "", "tag", "reactions/s", "tags/s"], rows), legend);
   parts.reactions.replaceChildren(table(["reaction", "runs/s", "of a worker's time", "late"], data.reactions));
   if (live.frame) paint(live.frame, data.loads);
-  if (data.curves.length) parts.curves.replaceChildren(section("Curves", make("div", { class: "curves" }, ...data.curves.map(([name, points]) => curve(name, points)))));
+  if (data.curves.length) parts.curves.replaceChildren(section("Curves", make("div", { class: "curves" }, ...data.curves.map(([name, runs]) => curve(name, runs)))));
   parts.processes.replaceChildren(table(["process", "memory, MB", "processor time, s"], data.processes));
 }
 

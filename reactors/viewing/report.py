@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from reactors.tracing.trace import Trace
 
+    Points = Sequence[tuple[float, float]]
+
 HERE = Path(__file__).parent
 _POINTS = 500  # of a curve
 _WORKERS = (2, 4, 8, 16, 64)  # for which it is said what they would give
@@ -55,10 +57,10 @@ def contents(
     reactions: Sequence[Sequence[str]] = (),
     workers: Sequence[Mapping[str, Any]] = (),
     graph: str = "",
-    curves: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    curves: Mapping[str, Mapping[str, Points]] | None = None,
     facts: Mapping[str, Mapping[str, object]] | None = None,
 ) -> dict[str, Any]:
-    """What the page shows; without a trace, what can be said without one."""
+    """What the page shows; without a trace, what can be said without one. `curves` are points by name and run."""
     of_trace: dict[str, Any] = {
         "graph": graph, "workers": [*workers], "columns": [], "limits": [], "predicted": [], "assumed": [],
         "timeline": None,
@@ -68,7 +70,11 @@ def contents(
     return {
         "title": title,
         "said": [*said],
-        "curves": [[name, thinned(points)] for name, points in (curves or {}).items() if len(points) > 1],
+        "curves": [
+            [name, [[run, thinned(points)] for run, points in runs.items()]]
+            for name, runs in (curves or {}).items()
+            if any(len(points) > 1 for points in runs.values())
+        ],
         "reactions": [[*row] for row in reactions],
         "facts": [[name, [[str(k), str(v)] for k, v in rows.items()]] for name, rows in (facts or {}).items() if rows],
         **of_trace,
@@ -122,7 +128,7 @@ def _predicted(trace: Trace) -> dict[str, Any]:
     return {"limits": diagnosis(trace).lines(), "predicted": rows, "assumed": model.assumed(machine, workers)}
 
 
-def thinned(points: Sequence[tuple[float, float]]) -> list[list[float | None]]:
+def thinned(points: Points) -> list[list[float | None]]:
     """As many points as a picture can show; what is no number is left out."""
     step = max(1, -(-len(points) // _POINTS))
     kept = [*points[::step], *([] if (len(points) - 1) % step == 0 else [points[-1]])]

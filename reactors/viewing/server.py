@@ -99,7 +99,7 @@ class ViewServer:
                 [name, f"{runs:,.0f}", f"{load:.1%}", f"{late:,}"]
                 for name, runs, load, late in between.reactions(_MOST)
             ],
-            "curves": [[name, [*points]] for name, points in curves.items() if len(points) > 1],
+            "curves": [[name, [["", [*points]]]] for name, points in curves.items() if len(points) > 1],
             "processes": [[name, f"{mb:,.0f}", f"{spent:,.1f}"] for name, mb, spent in self.watched.processes()],
         }  # fmt: skip
 

@@ -194,7 +194,7 @@ def test_while_the_program_runs_it_is_neither_copied_nor_pickled(
                 copied(thing)
             said.append(path)
 
-    rx.run(Program(look), fast=True, timeout="1 ms", workers=workers, backend=backend)
+    rx.run(Program(look), fast=True, timeout="1 ms", workers=workers, backend=backend, placement={"main": 0})
     assert len(said) == ALL - 2
 
 

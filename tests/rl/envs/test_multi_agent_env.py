@@ -1,5 +1,6 @@
 """PettingZoo environments as reactors: agents that come and go, equal spaces or not, whatever the workers."""
 
+import copy
 import re
 from functools import partial
 from typing import Any, ClassVar
@@ -32,7 +33,8 @@ class Player(rx.Reactor):
     over = rx.Input(shape=(), dtype=bool)
 
     def __init__(self, observation_space: Any, action_space: Any) -> None:
-        self.observation_space, self.action_space = observation_space, action_space
+        # Environments give one space to several agents; what reactors share, and draw from, depends on where they are.
+        self.observation_space, self.action_space = observation_space, copy.deepcopy(action_space)
         self.seen, self.total, self.acted, self.ended = 0.0, 0.0, 0, 0
 
     @rx.reaction(reward, over)

@@ -15,7 +15,7 @@ main = Main()
 rx.run(Main)  # error
 rx.run(main, workers="2")  # error
 rx.run(main, backend="threads")  # error
-rx.run(main, placement="spread")  # error
+rx.run(main, placement=1)  # error
 rx.run(main, placement={"main": "a"})  # error
 rx.run(main, timeout=1.5)  # error
 rx.run(main, time_out="1 s")  # error
@@ -39,7 +39,7 @@ graph.levels[0].upper()  # error
 graph.draw(5)  # error
 rx.Graph("main")  # error
 rx.rnu(main)  # error
-steps = Stepwise(main, placement="spread")  # error
+steps = Stepwise(main, placement=1)  # error
 Stepwise(main, backend="thread")  # error
 steps.advance("1 s")  # error
 steps.result.tags  # error
