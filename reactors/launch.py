@@ -160,7 +160,7 @@ def run(
                 with (
                     _left_behind(graph, image, memory, trace, seed, way),
                     _watched(graph, image, memory, live, seed, way),
-                    Progress(progress, image, memory, way == "inline") as line,
+                    Progress(progress if live is not True else None, image, memory, way == "inline") as line,
                 ):
                     _backend(way)(graph, image, memory, line, debug)
             except ReactionFailed as failed:

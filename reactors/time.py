@@ -105,3 +105,19 @@ def _parse(text: str, subject: _Subject, or_else: str) -> int:
     if ns != int(ns):
         raise DurationError(f"{subject} is {text!r}, finer than a nanosecond, the resolution of time; round it")
     return int(ns)
+
+
+_MEASURED = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+
+
+def measured(seconds: float) -> str:
+    """A measured time in three digits, or four, and its unit.
+
+    >>> measured(0.00247), measured(5.2e-8), measured(1234.5), measured(0)
+    ('2.47 ms', '52.0 ns', '1,234 s', '0 s')
+    """
+    for unit, size in _MEASURED:
+        if seconds >= size:
+            n = seconds / size
+            return f"{n:,.{2 if n < 10 else 1 if n < 100 else 0}f} {unit}"
+    return "0 s"

@@ -31,7 +31,7 @@ def reported() -> Iterator[None]:
     """Show what goes wrong, and end the process with the exit status that belongs to it."""
     try:
         yield
-    except (click.ClickException, WrongTarget):
+    except (click.ClickException, WrongTarget, BrokenPipeError):  # of the last, click knows what to do
         raise
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)

@@ -9,7 +9,7 @@ import click
 
 from reactors.command.tracebacks import reported
 from reactors.command.values import COUNTS, OneOf
-from reactors.reports.summary import spell
+from reactors.time import measured
 from reactors.tracing.accounting import accounts
 from reactors.tracing.capacity import Machine
 from reactors.tracing.model import Model
@@ -64,7 +64,7 @@ def place_command(file: Path, workers: tuple[int, ...], output: Path | None) -> 
         for each in found:
             busy = sum(each.prediction.busy) / each.workers / (each.prediction.seconds or 1.0)
             lines.append((
-                f"{each.workers}", spell(each.auto.seconds), spell(each.prediction.seconds),
+                f"{each.workers}", measured(each.auto.seconds), measured(each.prediction.seconds),
                 f"{now / (each.prediction.seconds or 1.0):.2f}", f"{busy:.0%}",
             ))  # fmt: skip
         click.echo("\n".join(aligned(lines)))

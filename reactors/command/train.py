@@ -6,6 +6,7 @@ What it needs, torch before all, is imported inside of it, so that `reactors --h
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +72,10 @@ def train_command(
                     out = numbered(Path("runs"), "-".join(map(str, words)))
             folder: Path = out
             shown = display(f"{type(made).__name__} in {named}", _said(options, "total_steps"))
-            with shown:
-                done = train(made, source, out=out, resume=resume, env_kwargs=env_kwargs, watch=[shown], **options)
+            alone = bool(options.get("live"))  # two that draw would be in each other's way
+            with nullcontext() if alone else shown:
+                watch = [] if alone else [shown]
+                done = train(made, source, out=out, resume=resume, env_kwargs=env_kwargs, watch=watch, **options)
         except KeyboardInterrupt:
             click.echo(_left(out, algorithm, env), err=True)
             raise

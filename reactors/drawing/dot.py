@@ -154,7 +154,7 @@ def _label(symbol: Symbol) -> str:
     name = f"<b>{symbol.number}</b>  {_marked_up(symbol.name)}" if symbol.number else _marked_up(symbol.name)
     lines = [f'<font color="{_PAPER}">{name}</font>' if on_ink else name]
     for note in symbol.notes:
-        shade = _ON_INK.get(note.partition(" ")[0], _LINE) if on_ink else _GREY
+        shade = _ON_INK.get(note.partition(" ")[0], _LINE) if on_ink else _GREY if symbol.load is None else _INK
         lines.append(f'<font point-size="8" color="{shade}">{_marked_up(note)}</font>')
     text = "<br/>".join(lines)
     if symbol.kind not in _BADGES:

@@ -145,7 +145,7 @@ def _diagram(
     if profile is not None:
         from reactors.drawing.heat import show_load
 
-        show_load(diagram, profile)
+        show_load(diagram, profile, graph.program)
     return diagram
 
 

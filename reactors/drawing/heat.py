@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reactors.errors import TraceError
 from reactors.tracing.load import Load
+from reactors.tracing.profile import another
 from reactors.tracing.trace import Trace
 
 if TYPE_CHECKING:
@@ -15,13 +17,20 @@ if TYPE_CHECKING:
 
     from reactors.drawing.diagram import Diagram
     from reactors.tracing.load import Flow
+    from reactors_runtime.program import Program
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def show_load(diagram: Diagram, profile: Trace | str | os.PathLike[str]) -> None:
-    """Put the load of a trace into a diagram. Raises `TraceError`."""
-    show(diagram, Load.of(profile if isinstance(profile, Trace) else Trace(profile)))
+def show_load(diagram: Diagram, profile: Trace | str | os.PathLike[str], program: Program) -> None:
+    """Put the load of a trace of this program into a diagram. Raises `TraceError`."""
+    trace = profile if isinstance(profile, Trace) else Trace(profile)
+    if first := another(trace, program):
+        raise TraceError(
+            f"{trace.path} is of another program, {trace.header['program']}, or of other parameters: {first}; trace "
+            "this one"
+        )
+    show(diagram, Load.of(trace))
 
 
 def show(diagram: Diagram, load: Load) -> None:

@@ -46,6 +46,8 @@ def writable(file: str | os.PathLike[str] | None, what: str) -> None:
     """Refuse before the run what could not be written after it."""
     if file is None:
         return
+    if not isinstance(file, str | os.PathLike):
+        raise ArgumentError(f"{what} of rx.run is {file!r}; write the name of a file, as in 'run.rxt'")
     from pathlib import Path
 
     if not (folder := Path(file).parent).is_dir():

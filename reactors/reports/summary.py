@@ -6,7 +6,6 @@ lists, nested ones too, share one row, which names the slowest of them.
 
 from __future__ import annotations
 
-import re
 import shutil
 from dataclasses import dataclass
 from html import escape
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from reactors.drawing.diagram import spans, times
 from reactors.errors import TraceError
+from reactors.names.indices import without_indices
+from reactors.time import measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("reaction", "worker", "count", "total", "mean", "share", "slowest", "member", "")
 _NAMES = ("reaction", "member")  # aligned left, and cut where there is no room; all other columns have numbers
-_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
-_INDEX = re.compile(r"\[\d+\]")
 _WIDTH = 100  # where there is no terminal
 _LITTLE = 0.001  # of the time: no column of its own
 _SHORTEST = 12  # characters that stay of a name on the narrowest terminal
@@ -83,13 +82,13 @@ class Row:
         count, late = (sum(getattr(each, name) for each in self.members) for name in ("count", "late"))
         slowest = max(self.members, key=mean)
         return (
-            _INDEX.sub("", one) + times(len(self.members)) if several else one,
+            without_indices(one) + times(len(self.members)) if several else one,
             spans(sorted({each.worker for each in self.members})),
             f"{count:,}",
-            spell(self.seconds),
-            spell(self.seconds / count if count else 0.0),
+            measured(self.seconds),
+            measured(self.seconds / count if count else 0.0),
             f"{self.share:.1%}",
-            spell(mean(slowest)) if several and count else "",
+            measured(mean(slowest)) if several and count else "",
             slowest.path.rpartition(".")[0] if several and count else "",
             f"{late:,} late" if late else "",
         )
@@ -104,7 +103,7 @@ def rows(result: Ran) -> list[Row]:
     """One for each reaction of reactors that are alike, the most expensive first."""
     alike: dict[tuple[str, str], list[ReactionStatistics]] = {}
     for each in sorted(result.statistics, key=lambda each: (len(each.path), each.path)):
-        alike.setdefault((_INDEX.sub("", each.path), each.class_name), []).append(each)
+        alike.setdefault((without_indices(each.path), each.class_name), []).append(each)
     found = []
     for members in alike.values():
         available = result.wall_time * len({each.worker for each in members})
@@ -157,19 +156,6 @@ def cells(result: Ran, most: int) -> list[tuple[str, ...]]:
     return [tuple(row[n] for n in (0, 2, 3, 4, 5)) for row in found]
 
 
-def spell(seconds: float) -> str:
-    """A measured time in three digits, or four, and its unit.
-
-    >>> spell(0.00247), spell(5.2e-8), spell(1234.5), spell(0)
-    ('2.47 ms', '52.0 ns', '1,234 s', '0 s')
-    """
-    for unit, size in _UNITS:
-        if seconds >= size:
-            n = seconds / size
-            return f"{n:,.{2 if n < 10 else 1 if n < 100 else 0}f} {unit}"
-    return "0 s"
-
-
 def mean(each: ReactionStatistics) -> float:
     """Seconds that one run of a reaction takes."""
     return each.seconds / each.count if each.count else 0.0
@@ -191,7 +177,7 @@ def _workers(result: Ran) -> list[tuple[str, ...]]:
     for w in result.workers:
         where = (str(w.worker), str(w.core), f"{w.moves:,}")
         counts = (f"{w.reactions:,}", f"{w.tags:,}", f"{w.sleeps:,}")
-        lines.append((*where, *counts, spell(w.mean_lag), spell(w.max_lag)))
+        lines.append((*where, *counts, measured(w.mean_lag), measured(w.max_lag)))
     return lines
 
 
@@ -232,7 +218,7 @@ def _diagnosed(result: Ran) -> list[str]:
 
 
 def _rest(left_out: list[Row]) -> list[str]:
-    return [f"and {len(left_out)} more, {spell(sum(row.seconds for row in left_out))}"] if left_out else []
+    return [f"and {len(left_out)} more, {measured(sum(row.seconds for row in left_out))}"] if left_out else []
 
 
 def _aligned(lines: list[tuple[str, ...]], width: int) -> list[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from reactors_runtime.waits import WAITS
 
 if TYPE_CHECKING:

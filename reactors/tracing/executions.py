@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from reactors.tracing.trace import Spans, Trace
 
+_MASK = 64  # doors whose presence a span has
 STATE = -1
 """The element of an edge to the next execution of the same reactor."""
 
@@ -114,6 +115,8 @@ class Executions:
                 targets = self.of_reaction[reader]
                 at = np.searchsorted(self.key[targets], arrival).clip(max=len(targets) - 1)
                 there = (self.key[targets[at]] == arrival) & (arrival >= 0)
+                row = self.trace.reactions[reader]
+                there &= _has(self.rows["reads"][targets[at]], [*row["triggers"], *row["uses"]].index(element))
                 found.append((sources[there], targets[at[there]], np.full(int(there.sum()), element)))
         return found
 
@@ -134,7 +137,7 @@ class Executions:
         found: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for reaction in self.of_reaction:
             ports = [e for e in self.trace.reactions[reaction]["effects"] if self.trace.elements[e]["kind"] == "port"]
-            for bit, element in enumerate(ports[:64]):
+            for bit, element in enumerate(ports):
                 found[element].append((reaction, bit))
         return found
 
@@ -143,13 +146,21 @@ class Executions:
         found = [np.zeros(0, np.int64)]
         for reaction, bit in self._writers.get(element, ()):
             there = self.of_reaction[reaction]
-            found.append(there[(self.rows["writes"][there] >> np.uint64(bit)) & np.uint64(1) != 0])
+            found.append(there[_has(self.rows["writes"][there], bit)])
         return np.concatenate(found)
 
     def _arrival(self, tags: NDArray[Any], ns: int, microsteps: int) -> NDArray[np.int64]:
         """When what was written at these tags arrives."""
         time, microstep = tags["time"] + ns, tags["microstep"].astype(np.int64)
         return self.keys(time, np.full(len(tags), microsteps) if ns else microstep + microsteps)
+
+
+def _has(masks: NDArray[np.uint64], bit: int) -> NDArray[np.bool_]:
+    """Whether a port was present; of those beyond the 64 that a mask has, it is what the other end says."""
+    if bit >= _MASK:
+        return np.ones(len(masks), bool)
+    found: NDArray[np.bool_] = (masks >> np.uint64(bit)) & np.uint64(1) != 0
+    return found
 
 
 def _middle(tags: NDArray[Any], most: int) -> slice:

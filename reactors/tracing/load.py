@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reactors.names.indices import without_indices
+
 if TYPE_CHECKING:
     from reactors.tracing.trace import Trace
-
-_INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Load:
 
 
 def _ports(trace: Trace, reaction: int) -> list[int]:
-    """The ports that a reaction may write, as far as its executions say whether they did."""
+    """The ports that a reaction may write, as far as its executions say whether they did: 64."""
     return [each for each in trace.reactions[reaction]["effects"] if trace.elements[each]["kind"] == "port"][:64]
 
 
@@ -64,11 +63,10 @@ def _by_path(trace: Trace, parts: np.ndarray[tuple[int], np.dtype[np.float64]]) 
     alike: dict[str, list[int]] = defaultdict(list)
     for number, each in enumerate(trace.reactions):
         found[each["path"]] = float(parts[number])
-        alike[_INDEX.sub("", each["path"])].append(number)
+        alike[without_indices(each["path"])].append(number)
     for path, members in alike.items():
-        if len(members) > 1:
-            workers = {trace.reactions[each]["worker"] for each in members}
-            found[path] = float(sum(parts[each] for each in members)) / len(workers)
+        workers = {trace.reactions[each]["worker"] for each in members}
+        found.setdefault(path, float(sum(parts[each] for each in members)) / len(workers))
     return found
 
 
@@ -82,5 +80,5 @@ def _flows(trace: Trace, written: dict[int, int], wall: float) -> dict[str, Flow
         messages = written.get(source, 0) / wall
         flow = Flow(messages, messages * trace.elements[source].get("bytes", 0))
         found[port["path"]] = flow
-        alike[_INDEX.sub("", port["path"])] += flow
+        alike[without_indices(port["path"])] += flow
     return dict(alike) | found

@@ -42,11 +42,13 @@ class Prediction:
 class CriticalPath:
     """The longest chain of executions that wait for one another: no workers make a program faster than that.
 
-    `reactions` are the numbers of those on it and the seconds that they take there, the most first.
+    `reactions` are the numbers of those on it and the seconds that they take there, the most first; `clock` are those
+    before it could begin, where that is for physical time.
     """
 
     seconds: float
     reactions: list[tuple[int, float]]
+    clock: float
 
 
 class Model:
@@ -70,12 +72,16 @@ class Model:
         self, workers_of: Sequence[int], workers: int, machine: Machine, *, faster: Mapping[int, float] | None = None
     ) -> Prediction:
         """With each reactor on its worker; `faster` reactions, by number, take that part of what they took."""
-        share = machine.share(workers)
-        cost = (self._scaled(faster) / share).astype(np.int64)
+        # What was measured beside others is as slow as that already; of more workers than there are cores here it is
+        # not known, and each of them counts as fast as in the run.
+        there = machine.shares.get(workers) if workers > 1 else 1.0
+        slower = 1.0 if there is None else machine.share(self.trace.workers) / there
+        cost = (self._scaled(faster) * slower).astype(np.int64)
         worker = np.asarray(workers_of, np.uint32)[self.reactor_of]
         busy = np.zeros(workers, np.int64)
-        model = self._model(cost, machine.hop)
-        ns = lib.rx_makespan(model[0], _of("uint32_t", worker), workers, _of("int64_t", busy))
+        model, kept = self._model(cost, machine.hop)
+        ns = lib.rx_makespan(model, _of("uint32_t", worker), workers, _of("int64_t", busy))
+        del kept
         if ns < 0:
             raise MemoryError
         return Prediction(ns / 1e9, [float(each) / 1e9 for each in busy])
@@ -84,28 +90,32 @@ class Model:
         """What waits for what, whatever the workers."""
         end, cause = np.zeros(len(self.executions), np.int64), np.zeros(len(self.executions), np.int64)
         cost = self._scaled(faster).astype(np.int64)
-        at = lib.rx_critical_path(self._model(cost, 0)[0], _of("int64_t", end), _of("int64_t", cause))
-        seconds = float(end[at]) / 1e9
+        model, kept = self._model(cost, 0)
+        at = lib.rx_critical_path(model, _of("int64_t", end), _of("int64_t", cause))
+        del kept
+        seconds = clock = float(end[at]) / 1e9
         spent = np.zeros(len(self.trace.reactions))
         reactions = self.executions.rows["reaction"]
         while at >= 0:
             spent[reactions[at]] += cost[at] / 1e9
+            clock -= float(cost[at]) / 1e9
             at = int(cause[at])
         order = np.argsort(-spent, kind="stable")
-        return CriticalPath(seconds, [(int(n), float(spent[n])) for n in order if spent[n]])
+        return CriticalPath(seconds, [(int(n), float(spent[n])) for n in order if spent[n]], max(0.0, clock))
 
     def assumed(self, machine: Machine, workers: Sequence[int]) -> list[str]:
         """What a prediction for so many workers rests on."""
         part, whole = len(self.executions), self.executions.all
         some = f", the {part:,} in the middle of the run" if part < whole else ""
         found = [f"from {whole:,} reactions{some}"]
-        for n in workers:
-            if n in machine.shares:
-                found.append(
-                    f"{n} workers at once each do {machine.share(n):.0%} of what one does alone, as measured now"
-                )
-            elif n > 1:
-                found.append(f"{n} workers: for a machine on which each of them is as fast as one alone")
+        found += [
+            f"{n} workers at once: each does {machine.share(n):.0%} of what one does alone, measured now"
+            for n in workers
+            if n in machine.shares
+        ]
+        others = [str(n) for n in workers if n > 1 and n not in machine.shares]
+        if others:
+            found.append(f"{', '.join(others)} workers: on a machine with so many cores, each as fast as here")
         return found
 
     def loads(self) -> NDArray[np.float64]:

@@ -101,7 +101,7 @@ def nested(field: int, *parts: Part) -> tuple[Part, ...]:
     return varint(field << 3 | 2) + varint(size), *parts
 
 
-class Form:
+class PacketForm:
     """Packets that are alike but for some numbers; all have the same length, so many of them are an array."""
 
     def __init__(self, *parts: Part) -> None:
@@ -146,10 +146,10 @@ class Tracks:
         """Of a worker's spans, or of what is counted: 1, what is pending; 2, how late tags are."""
         return 2 + 4 * worker + what
 
-    def form(self, worker: int, *event: Part) -> Form:
+    def form(self, worker: int, *event: Part) -> PacketForm:
         """Packets of a worker's events, at some `time` each."""
         head = varint(8 << 3), Hole("time", self.wide_time), number(10, worker + 1) + number(13, 2)
-        return Form(*nested(1, *head, *nested(11, *event)))
+        return PacketForm(*nested(1, *head, *nested(11, *event)))
 
 
 def write(trace: Trace, file: Path) -> int:

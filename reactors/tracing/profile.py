@@ -29,13 +29,14 @@ _PROFILE = "profile:"
 def from_file(said: str, program: Program, workers: int) -> dict[str, int]:
     """Workers by path. Raises `PlacementError`, and `TraceError` for what is no trace."""
     if said.startswith(_PROFILE):
-        trace = Trace(said.removeprefix(_PROFILE))
-        paths = [reactor.path for reactor in program.reactors]
-        if [each["path"] for each in trace.reactors] != paths:
-            first = next((a for a, b in zip_paths(trace, paths) if a != b), "")
+        name = said.removeprefix(_PROFILE)
+        if not name:
+            raise PlacementError(f"placement {said!r} names no file; write one, as in 'profile:run.rxt'")
+        trace = Trace(name)
+        if first := another(trace, program):
             raise PlacementError(
                 f"placement {said!r} is of another program, {trace.header['program']}, or of other parameters: "
-                f"{first or 'there are more reactors now'}; trace this one"
+                f"{first}; trace this one"
             )
         model = Model(trace)
         return entries(trace, best(model, workers, Machine.here(workers)).worker_of, workers)
@@ -47,9 +48,12 @@ def from_file(said: str, program: Program, workers: int) -> dict[str, int]:
     )
 
 
-def zip_paths(trace: Trace, paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Those of the trace, and those of the program."""
-    return list(zip((each["path"] for each in trace.reactors), paths, strict=False))
+def another(trace: Trace, program: Program) -> str:
+    """Where a trace is of another program than this one: the first reactor that differs; nothing if it is of this."""
+    there, here = ([each.path for each in of.reactors] for of in (trace.program, program))
+    if there == here:
+        return ""
+    return next((path for path, other in zip(there, here, strict=False) if path != other), "one has more reactors")
 
 
 def entries(trace: Trace, worker_of: Sequence[int], workers: int) -> dict[str, int]:
@@ -76,8 +80,8 @@ def text(trace: Trace, found: Sequence[BestPlacement]) -> str:
     """TOML with a table for each number of workers."""
     lines = [
         f"# Where the reactors of {trace.header['program']} run, from {trace.path.name}.",
-        '# rx.run(..., workers=N, placement="FILE.toml") takes the table [workers-N]; what has no line is where',
-        '# placement="auto" has it, or where what contains it is.',
+        '# rx.run(..., workers=N, placement="FILE.toml") takes the table [workers-N]. What has no line is where what',
+        "# contains it is; else members of banks are spread, and all else is on worker 0.",
     ]
     for placed in found:
         gain = placed.auto.seconds / placed.prediction.seconds if placed.prediction.seconds else 1.0

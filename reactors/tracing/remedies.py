@@ -6,11 +6,11 @@ reactors, more workers, a reaction that takes half the time.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reactors.names.indices import without_indices
 from reactors.tracing.capacity import Machine
 from reactors.tracing.model import Model
 from reactors.tracing.placing import best
@@ -18,7 +18,6 @@ from reactors.tracing.placing import best
 if TYPE_CHECKING:
     from reactors.tracing.trace import Trace
 
-_INDEX = re.compile(r"\[\d+\]")
 _MOST, _LEAST = 3, 1.03  # remedies, and what one has to give
 _SHARE = 0.05  # of the critical path: what is less there is not looked at
 
@@ -50,43 +49,36 @@ class Diagnosis:
         return found + [f"  {each.said}: {each.gain:.2f} times as fast, by the model" for each in self.remedies]
 
 
-def folded(path: str) -> str:
-    """Members of a bank are one.
-
-    >>> folded("main.actors[3].play")
-    'main.actors[*].play'
-    """
-    return _INDEX.sub("[*]", path)
-
-
-def diagnosis(trace: Trace) -> Diagnosis:
-    """Of a trace. Raises `TraceError` where nothing ran."""
-    model, workers = Model(trace), trace.workers
-    machine = Machine.here(workers, 2 * workers)
+def diagnosis(trace: Trace, model: Model | None = None, machine: Machine | None = None) -> Diagnosis:
+    """Of a trace, by a model of it on a machine, if these are there already. Raises `TraceError` where nothing ran."""
+    model, workers = model or Model(trace), trace.workers
+    machine = machine or Machine.here(workers, 2 * workers)
     present = [int(each["worker"]) for each in trace.reactors]
     now = model.predicted(present, workers, machine).seconds
     critical = model.critical_path()
     alike: dict[str, list[int]] = defaultdict(list)
     for number in range(len(trace.reactions)):
-        alike[folded(trace.name(number))].append(number)
+        alike[without_indices(trace.name(number))].append(number)
     seconds: dict[str, float] = defaultdict(float)
     for number, spent in critical.reactions:
-        seconds[folded(trace.name(number))] += spent
+        seconds[without_indices(trace.name(number))] += spent
+    if critical.clock > 0:
+        seconds["waiting for the clock"] = critical.clock
     total = critical.seconds or 1.0
     parts = sorted(((name, spent / total) for name, spent in seconds.items()), key=lambda part: (-part[1], part[0]))
     found = []
     for name, part in parts:
-        if part < _SHARE:
-            break
+        if part < _SHARE or name not in alike:
+            continue
         half = dict.fromkeys(alike[name], 0.5)
         gain = now / model.predicted(present, workers, machine, faster=half).seconds
         found.append(Remedy(_of_half(trace, alike[name][0], name), gain))
     for n in sorted({workers, 2 * workers} - {1}):
         placed = best(model, n, machine)
         there = placed.prediction.seconds
-        said = (
-            "the placement that `reactors place` finds" if n == workers else f"workers={n}, placed by `reactors place`"
-        )
+        cores = "" if n in machine.shares else f" on {n} cores"
+        how = "placed as reactors place finds"
+        said = how if n == workers else f"workers={n}{cores}, {how}"
         found.append(Remedy(said, now / there if there else 1.0))
     found.sort(key=lambda remedy: -remedy.gain)
     remedies = [remedy for remedy in found if remedy.gain >= _LEAST][:_MOST]

@@ -1,7 +1,7 @@
 "use strict";
 // One page for two uses: a report, whose data is in the page, and a view of a run, whose data comes while it runs.
 
-const COLOURS = { "reactions": "var(--ran)", "engine": "var(--own)", "inputs": "#f59e0b", "a tag of others": "#fbbf24", "the clock": "#a3e635",
+const COLOURS = { "reactions": "var(--ran)", "engine": "var(--own)", "the rest": "var(--own)", "inputs": "#f59e0b", "a tag of others": "#fbbf24", "the clock": "#a3e635",
   "room": "#ef4444", "something to do": "#fde68a", "the end of others": "#e879f9", "the start": "#c084fc" };
 
 function make(tag, attributes = {}, ...children) {
@@ -57,7 +57,7 @@ function bars(workers) {
     return [`worker ${worker.worker}`, bar, ...worker.more];
   });
   const legend = make("p", { class: "legend grey" }, ...[...seen].map((what) =>
-    make("span", {}, make("i", { style: { background: COLOURS[what] || "var(--line)" } }), what === "reactions" || what === "engine" ? what : `waits for ${what}`)));
+    make("span", {}, make("i", { style: { background: COLOURS[what] || "var(--line)" } }), ["reactions", "engine", "the rest"].includes(what) ? what : `waits for ${what}`)));
   return [rows, legend];
 }
 
@@ -66,11 +66,12 @@ function bars(workers) {
 const hue = (n) => `hsl(${(n * 137.5 + 210) % 360} 60% 55%)`;
 
 // Of one run, or of several, which have names.
-function curve(name, runs) {
+function curve(name, runs, zero = false) {
   const points = runs.flatMap(([, each]) => each), finite = (point) => Number.isFinite(point[1]);
   const xs = points.map((point) => point[0]), ys = points.filter(finite).map((point) => point[1]);
-  const left = Math.min(...xs), right = Math.max(...xs), low = Math.min(...ys), high = Math.max(...ys);
-  const x = (value) => 600 * (value - left) / (right - left || 1), y = (value) => 145 - 130 * (value - low) / (high - low || 1);
+  const left = Math.min(...xs), right = Math.max(...xs), high = Math.max(...ys), low = Math.min(...ys, zero ? 0 : high);
+  const flat = high - low <= 1e-6 * Math.max(Math.abs(high), Math.abs(low));  // what is left of rounding is no curve
+  const x = (value) => 600 * (value - left) / (right - left || 1), y = (value) => (flat ? 80 : 145 - 130 * (value - low) / (high - low));
   const svg = drawn("svg", { class: "curve", viewBox: "0 0 600 150", preserveAspectRatio: "none" });
   const legend = make("p", { class: "legend" });
   runs.forEach(([run, each], number) => {
@@ -110,7 +111,7 @@ function paint(frame, loads) {
 
 // ---- the timeline --------------------------------------------------------------------------------------------------
 
-const ROW = 26, NUMBERS = 5;
+const ROW = 26, NUMBERS = 5, LISTED = 12, FIRST = 4;
 
 function timeline(data) {
   const canvas = make("canvas", { height: ROW * data.workers.length + 22 }), said = make("p", { class: "grey" }, "scroll to zoom, drag to move");
@@ -167,7 +168,8 @@ function timeline(data) {
     }
   });
   new ResizeObserver(draw).observe(canvas);
-  return [canvas, said];
+  const legend = make("p", { class: "legend grey" }, ...data.names.slice(0, LISTED).map((name, n) => make("span", {}, make("i", { style: { background: shade(name, n) } }), name)));
+  return [canvas, said, legend];
 }
 
 // ---- a report --------------------------------------------------------------------------------------------------------
@@ -176,15 +178,17 @@ function report(data) {
   document.title = data.title;
   const page = document.getElementById("page");
   page.replaceChildren(make("header", {}, make("h1", {}, data.title), ...data.said.map((line) => make("p", { class: "grey" }, line))));
-  if (data.curves.length) page.append(section("Curves", make("div", { class: "curves" }, ...data.curves.map(([name, runs]) => curve(name, runs)))));
+  const drawn = data.curves.map(([name, runs]) => curve(name, runs));
+  if (drawn.length) page.append(section("Curves", make("div", { class: "curves" }, ...drawn.slice(0, FIRST))));
   if (data.graph) page.append(section("Graph", graph(data.graph), make("p", { class: "grey" }, "The redder a reaction, the more of its worker's time it took.")));
   if (data.workers.length) {
     const [rows, legend] = bars(data.workers);
     page.append(section("Where the time went", table(["", "", ...data.columns], rows), legend));
   }
   if (data.limits.length) page.append(section("What limits it", ...data.limits.map((line) => make("p", {}, line))));
-  if (data.predicted.length) page.append(section("What other numbers of workers would give", table(["workers", "seconds", "times as fast", "busy"], data.predicted), ...data.assumed.map((line) => make("p", { class: "grey" }, line))));
+  if (data.predicted.length) page.append(section("What other numbers of workers would give", table(["workers, placed best", "seconds", "times as fast as now", "busy"], data.predicted), ...data.assumed.map((line) => make("p", { class: "grey" }, line))));
   if (data.timeline) page.append(section("A part of the run", ...timeline(data.timeline)));
+  if (drawn.length > FIRST) page.append(section("More curves", make("div", { class: "curves" }, ...drawn.slice(FIRST))));
   if (data.reactions.length) page.append(section("Reactions", table(["reaction", "count", "total", "mean", "share"], data.reactions)));
   for (const [title, facts] of data.facts) page.append(section(title, table(["", ""], facts.map(([name, value]) => [name, make("code", {}, value)]))));
 }
@@ -207,7 +211,7 @@ function update(data) {
   live.rates.push([data.seconds, data.rate]);
   if (live.rates.length > 600) live.rates.shift();
   parts.said.replaceChildren(make("p", {}, `${data.over ? "over" : "running"}, ${data.seconds.toFixed(1)} s, tag `, make("code", { id: "tag" }, data.tag), `, ${short(data.count)} reactions`));
-  parts.rate.replaceChildren(curve("reactions a second", [["", live.rates]]));
+  parts.rate.replaceChildren(curve("reactions a second", [["", live.rates]], true));
   const [rows, legend] = bars(data.workers);
   parts.workers.replaceChildren(table(["", "", "tag", "reactions/s", "tags/s"], rows), legend);
   parts.reactions.replaceChildren(table(["reaction", "runs/s", "of a worker's time", "late"], data.reactions));

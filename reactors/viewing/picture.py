@@ -6,18 +6,17 @@ was written to where it is read, whatever lies between.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from reactors.drawing.diagram import Box, Diagram, DrawnWire, Symbol, in_order
+from reactors.names.indices import without_indices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reactors.drawing.diagram import SymbolKind, WireKind
 
-_INDEX = re.compile(r"\[\d+\]")
 _KINDS: dict[str, SymbolKind] = {
     "timer": "timer", "action": "logical action", "physical_action": "physical action", "startup": "startup",
     "shutdown": "shutdown", "reset": "reset",
@@ -28,15 +27,6 @@ def diagram(header: Mapping[str, Any]) -> Diagram:
     """Of the header of a trace, or of a run that is watched."""
     picture = _Picture(header)
     return Diagram([picture.boxes[""]], in_order(picture.wires.values(), picture.boxes[""].all_symbols()))
-
-
-def stripped(path: str) -> str:
-    """A path as it is drawn, all members of a bank as one.
-
-    >>> stripped("main.actors[3].play")
-    'main.actors.play'
-    """
-    return _INDEX.sub("", path)
 
 
 class _Picture:
@@ -50,9 +40,9 @@ class _Picture:
         self._draw_reactions()
 
     def _draw_reactors(self) -> None:
-        counts = Counter(stripped(each["path"]) for each in self.header["reactors"])
+        counts = Counter(without_indices(each["path"]) for each in self.header["reactors"])
         for each in self.header["reactors"]:
-            path = stripped(each["path"])
+            path = without_indices(each["path"])
             if path in self.boxes:
                 continue
             several = counts[path] if counts[path] > 1 else None
@@ -64,14 +54,14 @@ class _Picture:
                 around.boxes.append(box)
 
     def _box_of(self, reactor: int) -> Box:
-        return self.boxes[stripped(self.header["reactors"][reactor]["path"])]
+        return self.boxes[without_indices(self.header["reactors"][reactor]["path"])]
 
     def _draw_elements(self) -> None:
         elements = self.header["elements"]
         read = {e for each in self.header["reactions"] for e in (*each["triggers"], *each["uses"])}
         written = {e for each in self.header["reactions"] for e in each["effects"]}
         for number, each in enumerate(elements):
-            path = stripped(each["path"])
+            path = without_indices(each["path"])
             if path in self.symbols:
                 continue
             if each["kind"] == "port":
@@ -98,7 +88,7 @@ class _Picture:
         numbers: Counter[int] = Counter()
         for each in self.header["reactions"]:
             numbers[each["reactor"]] += 1
-            path = stripped(each["path"])
+            path = without_indices(each["path"])
             if path not in self.symbols:
                 self._add(path, "reaction", each["reactor"], numbers[each["reactor"]])
             for element in each["triggers"]:
@@ -109,7 +99,7 @@ class _Picture:
                 self._wire(path, self.header["elements"][element]["path"], "effect")
 
     def _wire(self, source: str, target: str, kind: WireKind, *, delayed: bool = False) -> None:
-        ends = stripped(source), stripped(target)
+        ends = without_indices(source), without_indices(target)
         if all(end in self.symbols for end in ends):
             wire = self.wires.setdefault((*ends, kind), DrawnWire(*ends, kind=kind, delayed=delayed, channels=0))
             wire.channels += 1

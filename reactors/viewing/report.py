@@ -10,7 +10,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from reactors.errors import DrawingError, TraceError
+from reactors.names.indices import without_indices
+from reactors.time import measured
 from reactors.tracing.accounting import accounts
 from reactors.tracing.capacity import Machine
 from reactors.tracing.load import Load
@@ -24,12 +28,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
-    from reactors.tracing.trace import Trace
+    from reactors.tracing.trace import Spans, Trace
 
     Points = Sequence[tuple[float, float]]
 
 HERE = Path(__file__).parent
 _POINTS = 500  # of a curve
+_REACTIONS = 48
 _WORKERS = (2, 4, 8, 16, 64)  # for which it is said what they would give
 
 
@@ -63,7 +68,7 @@ def contents(
     """What the page shows; without a trace, what can be said without one. `curves` are points by name and run."""
     of_trace: dict[str, Any] = {
         "graph": graph, "workers": [*workers], "columns": [], "limits": [], "predicted": [], "assumed": [],
-        "timeline": None,
+        "timeline": None, "reactions": [[*row] for row in reactions],
     }  # fmt: skip
     if trace is not None:
         of_trace |= _of_trace(trace)
@@ -75,7 +80,6 @@ def contents(
             for name, runs in (curves or {}).items()
             if any(len(points) > 1 for points in runs.values())
         ],
-        "reactions": [[*row] for row in reactions],
         "facts": [[name, [[str(k), str(v)] for k, v in rows.items()]] for name, rows in (facts or {}).items() if rows],
         **of_trace,
     }
@@ -87,11 +91,30 @@ def _of_trace(trace: Trace) -> dict[str, Any]:
         "graph": picture(trace),
         "workers": [worker(each.worker, each.wall, each.reactions, each.waits) for each in accounts(trace, by_worker)],
         "timeline": timeline(trace, by_worker),
+        "reactions": _reactions(trace, by_worker),
     }
     try:
         return found | _predicted(trace)
     except TraceError as error:  # nothing ran
         return found | {"limits": [str(error)]}
+
+
+def _reactions(trace: Trace, by_worker: Sequence[Spans]) -> list[list[str]]:
+    """Count, total, mean, and share of the time of its workers, of those that took most; members of banks are one."""
+    alike: dict[str, list[int]] = {}
+    for number in range(len(trace.reactions)):
+        alike.setdefault(without_indices(trace.name(number)), []).append(number)
+    rows = np.concatenate([spans.reactions for spans in by_worker])
+    count = np.bincount(rows["reaction"], minlength=len(trace.reactions))
+    seconds = np.bincount(rows["reaction"], (rows["end"] - rows["start"]) / 1e9, len(trace.reactions))
+    wall = max((int(spans.rows["end"].max(initial=1)) for spans in by_worker), default=1) / 1e9
+    found = []
+    for name, members in alike.items():
+        runs, spent = int(count[members].sum()), float(seconds[members].sum())
+        workers = len({trace.reactions[each]["worker"] for each in members})
+        mean = measured(spent / runs if runs else 0.0)
+        found.append((spent, [name, f"{runs:,}", measured(spent), mean, f"{spent / wall / workers:.1%}"]))
+    return [row for _, row in sorted(found, key=lambda each: (-each[0], each[1][0]))[:_REACTIONS]]
 
 
 def worker(number: int, wall: float, reactions: float, waits: Mapping[str, float]) -> dict[str, Any]:
@@ -116,16 +139,20 @@ def picture(trace: Trace) -> str:
 
 
 def _predicted(trace: Trace) -> dict[str, Any]:
-    """What limits it, and what others numbers of workers would give."""
+    """What limits it, and what other numbers of workers would give."""
     model, workers = Model(trace, 20_000), sorted({trace.workers, *_WORKERS})
-    machine = Machine.here(*workers)
+    machine = Machine.here(*workers, 2 * trace.workers)
     now = model.predicted([int(each["worker"]) for each in trace.reactors], trace.workers, machine).seconds
     rows = []
     for n in workers:
         placed = best(model, n, machine).prediction
         seconds = placed.seconds or 1e-9
         rows.append([n, f"{seconds:.4g}", f"{now / seconds:.2f}", f"{sum(placed.busy) / n / seconds:.0%}"])
-    return {"limits": diagnosis(trace).lines(), "predicted": rows, "assumed": model.assumed(machine, workers)}
+    return {
+        "limits": diagnosis(trace, model, machine).lines(),
+        "predicted": rows,
+        "assumed": model.assumed(machine, workers),
+    }
 
 
 def thinned(points: Points) -> list[list[float | None]]:

@@ -154,10 +154,11 @@ def _answering(server: ViewServer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             try:
                 self.event(server.beginning())
-                before = server.watched.sample()
+                first = before = server.watched.sample()
                 while not server.over.wait(server.every):
                     after = server.watched.sample()
-                    self.event(server.state(Between(server.watched, before, after)))
+                    since = first if after.over else before  # in the end, all of it
+                    self.event(server.state(Between(server.watched, since, after)))
                     before = after
                     if after.over:
                         return

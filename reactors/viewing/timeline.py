@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.tracing.remedies import folded
+from reactors.names.indices import without_indices
 from reactors_runtime._core import lib
 from reactors_runtime.waits import WAITS
 
@@ -32,7 +32,7 @@ def timeline(trace: Trace, by_worker: Sequence[Spans]) -> dict[str, Any]:
         flat: list[int] = []
         for row in spans.rows[inside]:
             ran = row["kind"] <= lib.RX_RAN_LATE
-            name = folded(trace.name(row["reaction"])) if ran else f"waits for {WAITS[int(row['kind'])]}"
+            name = without_indices(trace.name(row["reaction"])) if ran else f"waits for {WAITS[int(row['kind'])]}"
             flat += [
                 names.setdefault(name, len(names)), int(row["start"]) - window[0], int(row["end"] - row["start"]),
                 int(row["tag"]["time"]), int(row["tag"]["microstep"]),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _WIDE = 24  # characters of a bar
-_MARKS = {"reactions": ("#", "blue"), "engine": (".", "white"), "the clock": ("c", "green")}
+_MARKS = {"reactions": ("#", "blue"), "the rest": (".", "white"), "the clock": ("c", "green")}
 
 
 def top(pid: int, every: float = 0.5, rounds: int | None = None) -> None:
@@ -26,12 +26,14 @@ def top(pid: int, every: float = 0.5, rounds: int | None = None) -> None:
         raise WatchingError("reactors top needs the package rich: pip install rich") from None
 
     with Watched(pid) as watched:
-        before, shown = watched.sample(), 0
+        first = before = watched.sample()
+        shown = 0
         with Live(auto_refresh=False, screen=False) as live:
             while rounds is None or shown < rounds:
                 time.sleep(every)
                 after = watched.sample()
-                live.update(table(Between(watched, before, after)), refresh=True)
+                since = first if after.over else before  # in the end, all of it
+                live.update(table(Between(watched, since, after)), refresh=True)
                 shown, before = shown + 1, after
                 if after.over:
                     break
@@ -65,7 +67,7 @@ def table(between: Between) -> RenderableType:
 
 
 def _said(name: str) -> str:
-    return name if name == "engine" else f"for {name}"
+    return name if name == "the rest" else f"for {name}"
 
 
 def bar(parts: Sequence[tuple[str, float]]) -> Any:

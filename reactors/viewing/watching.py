@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from reactors.errors import WatchingError
+from reactors.names.indices import without_indices
 from reactors.tag import Tag
 from reactors.viewing.board import NAME
-from reactors.viewing.picture import stripped
 from reactors_runtime import tables
 from reactors_runtime.waits import WAITS
 
@@ -130,7 +130,7 @@ class Between:
         return float((self.after.reactions - self.before.reactions).sum()) / self.seconds
 
     def parts(self, worker: int) -> list[tuple[str, float]]:
-        """Which part of the time a worker spent on what. A wait counts when it is over, so what is left may be one."""
+        """Which part of the time a worker spent on what; the rest is the engine's, or what it is still at."""
         waited = (self.after.waited[worker] - self.before.waited[worker]) / 1e9 / self.seconds
         there = self.watched.said["parts"][worker]["reactions"]
         ran = float((self.after.seconds[there] - self.before.seconds[there]).sum()) / self.seconds
@@ -138,7 +138,7 @@ class Between:
         total = sum(part for _, part in reasons) + ran
         shrink = min(1.0, 1.0 / total) if total else 1.0
         scaled = [(name, part * shrink) for name, part in [("reactions", ran), *reasons]]
-        return [*scaled, ("engine", max(0.0, 1.0 - sum(part for _, part in scaled)))]
+        return [*scaled, ("the rest", max(0.0, 1.0 - sum(part for _, part in scaled)))]
 
     def loads(self) -> dict[str, float]:
         """By reaction as it is drawn, members of a bank as one: the part of a worker's time."""
@@ -146,7 +146,7 @@ class Between:
         found: dict[str, float] = {}
         workers: dict[str, set[int]] = {}
         for number, path in enumerate(self.watched.paths):
-            name = stripped(path)
+            name = without_indices(path)
             found[name] = found.get(name, 0.0) + float(spent[number])
             workers.setdefault(name, set()).add(self.watched.said["reactions"][number]["worker"])
         return {name: part / len(workers[name]) for name, part in found.items()}
@@ -155,7 +155,7 @@ class Between:
         """Reactions as they are drawn, the costliest first: runs a second, part of a worker's time, late so far."""
         loads, runs, late = self.loads(), dict[str, float](), dict[str, int]()
         for number, path in enumerate(self.watched.paths):
-            name = stripped(path)
+            name = without_indices(path)
             runs[name] = (
                 runs.get(name, 0.0) + float(self.after.count[number] - self.before.count[number]) / self.seconds
             )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import reactors as rx
 from reactors.command.cli import main as command
 from reactors.tracing.capacity import Machine
+from reactors.tracing.executions import Executions
 from reactors.tracing.model import Model
 from reactors.tracing.placing import automatic, best
 from reactors.tracing.remedies import diagnosis
@@ -296,3 +298,79 @@ def test_a_picture_shows_the_load_of_a_profile(tmp_path: Path) -> None:
     assert text.count("%") >= 6
     mermaid = rx.Graph(Farm()).mermaid(profile=trace)
     assert "%" in mermaid
+
+
+def test_the_picture_of_another_program_is_refused(tmp_path: Path) -> None:
+    trace = traced(Farm(), tmp_path)
+    with pytest.raises(
+        rx.TraceError, match=r"run\.rxt is of another program, Farm, or of other parameters: main\.gather"
+    ):
+        rx.Graph(Line()).draw(tmp_path / "g.dot", profile=trace)
+
+
+def test_a_program_that_keeps_to_the_clock_waits_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "run.rxt"
+
+    class Slow(rx.Reactor):
+        tick = rx.Timer(0, "20 ms")
+
+        @rx.reaction(tick)
+        def work(self) -> None: ...
+
+    rx.run(Slow(), timeout="200 ms", trace=file)
+    model = Model(Trace(file))
+    critical = model.critical_path()
+    assert 0.2 <= critical.seconds < 0.25
+    assert critical.clock == pytest.approx(0.2)
+    found = diagnosis(Trace(file))
+    assert found.parts[0][0] == "waiting for the clock"
+    assert found.bound == pytest.approx(1.0, rel=0.05)
+
+
+def test_what_was_measured_beside_others_is_not_made_slower_again(tmp_path: Path) -> None:
+    """The traced placement takes as long by the model, whatever the machine gives two workers."""
+    trace = traced(Farm(), tmp_path, workers=2, backend="thread")
+    model, present = Model(trace), [int(each["worker"]) for each in trace.reactors]
+    slow, fast = (model.predicted(present, 2, Machine({2: share})).seconds for share in (0.5, 1.0))
+    assert slow == fast
+    assert (
+        model.predicted([0] * len(present), 1, Machine({2: 0.5})).seconds
+        < model.predicted([0] * len(present), 1, IDEAL).seconds
+    )
+
+
+@pytest.mark.parametrize("width", [64, 65, 130])
+def test_no_edge_is_missed_however_many_ports_a_reaction_has(width: int, tmp_path: Path) -> None:
+    class Many(rx.Reactor):
+        tick = rx.Timer(0, "1 us")
+        out = rx.Output(int, width=width)
+
+        @rx.reaction(tick, effects=out)
+        def go(self) -> None:
+            for n in range(0, width, 2):
+                self.out[n].set(n)
+
+    class One(rx.Reactor):
+        given = rx.Input(int)
+
+        @rx.reaction(given)
+        def see(self) -> None: ...
+
+    class All(rx.Reactor):
+        given = rx.Input(int, width=width)
+
+        @rx.reaction(given)
+        def see(self) -> None: ...
+
+    class Wide(rx.Reactor):
+        def __init__(self) -> None:
+            self.many, self.ones, self.all = Many(), rx.bank(width, One), All()
+            rx.connect(self.many.out, self.ones.given)
+            rx.connect(self.many.out, self.all.given)
+
+    file = tmp_path / "run.rxt"
+    rx.run(Wide(), fast=True, timeout="2 us", trace=file)
+    edges = Executions(Trace(file)).messages
+    to_ones = 3 * len(range(0, width, 2))
+    assert len(np.unique(np.stack([edges.source, edges.target]), axis=1).T) == to_ones + 3
+    assert len(edges.source) >= 2 * to_ones

@@ -246,6 +246,12 @@ def test_a_trace_that_cannot_be_begun_is_an_error(tmp_path: Path) -> None:
         rx.run(Main(), fast=True, timeout="1 us", trace=tmp_path / "nowhere" / "run.rxt")
 
 
+@pytest.mark.parametrize("file", [True, 5])
+def test_what_is_no_name_of_a_file_is_refused(file: object) -> None:
+    with pytest.raises(rx.ArgumentError, match=rf"trace of rx.run is {file!r}; write the name of a file"):
+        rx.run(Main(), fast=True, timeout="1 us", trace=file)  # type: ignore[arg-type]
+
+
 def test_a_timeline_whose_trace_cannot_be_written_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space")

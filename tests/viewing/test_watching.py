@@ -15,6 +15,7 @@ import pytest
 
 import reactors as rx
 from reactors.viewing.watching import Between, Watched, watchable
+from tests.terminal import typed
 from tests.viewing.programs import Farm
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parents[2]
 RUN = """
+from tests.terminal import typed
 from tests.viewing.programs import Farm
 import reactors as rx
 rx.run(Farm(), workers={workers}, backend={backend!r}, timeout="60 s", live="attach")
@@ -132,3 +134,22 @@ def test_being_watched_changes_nothing(capfd: pytest.CaptureFixture[str]) -> Non
 def test_what_is_no_way_to_watch_is_refused() -> None:
     with pytest.raises(rx.ArgumentError, match=r"live of rx.run is 'yes'; write True, or \"attach\""):
         rx.run(Farm(), live="yes")  # type: ignore[arg-type]
+
+
+LIVE = """
+import sys
+sys.path.insert(0, {root!r})
+from tests.terminal import typed
+from tests.viewing.programs import Farm
+import reactors as rx
+result = rx.run(Farm(), workers=2, timeout="1500 ms", live=True)
+print("ended", result.reactions)
+"""
+
+
+def test_a_live_run_draws_what_workers_do_in_its_terminal() -> None:
+    shown = typed(LIVE.format(root=str(HERE)))
+    assert "Farm (" in shown
+    assert "main.works.work" in shown
+    assert "over" in shown  # the last picture
+    assert shown.rstrip().endswith("ended 3004")

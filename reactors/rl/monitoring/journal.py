@@ -137,6 +137,8 @@ class Journal(Stateful):
             self.rows.append(row)
         else:
             self.table.add(row)
+        for name, value in row.items():
+            self.trace(name, value)  # the age of weights, losses, rates: curves beside what ran
         if self.tell is not None:
             self.tell(row)
 

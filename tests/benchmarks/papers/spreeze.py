@@ -22,7 +22,7 @@ def rates(_: Any, options: argparse.Namespace) -> Iterable[Sequence[object]]:
     from reactors import rl
 
     torch.set_num_threads(1)
-    steps = 2_000 if options.quick else 12_000
+    steps = 2_000 if options.quick else 4_000
     yield ["", "batch", "updates a step", "sampling, Hz", "updates, frames/s", "updates, Hz"]
     fixed = [(256, 1.0), (1024, 1.0), (4096, 0.25)]
     for name, batch, ratio, more in [

@@ -119,8 +119,8 @@ MISTAKES = (
             ),
             Mistake(
                 "`reactors train` drops what is said on the command line",
-                "watch=[shown], **options)",
-                "watch=[shown])",
+                "watch=watch, **options)",
+                "watch=watch)",
             ),
         ),
     ),

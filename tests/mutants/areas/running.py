@@ -234,8 +234,8 @@ MISTAKES = (
             ),
             Mistake(
                 "classes of one list share a row",
-                '_INDEX.sub("", each.path), each.class_name)',
-                '_INDEX.sub("", each.path), "")',
+                'without_indices(each.path), each.class_name)',
+                'without_indices(each.path), "")',
             ),
             Mistake("a share is of one worker's time", "len({each.worker for each in members})", "1"),
             Mistake("a notebook gets what is not escaped", ">{escape(cell)}</", ">{cell}</"),

@@ -43,6 +43,14 @@ def test_a_training_is_traced_into_its_folder_part_by_part(tmp_path: Path) -> No
     assert rx.Trace(out / "trace.rxt").reactors[names_of(out).index("main.learners[0]")]["remedy"] == "learners=2"
 
 
+def test_the_figures_of_the_journal_are_in_the_trace(tmp_path: Path) -> None:
+    """The age of the weights with which was played, before all."""
+    done = trained(None, trace=tmp_path / "run.rxt")
+    (spans,) = rx.Trace(tmp_path / "run.rxt").by_worker()
+    assert spans.names.count("charts/weight_age") == len(done.journal) == 10
+    assert {*spans.names} == {name for row in done.journal for name in row}
+
+
 def names_of(out: Path) -> list[str]:
     return [each["path"] for each in rx.Trace(out / "trace.rxt").reactors]
 
