@@ -43,7 +43,12 @@ class WholeNumbers(ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         """The numbers, or a `click.BadParameter`."""
-        return value if isinstance(value, tuple) else tuple(self.each.convert(x, param, ctx) for x in value.split(","))
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(self.each.convert(x, param, ctx) for x in value.split(","))
+        except click.BadParameter as error:
+            self.fail(f"{error.message}, or several with commas between them", param, ctx)
 
 
 class WorkerCount(ParamType):

@@ -88,4 +88,4 @@ def diagnosis(trace: Trace, model: Model | None = None, machine: Machine | None 
 def _of_half(trace: Trace, reaction: int, name: str) -> str:
     """What halves the time of a reaction: an option, if its reactor names one."""
     option = trace.reactors[trace.reactions[reaction]["reactor"]].get("remedy")
-    return f"{option}, or {name} in half the time" if option else f"{name} in half the time"
+    return f"{name} in half the time" + (f", for which there is {option}" if option else "")

@@ -105,7 +105,7 @@ function paint(frame, loads) {
     const load = loads[node.querySelector("title")?.textContent];
     if (load === undefined) continue;
     for (const shape of node.querySelectorAll("path, polygon")) shape.setAttribute("fill", heat(load));
-    for (const text of node.querySelectorAll("text")) text.setAttribute("fill", "#1e293b");
+    [...node.querySelectorAll("text")].at(-1).textContent = `${(100 * load).toFixed(1)}%`;
   }
 }
 

@@ -77,6 +77,10 @@ class ViewServer:
         for box in drawn.boxes:
             for each in box.all_boxes():
                 each.in_order = False  # each reaction is a shape of its own, which gets its colour
+        for symbol in drawn.symbols():
+            if symbol.kind == "reaction":
+                symbol.load = 0.0
+                symbol.notes.append("0.0%")  # what the page writes there later is as long
         try:
             graph = rendered(drawn)
         except DrawingError:

@@ -234,7 +234,7 @@ MISTAKES = (
             ),
             Mistake(
                 "classes of one list share a row",
-                'without_indices(each.path), each.class_name)',
+                "without_indices(each.path), each.class_name)",
                 'without_indices(each.path), "")',
             ),
             Mistake("a share is of one worker's time", "len({each.worker for each in members})", "1"),
@@ -250,6 +250,38 @@ MISTAKES = (
             Mistake("what values are old is forgotten", "if ns <= self.longest)", "if True)"),
             Mistake("what happens once is taken for a pipeline", "if recurs else 0  #", "if True else 0  #"),
             Mistake("times are taken for microsteps", "not (model.slack or", "not (False or"),
+        ),
+    ),
+    Mistakes(
+        "reactors/viewing/server.py",
+        "tests/viewing/test_pages.py",
+        (
+            Mistake(
+                "pages of others may ask by their own name",
+                'if self.headers.get("Host") not in',
+                'if False and self.headers.get("Host") not in',
+            ),
+            Mistake(
+                "the token is not looked at", "elif not hmac.compare_digest(", "elif False and not hmac.compare_digest("
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/tracing/placing.py",
+        "tests/tracing/test_predicting.py",
+        (
+            Mistake("who was placed by hand moves", 'if each["path"] in pinned and', "if False and"),
+            Mistake("nothing is improved", "found = search.improved(found)", "pass"),
+        ),
+    ),
+    Mistakes(
+        "reactors/tracing/model.py",
+        "tests/tracing/test_predicting.py",
+        (
+            Mistake(
+                "what was slow already is made slower again", "machine.share(self.trace.workers) / there", "1.0 / there"
+            ),
+            Mistake("time before the first of the path is nobody's", "clock -= float(cost[at]) / 1e9", "clock = 0.0"),
         ),
     ),
     Mistakes(
