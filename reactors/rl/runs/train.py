@@ -299,7 +299,7 @@ def _report(folder: RunFolder, result: rx.Result) -> None:
             folder.report_file, curves=over_steps(folder.rows), facts=folder.facts(),
             graph=picture.read_text() if picture.exists() else "",
         )  # fmt: skip
-    except (OSError, rx.TraceError) as error:
+    except (OSError, rx.ReactorError) as error:
         warn(f"the report of {folder.path} cannot be written ({error})", rx.ReactorWarning, stacklevel=4)
 
 

@@ -95,6 +95,16 @@ def test_a_report_is_left_in_the_folder_and_can_be_made_again(tmp_path: Path) ->
     assert "critical path" in (tmp_path / "again.html").read_text()
 
 
+def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr("reactors.viewing.report.write", refused)
+    with pytest.warns(rx.ReactorWarning, match=r"the report of .* cannot be written \(no space\)"):
+        done = trained(tmp_path / "run")
+    assert done.digest == trained(None).digest
+
+
 def test_a_trace_alone_has_a_report_too(tmp_path: Path) -> None:
     trained(None, trace=tmp_path / "run.rxt")
     done = CliRunner().invoke(command, ["report", str(tmp_path / "run.rxt")])
