@@ -42,8 +42,8 @@ def write(file: str | os.PathLike[str], data: Mapping[str, Any]) -> Path:
     """Write the page with this data in it. Raises `OSError`."""
     page = (HERE / "page.html").read_text()
     style, script = (HERE / "page.css").read_text(), (HERE / "page.js").read_text()
-    # A page ends its scripts where it finds this, whatever it stands in.
-    content = json.dumps(data, allow_nan=False).replace("</", "<\\/")
+    # What stands in a script is read as text of the page first: no "</script>", no "<!--" may be in it.
+    content = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     page = page.replace('<link rel="stylesheet" href="page.css">', f"<style>\n{style}</style>")
     page = page.replace(
         '<script src="page.js"></script>',

@@ -121,16 +121,17 @@ def test_a_report_is_one_file_that_asks_for_nothing_else(traced: rx.Result, tmp_
 def test_a_report_lets_nothing_out_of_its_data(tmp_path: Path) -> None:
     """What stands in names and values is text, whatever it looks like."""
     result = rx.run(Farm(), fast=True, timeout="2 ms")
-    facts = {"</script><script>alert(1)</script>": {"a": "</SCRIPT>"}}
+    facts = {"</script><script>alert(1)</script>": {"a": "</SCRIPT>", "b": "<!--<script>"}}
     page = result.report(tmp_path / "r.html", facts=facts).read_text()
     assert page.count("</script>") == 2
     assert "</SCRIPT>" not in page
+    assert "<!--" not in page
     assert '"timeline": null' in page  # without a trace
 
 
 @needs_browser
 def test_a_report_is_shown(traced: rx.Result, tmp_path: Path) -> None:
-    facts = {"Hyperparameters": {"lr": 0.5}, "<b>": {"<i>": "<script>document.title='taken'</script>"}}
+    facts = {"Hyperparameters": {"lr": 0.5}, "<b>": {"<i>": "<!--<script>document.title='taken'</script>"}}
     loss = [(0.0, 1.0), (1.0, float("nan")), (2.0, 0.5)]
     file = traced.report(tmp_path / "run.html", curves={"loss": loss}, facts=facts)
     with Browser(tmp_path / "profile") as browser:
