@@ -147,7 +147,8 @@ def _answering(server: ViewServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("Cache-Control", "no-store")
             super().end_headers()
 
-        def send_error(self, code: int, message: str | None = None, *_: object) -> None:
+        def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+            del explain
             self.refuse(code, message or "no")
 
         def stream(self) -> None:
@@ -173,7 +174,7 @@ def _answering(server: ViewServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(f"data: {json.dumps(said)}\n\n".encode())
             self.wfile.flush()
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             """Nothing is written for each request."""
 
     return Answering

@@ -44,7 +44,7 @@ def address(trace: Trace, tmp_path: Path) -> Iterator[str]:
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments, directory=str(PAGES))
 
-        def log_message(self, *_: object) -> None: ...
+        def log_message(self, format: str, *args: object) -> None: ...
 
         def do_GET(self) -> None:
             content = file.read_bytes() if self.path.endswith("localtrace") else b"{}"
