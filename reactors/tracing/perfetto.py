@@ -147,8 +147,11 @@ class Tracks:
         return 2 + 4 * worker + what
 
     def form(self, worker: int, *event: Part) -> PacketForm:
-        """Packets of a worker's events, at some `time` each."""
-        head = varint(8 << 3), Hole("time", self.wide_time), number(10, worker + 1) + number(13, 2)
+        """Packets of a worker's events, at some `time` each.
+
+        They do not say that they need what came before, as packets do that may be lost: none is, in a file.
+        """
+        head = varint(8 << 3), Hole("time", self.wide_time), number(10, worker + 1)
         return PacketForm(*nested(1, *head, *nested(11, *event)))
 
 
@@ -299,5 +302,5 @@ def _write_notes(out: IO[bytes], tracks: Tracks, piece: Spans) -> None:
             event = number(9, COUNTER) + number(11, uuids[path]) + varint(44 << 3 | 1) + struct.pack("<d", value)
         else:
             event = number(9, INSTANT) + message(23, path.encode())
-        head = number(8, max(0, int(row["start"]))) + number(10, piece.worker + 1) + number(13, 2)
+        head = number(8, max(0, int(row["start"]))) + number(10, piece.worker + 1)
         out.write(packet(head, message(11, event)))

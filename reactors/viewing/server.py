@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -40,6 +41,15 @@ _EVERY_S = 0.1
 _MOST = 20  # reactions
 
 
+class _Listening(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that has gone is no error."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 class ViewServer:
     """Serves the view of a run until it is closed; `address` is where, with the token."""
 
@@ -47,8 +57,7 @@ class ViewServer:
         self.watched, self.curves, self.every = watched, curves, every
         self.token = secrets.token_hex(16)
         self.over = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), _answering(self))
-        self._http.daemon_threads = True
+        self._http = _Listening(("127.0.0.1", port), _answering(self))
         self.port = int(self._http.server_address[1])
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": _EVERY_S}, daemon=True

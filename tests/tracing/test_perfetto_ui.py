@@ -56,7 +56,10 @@ def address(trace: Trace, tmp_path: Path) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(content)
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+    class Listening(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None: ...  # the browser has gone
+
+    with Listening(("127.0.0.1", 0), Answering) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
