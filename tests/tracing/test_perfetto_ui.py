@@ -57,7 +57,7 @@ def address(trace: Trace, tmp_path: Path) -> Iterator[str]:
             self.wfile.write(content)
 
     class Listening(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None: ...  # the browser has gone
+        def handle_error(self, request: Any, client_address: Any) -> None: ...  # the browser has gone
 
     with Listening(("127.0.0.1", 0), Answering) as server:
         server.daemon_threads = True
