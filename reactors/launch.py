@@ -137,7 +137,7 @@ def run(
             processes=way == "process",
             max_microsteps=max_microsteps or 0,
             trace=SPANS if trace is not None else 0,
-            pinned=by_hand(placement),
+            by_hand=by_hand(placement),
             virtual_time=clock is not None,
             virtual_sleep=clock is not None and clock.sleep,
             injections=[] if clock is None else clock.events(graph, plain=record is not None),

@@ -9,7 +9,6 @@ Reactors at a `depth` are closed boxes: their ports are drawn, and not what is i
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from reactors.drawing.diagram import Box, Diagram, DrawnWire, Symbol, in_order, spans, times
 from reactors.drawing.symbols import ENDS, after, ends, parts, symbols
+from reactors.names.indices import without_indices
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -99,9 +99,6 @@ def precedence(graph: Elaborated, detail: Detail = USUAL, *, placed: Sequence[in
         wire.kind = "connection" if ports else wire.kind
         wire.channels += 1
     return Diagram(levels, in_order(wires.values(), drawn.values()), folding.workers, detail.note)
-
-
-_ANY_INDEX = re.compile(r"\[\d+\]")
 
 
 class _Folding:
@@ -277,7 +274,7 @@ def _wired(node: ReactorNode) -> dict[str, Hashable]:
         mine, theirs = owner.get(port, ""), owner.get(other) or owner.get(other.rpartition("[")[0], "")
         if mine in row_of:
             among = row_of.get(theirs) == row_of[mine]
-            found[mine].add((port[len(mine) :], other if among else _ANY_INDEX.sub("", other), *how))
+            found[mine].add((port[len(mine) :], other if among else without_indices(other), *how))
 
     for c in node.connections:
         note(c.source, c.target, c.delay, c.physical, c.mode)

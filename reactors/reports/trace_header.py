@@ -50,7 +50,7 @@ def header(graph: Graph, image: Image, seed: int, backend: str) -> dict[str, Any
             }
             for number, (row, reactor) in enumerate(zip(program.reactors, graph.reactors, strict=True))
         ],
-        "pinned": [*image.options.pinned],
+        "by_hand": [*image.options.by_hand],
         "elements": [_element(each) for each in program.elements],
         "reactions": [
             {

@@ -20,7 +20,7 @@ _NS = 20_000_000
 class Machine:
     """What a prediction assumes: how fast each of so many workers is, where one alone is 1, and ns between two.
 
-    Without numbers it is a machine on which all workers are as fast as one.
+    Numbers of workers that `shares` lacks are those for which nothing was measured.
     """
 
     shares: dict[int, float] = field(default_factory=dict)

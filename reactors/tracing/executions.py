@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from reactors.tracing.trace import Spans, Trace
 
-_MASK = 64  # doors whose presence a span has
+MASK = 64  # doors whose presence a span has
 STATE = -1
 """The element of an edge to the next execution of the same reactor."""
 
@@ -111,24 +111,23 @@ class Executions:
             if not len(sources):
                 continue
             arrival = self._arrival(self.rows["tag"][sources], *port["offset"])
-            for reader in readers:
+            for reader, bit in readers:
                 targets = self.of_reaction[reader]
                 at = np.searchsorted(self.key[targets], arrival).clip(max=len(targets) - 1)
                 there = (self.key[targets[at]] == arrival) & (arrival >= 0)
-                row = self.trace.reactions[reader]
-                there &= _has(self.rows["reads"][targets[at]], [*row["triggers"], *row["uses"]].index(element))
+                there &= _has(self.rows["reads"][targets[at]], bit)
                 found.append((sources[there], targets[at[there]], np.full(int(there.sum()), element)))
         return found
 
-    def _readers(self) -> dict[int, list[int]]:
-        """The reactions that read each port, of those that ran."""
-        found: dict[int, list[int]] = defaultdict(list)
+    def _readers(self) -> dict[int, list[tuple[int, int]]]:
+        """Of each port that is read: reactions that ran, and which bit of `reads` it is."""
+        found: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for reaction in self.of_reaction:
             row = self.trace.reactions[reaction]
-            for element in (*row["triggers"], *row["uses"]):
+            for bit, element in enumerate((*row["triggers"], *row["uses"])):
                 port = self.trace.elements[element]
                 if port["kind"] == "port" and port["source"] >= 0 and not port["physical"]:
-                    found[element].append(reaction)
+                    found[element].append((reaction, bit))
         return found
 
     @cached_property
@@ -136,8 +135,7 @@ class Executions:
         """Of each port that is written: reactions, and which bit of `writes` it is."""
         found: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for reaction in self.of_reaction:
-            ports = [e for e in self.trace.reactions[reaction]["effects"] if self.trace.elements[e]["kind"] == "port"]
-            for bit, element in enumerate(ports):
+            for bit, element in enumerate(self.trace.ports_of(reaction)):
                 found[element].append((reaction, bit))
         return found
 
@@ -157,7 +155,7 @@ class Executions:
 
 def _has(masks: NDArray[np.uint64], bit: int) -> NDArray[np.bool_]:
     """Whether a port was present; of those beyond the 64 that a mask has, it is what the other end says."""
-    if bit >= _MASK:
+    if bit >= MASK:
         return np.ones(len(masks), bool)
     found: NDArray[np.bool_] = (masks >> np.uint64(bit)) & np.uint64(1) != 0
     return found

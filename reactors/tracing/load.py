@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reactors.names.indices import without_indices
+from reactors.tracing.executions import MASK
 
 if TYPE_CHECKING:
     from reactors.tracing.trace import Trace
@@ -47,15 +48,10 @@ class Load:
             seconds += np.bincount(rows["reaction"], (rows["end"] - rows["start"]) / 1e9, len(seconds))
             for number in np.unique(rows["reaction"]).tolist():
                 writes = rows["writes"][rows["reaction"] == number]
-                for bit, element in enumerate(_ports(trace, number)):
+                for bit, element in enumerate(trace.ports_of(number)[:MASK]):
                     written[element] += int((writes >> np.uint64(bit) & np.uint64(1)).sum())
         wall = last / 1e9
         return cls(_by_path(trace, seconds / wall), _flows(trace, written, wall))
-
-
-def _ports(trace: Trace, reaction: int) -> list[int]:
-    """The ports that a reaction may write, as far as its executions say whether they did: 64."""
-    return [each for each in trace.reactions[reaction]["effects"] if trace.elements[each]["kind"] == "port"][:64]
 
 
 def _by_path(trace: Trace, parts: np.ndarray[tuple[int], np.dtype[np.float64]]) -> dict[str, float]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.tracing.capacity import Machine
-    from reactors.tracing.trace import Trace
+    from reactors.tracing.trace import Spans, Trace
 
 MOST = 50_000  # executions, from the middle of a trace: what repeats need not be calculated for ever
 _FAR = 5.0  # times the median
@@ -54,8 +54,8 @@ class CriticalPath:
 class Model:
     """A trace, or whole tags in its middle, as a model. Raises `TraceError` where nothing ran."""
 
-    def __init__(self, trace: Trace, most: int = MOST) -> None:
-        by_worker = trace.by_worker()
+    def __init__(self, trace: Trace, most: int = MOST, by_worker: Sequence[Spans] | None = None) -> None:
+        by_worker = by_worker or trace.by_worker()
         self.trace = trace
         self.executions = found = Executions(trace, by_worker, most)
         if not len(found):
@@ -86,19 +86,18 @@ class Model:
             raise MemoryError
         return Prediction(ns / 1e9, [float(each) / 1e9 for each in busy])
 
-    def critical_path(self, *, faster: Mapping[int, float] | None = None) -> CriticalPath:
+    def critical_path(self) -> CriticalPath:
         """What waits for what, whatever the workers."""
         end, cause = np.zeros(len(self.executions), np.int64), np.zeros(len(self.executions), np.int64)
-        cost = self._scaled(faster).astype(np.int64)
-        model, kept = self._model(cost, 0)
+        model, kept = self._model(self.cost, 0)
         at = lib.rx_critical_path(model, _of("int64_t", end), _of("int64_t", cause))
         del kept
         seconds = clock = float(end[at]) / 1e9
         spent = np.zeros(len(self.trace.reactions))
         reactions = self.executions.rows["reaction"]
         while at >= 0:
-            spent[reactions[at]] += cost[at] / 1e9
-            clock -= float(cost[at]) / 1e9
+            spent[reactions[at]] += self.cost[at] / 1e9
+            clock -= float(self.cost[at]) / 1e9
             at = int(cause[at])
         order = np.argsort(-spent, kind="stable")
         return CriticalPath(seconds, [(int(n), float(spent[n])) for n in order if spent[n]], max(0.0, clock))
@@ -203,7 +202,7 @@ def _writers(trace: Trace) -> dict[int, list[int]]:
 
 
 def _ports(trace: Trace, reaction: dict[str, Any]) -> int:
-    """Which bits of `reads` are ports that somebody writes."""
+    """Which bits of `reads` are ports that some reaction writes."""
     elements = [*reaction["triggers"], *reaction["uses"]][:64]
     there = [trace.elements[each]["kind"] == "port" and trace.elements[each]["source"] >= 0 for each in elements]
     return sum(1 << bit for bit, port in enumerate(there) if port)

@@ -57,13 +57,13 @@ class _Search:
         self.tries = 0
         self.known: dict[tuple[int, ...], float] = {}
         trace, loads = model.trace, model.loads()
-        pinned = set(trace.header.get("pinned", ()))
+        by_hand = set(trace.header["by_hand"])
         self.fixed = {
             number: int(each["worker"])
             for number, each in enumerate(trace.reactors)
-            if each["path"] in pinned and each["worker"] < workers
+            if each["path"] in by_hand and each["worker"] < workers
         }
-        self.units: dict[int, list[int]] = {}  # whoever decides where others are, and all of those
+        self.units: dict[int, list[int]] = {}  # those that move together, by the reactor that decides for them
         for number, each in enumerate(trace.reactors):
             self.units.setdefault(each["home"], []).append(number)
         weight = {home: float(sum(loads[each] for each in members)) for home, members in self.units.items()}

@@ -61,19 +61,15 @@ def entries(trace: Trace, worker_of: Sequence[int], workers: int) -> dict[str, i
     reactors = trace.program.reactors
     auto = placements.spread(reactors, workers)
     found: dict[str, int] = {}
+    chosen: dict[str, int] = {}  # those that what they contain inherits from
     for number, reactor in enumerate(reactors):
-        container = reactor.path.rpartition(".")[0]
-        inherited = found.get(container)
-        if worker_of[number] != (auto[number] if inherited is None else inherited):
+        inherited = chosen.get(reactor.path.rpartition(".")[0])
+        differs = worker_of[number] != (auto[number] if inherited is None else inherited)
+        if differs:
             found[reactor.path] = worker_of[number]
-        elif inherited is not None:
-            found[reactor.path] = inherited  # what it contains inherits from it
-    return {path: worker for path, worker in found.items() if _needed(path, worker, found)}
-
-
-def _needed(path: str, worker: int, found: dict[str, int]) -> bool:
-    container = path.rpartition(".")[0]
-    return found.get(container) != worker
+        if differs or inherited is not None:
+            chosen[reactor.path] = worker_of[number]
+    return found
 
 
 def text(trace: Trace, found: Sequence[BestPlacement]) -> str:

@@ -144,6 +144,10 @@ class Trace:
             (),
         )  # fmt: skip
 
+    def ports_of(self, reaction: int) -> list[int]:
+        """The ports that a reaction may write, the elements of the bits of `writes`; those beyond 64 have none."""
+        return [each for each in self.reactions[reaction]["effects"] if self.elements[each]["kind"] == "port"]
+
     def name(self, reaction: int) -> str:
         """The path of a reaction."""
         path: str = self.reactions[reaction]["path"]

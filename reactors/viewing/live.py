@@ -55,9 +55,11 @@ class InTerminal:
     """A process that draws in the terminal of this one."""
 
     def __init__(self) -> None:
-        from reactors.viewing.top import beside
+        import subprocess
 
-        self._process = beside(os.getpid())
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "reactors", "top", str(os.getpid())], stdin=subprocess.DEVNULL, stdout=sys.stderr
+        )
 
     def end(self) -> None:
         """It sees the end by itself."""
@@ -76,6 +78,7 @@ class InNotebook:
     def __init__(self, display: Any) -> None:
         self._watched = Watched(os.getpid())
         self._first = self._last = self._watched.sample()
+        self._between: Between | None = None  # what is shown
         self._over = threading.Event()
         self._handle = display(self, display_id=True)
         self._thread = threading.Thread(target=self._go_on, name="reactors live", daemon=True)
@@ -98,9 +101,9 @@ class InNotebook:
     def _repr_html_(self) -> str:
         from html import escape
 
-        between: Between | None = getattr(self, "_between", None)
-        if between is None:
+        if self._between is None:
             return "<p>begins</p>"
+        between = self._between
         now = between.after
         rows = [
             f"<tr><td>{escape(name)}</td><td>{runs:,.0f}</td><td>{load:.1%}</td></tr>"

@@ -54,7 +54,7 @@ function bars(workers) {
       seen.add(what);
       bar.append(make("span", { title: `${what}: ${(100 * part).toFixed(1)} %`, style: { width: `${100 * part}%`, background: COLOURS[what] || "var(--line)" } }));
     }
-    return [`worker ${worker.worker}`, bar, ...worker.more];
+    return [`worker ${worker.worker}`, bar, ...(worker.more || [])];
   });
   const legend = make("p", { class: "legend grey" }, ...[...seen].map((what) =>
     make("span", {}, make("i", { style: { background: COLOURS[what] || "var(--line)" } }), ["reactions", "engine", "the rest"].includes(what) ? what : `waits for ${what}`)));
@@ -183,7 +183,7 @@ function report(data) {
   if (data.graph) page.append(section("Graph", graph(data.graph), make("p", { class: "grey" }, "The redder a reaction, the more of its worker's time it took.")));
   if (data.workers.length) {
     const [rows, legend] = bars(data.workers);
-    page.append(section("Where the time went", table(["", "", ...data.columns], rows), legend));
+    page.append(section("Where the time went", table(["", ""], rows), legend));
   }
   if (data.limits.length) page.append(section("What limits it", ...data.limits.map((line) => make("p", {}, line))));
   if (data.predicted.length) page.append(section("What other numbers of workers would give", table(["workers, placed best", "seconds", "times as fast as now", "busy"], data.predicted), ...data.assumed.map((line) => make("p", { class: "grey" }, line))));

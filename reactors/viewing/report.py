@@ -7,6 +7,7 @@ give, a part of the run as a timeline, and the facts that make it possible to ru
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,22 +27,23 @@ from reactors.viewing.timeline import timeline
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from reactors.tracing.trace import Spans, Trace
 
     Points = Sequence[tuple[float, float]]
 
-HERE = Path(__file__).parent
+_HERE = Path(__file__).parent
 _POINTS = 500  # of a curve
 _REACTIONS = 48
+_MODELLED = 20_000  # executions: a report has six searches to make
 _WORKERS = (2, 4, 8, 16, 64)  # for which it is said what they would give
 
 
 def write(file: str | os.PathLike[str], data: Mapping[str, Any]) -> Path:
     """Write the page with this data in it. Raises `OSError`."""
-    page = (HERE / "page.html").read_text()
-    style, script = (HERE / "page.css").read_text(), (HERE / "page.js").read_text()
+    page = (_HERE / "page.html").read_text()
+    style, script = (_HERE / "page.css").read_text(), (_HERE / "page.js").read_text()
     # What stands in a script is read as text of the page first: no "</script>", no "<!--" may be in it.
     content = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     page = page.replace('<link rel="stylesheet" href="page.css">', f"<style>\n{style}</style>")
@@ -67,7 +69,7 @@ def contents(
 ) -> dict[str, Any]:
     """What the page shows; without a trace, what can be said without one. `curves` are points by name and run."""
     of_trace: dict[str, Any] = {
-        "graph": graph, "workers": [*workers], "columns": [], "limits": [], "predicted": [], "assumed": [],
+        "graph": graph, "workers": [*workers], "limits": [], "predicted": [], "assumed": [],
         "timeline": None, "reactions": [[*row] for row in reactions],
     }  # fmt: skip
     if trace is not None:
@@ -94,7 +96,7 @@ def _of_trace(trace: Trace) -> dict[str, Any]:
         "reactions": _reactions(trace, by_worker),
     }
     try:
-        return found | _predicted(trace)
+        return found | _predicted(trace, by_worker)
     except TraceError as error:  # nothing ran
         return found | {"limits": [str(error)]}
 
@@ -122,7 +124,7 @@ def worker(number: int, wall: float, reactions: float, waits: Mapping[str, float
     waited = sum(waits.values())
     ran = min(reactions, max(0.0, wall - waited))
     parts = [("reactions", ran), *waits.items(), ("engine", max(0.0, wall - waited - ran))]
-    return {"worker": number, "parts": [[name, seconds / (wall or 1.0)] for name, seconds in parts], "more": []}
+    return {"worker": number, "parts": [[name, seconds / (wall or 1.0)] for name, seconds in parts]}
 
 
 def picture(trace: Trace) -> str:
@@ -138,9 +140,9 @@ def picture(trace: Trace) -> str:
         return ""
 
 
-def _predicted(trace: Trace) -> dict[str, Any]:
+def _predicted(trace: Trace, by_worker: Sequence[Spans]) -> dict[str, Any]:
     """What limits it, and what other numbers of workers would give."""
-    model, workers = Model(trace, 20_000), sorted({trace.workers, *_WORKERS})
+    model, workers = Model(trace, _MODELLED, by_worker), sorted({trace.workers, *_WORKERS})
     machine = Machine.here(*workers, 2 * trace.workers)
     now = model.predicted([int(each["worker"]) for each in trace.reactors], trace.workers, machine).seconds
     rows = []
@@ -155,12 +157,8 @@ def _predicted(trace: Trace) -> dict[str, Any]:
     }
 
 
-def thinned(points: Points) -> list[list[float | None]]:
-    """As many points as a picture can show; what is no number is left out."""
+def thinned(points: Points) -> list[tuple[float, float]]:
+    """As many points as a picture can show; what is not finite is left out."""
     step = max(1, -(-len(points) // _POINTS))
     kept = [*points[::step], *([] if (len(points) - 1) % step == 0 else [points[-1]])]
-    return [[x, y if abs(y) < 1e300 else None] for x, y in _finite(kept)]
-
-
-def _finite(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    return [(float(x), float(y)) for x, y in points if x == x and y == y]  # noqa: PLR0124 - not nan
+    return [(float(x), float(y)) for x, y in kept if math.isfinite(x) and math.isfinite(y)]

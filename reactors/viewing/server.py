@@ -1,8 +1,8 @@
 """A run in a browser: a page from this machine, for this machine.
 
-It listens on 127.0.0.1 and answers GET alone. The page and its parts hold nothing of the run; what does needs the token
-that stands behind the # of the address, which browsers send to nobody: the page puts it into a header. Who calls this
-server by another name than its own, as a page of somebody else would after tricking the name service, gets nothing.
+It listens on 127.0.0.1 and answers GET alone. The page, its script and its style say nothing of the run. The events
+that do need a token: it is the fragment of the address, which browsers do not send, and the page puts it into a header.
+Requests whose Host is another name are refused, so that no other site can reach the server by DNS rebinding.
 """
 
 from __future__ import annotations

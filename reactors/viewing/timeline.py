@@ -19,9 +19,9 @@ _MOST = 6_000  # spans of all workers
 
 
 def timeline(trace: Trace, by_worker: Sequence[Spans]) -> dict[str, Any]:
-    """Spans from the middle of a run, by worker: name, begin and length in ns, and the tag; names are numbers.
+    """Spans from the middle of a run, a flat list a worker: five numbers a span, which keeps the page small.
 
-    In a list of a worker, what follows a span are its four numbers: flat, since a page has megabytes for all.
+    They are the name, an index into `names`; the start and the length in ns; and the tag, time and microstep.
     """
     window = _window(by_worker)
     names: dict[str, int] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -79,12 +78,3 @@ def bar(parts: Sequence[tuple[str, float]]) -> Any:
         mark, style = _MARKS.get(name, ("-", "yellow"))
         drawn.append(mark * round(part * _WIDE), style=style)
     return drawn
-
-
-def beside(pid: int) -> Any:
-    """A process of its own that shows the run of this one in the same terminal."""
-    import subprocess
-
-    return subprocess.Popen(
-        [sys.executable, "-m", "reactors", "top", str(pid)], stdin=subprocess.DEVNULL, stdout=sys.stderr
-    )

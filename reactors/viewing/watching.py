@@ -1,7 +1,7 @@
 """What does a run do right now, seen from another process?
 
-Its counters lie in memory that all its workers share. Whoever may look into the process, its own user, maps them and
-reads: the run does nothing for it, and does not notice.
+Its counters are in memory that all its workers share. Another process of the same user maps them, and reads: the run
+does nothing for that, and does not notice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What it costs that all of a run is written down, beside VizTracer, and beside xronos with its telemetry.
 
-The spans of xronos go to an address at which nobody listens: what counts is what its program pays. VizTracer keeps the
-last million events in memory, and writes nothing here.
+xronos sends its spans to a port on which nothing listens: only the cost for the program is measured. VizTracer keeps
+the last million events in memory, and writes nothing here.
 """
 
 from __future__ import annotations

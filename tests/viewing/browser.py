@@ -11,12 +11,15 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 from urllib.request import urlopen
 
+import pytest
 import websocket
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 CHROMIUM = shutil.which("chromium")
+# `make test` installs it where it may; where it may not, as with `dot`, the other tests are worth running.
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 _PATIENCE_S = 30.0
 
 

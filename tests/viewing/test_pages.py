@@ -11,7 +11,7 @@ import pytest
 import reactors as rx
 from reactors.viewing.server import ViewServer
 from reactors.viewing.watching import Watched
-from tests.viewing.browser import CHROMIUM, Browser
+from tests.viewing.browser import Browser, needs_browser
 from tests.viewing.programs import Farm
 from tests.viewing.test_watching import running
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 CURVES = {"charts/episodic_return": [(0.0, 1.0), (10.0, 5.0)]}
 
 

@@ -28,7 +28,7 @@ class RunOptions:
     keepalive: bool = False
     timeout: int | None = None  # ns
     spin: int = 100_000  # ns a worker looks on before it sleeps; 0 when there are more workers than cores
-    pinned: Sequence[str] = ()  # paths of reactors that users have put on workers; only a trace says so
+    by_hand: Sequence[str] = ()  # paths of reactors that users have put on workers; only a trace says so
     cores: tuple[int, ...] = ()  # where workers stay; none: wherever the system puts them
     moves_off: bool = False  # workers leave cores on which others are to run
     processes: bool = False  # workers share no Python objects

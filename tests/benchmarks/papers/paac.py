@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 PARTS = ("simulators", "server", "learners")
 UNROLL = 5
-LATE = 1  # the kind of a span: a reaction that was late; greater ones are waits
 BEFORE = 3  # rounds that do not count: memory is touched, and caches are filled
 
 
@@ -50,16 +49,14 @@ def used(algorithm: rl.A2C, rounds: int, workers: int) -> tuple[float, list[floa
         found = trace.by_worker()
     times = np.unique(np.concatenate([spans.rows["tag"]["time"] for spans in found]))
     first = times[np.searchsorted(times, times.max() * BEFORE // (BEFORE + rounds))]
-    rows = [spans.rows[spans.rows["tag"]["time"] >= first] for spans in found]
-    start, end = min(int(each["start"].min()) for each in rows), max(int(each["end"].max()) for each in rows)
+    ran, waited = (
+        np.concatenate([rows[rows["tag"]["time"] >= first] for rows in some])
+        for some in ([spans.reactions for spans in found], [spans.waits for spans in found])
+    )
     part_of = np.array([_part(each["path"]) for each in trace.reactions])
-    spent = np.zeros(len(PARTS) + 1)  # the last one: waiting
-    for each in rows:
-        seconds = (each["end"] - each["start"]) / 1e9
-        ran = each["kind"] <= LATE
-        spent[:-1] += np.bincount(part_of[each["reaction"][ran]], seconds[ran], len(PARTS) + 1)[:-1]
-        spent[-1] += seconds[~ran].sum()
-    wall = (end - start) / 1e9
+    spent = np.bincount(part_of[ran["reaction"]], (ran["end"] - ran["start"]) / 1e9, len(PARTS) + 1)
+    spent[-1] = (waited["end"] - waited["start"]).sum() / 1e9  # in place of what is of none of PARTS
+    wall = int(max(ran["end"].max(), waited["end"].max(initial=0)) - ran["start"].min()) / 1e9
     return steps * rounds / wall, [float(part) for part in spent / (wall * workers)]
 
 

@@ -270,7 +270,7 @@ MISTAKES = (
         "reactors/tracing/placing.py",
         "tests/tracing/test_predicting.py",
         (
-            Mistake("who was placed by hand moves", 'if each["path"] in pinned and', "if False and"),
+            Mistake("who was placed by hand moves", 'if each["path"] in by_hand and', "if False and"),
             Mistake("nothing is improved", "found = search.improved(found)", "pass"),
         ),
     ),
@@ -281,7 +281,9 @@ MISTAKES = (
             Mistake(
                 "what was slow already is made slower again", "machine.share(self.trace.workers) / there", "1.0 / there"
             ),
-            Mistake("time before the first of the path is nobody's", "clock -= float(cost[at]) / 1e9", "clock = 0.0"),
+            Mistake(
+                "time before the first of the path is nobody's", "clock -= float(self.cost[at]) / 1e9", "clock = 0.0"
+            ),
         ),
     ),
     Mistakes(
