@@ -8,6 +8,7 @@ what the engine took for itself. Values that wait for room, and memory that work
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from reactors.errors import TraceError
 from reactors.tracing.accounting import accounts
 from reactors.tracing.executions import Executions
+from reactors.tracing.sharing import shared
 from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
 
     from reactors.tracing.capacity import Machine
     from reactors.tracing.trace import Spans, Trace
+
+_KINDS = {
+    "time": "int64_t", "microstep": "uint64_t", "reaction": "uint32_t", "present": "uint8_t", "first_edge": "uint64_t",
+    "source": "uint64_t", "first_read": "uint32_t", "writer": "uint32_t", "delay": "rx_tag", "cost": "int64_t",
+    "earliest": "int64_t",
+}  # fmt: skip
+"""The arrays of an rx_model (csrc/api.inc), which says what they are."""
 
 MOST = 50_000  # executions, from the middle of a trace: what repeats need not be calculated for ever
 _FAR = 5.0  # times the median
@@ -86,15 +95,28 @@ class Model:
             raise MemoryError
         return Prediction(ns / 1e9, [float(each) / 1e9 for each in busy])
 
+    def shared(self, reaction: int) -> Model:
+        """As if one reactor more, the last one, did half of what this reaction does, at the same tags.
+
+        It has the same inputs, and who reads what this reaction writes waits for both. Reactions behind this one have
+        numbers that are greater by one.
+        """
+        other = copy(self)
+        mine = self._arrays["reaction"] == reaction
+        other.cost = np.repeat(np.where(mine, self.cost // 2, self.cost), 1 + mine)
+        other.reactor_of = np.insert(self.reactor_of, reaction + 1, len(self.trace.reactors))
+        other._arrays = shared(self._arrays, reaction)
+        return other
+
     def critical_path(self) -> CriticalPath:
         """What waits for what, whatever the workers."""
-        end, cause = np.zeros(len(self.executions), np.int64), np.zeros(len(self.executions), np.int64)
+        end, cause = np.zeros(len(self.cost), np.int64), np.zeros(len(self.cost), np.int64)
         model, kept = self._model(self.cost, 0)
         at = lib.rx_critical_path(model, _of("int64_t", end), _of("int64_t", cause))
         del kept
         seconds = clock = float(end[at]) / 1e9
-        spent = np.zeros(len(self.trace.reactions))
-        reactions = self.executions.rows["reaction"]
+        spent = np.zeros(len(self.reactor_of))
+        reactions = self._arrays["reaction"]
         while at >= 0:
             spent[reactions[at]] += self.cost[at] / 1e9
             clock -= float(self.cost[at]) / 1e9
@@ -119,16 +141,16 @@ class Model:
 
     def loads(self) -> NDArray[np.float64]:
         """Seconds of each reactor."""
-        reactors = self.reactor_of[self.executions.rows["reaction"]]
+        reactors = self.reactor_of[self._arrays["reaction"]]
         return np.bincount(reactors, self.cost / 1e9, len(self.trace.reactors)).astype(np.float64)
 
     def _scaled(self, faster: Mapping[int, float] | None) -> NDArray[np.float64]:
         cost = self.cost.astype(np.float64)
         for reaction, part in (faster or {}).items():
-            cost[self.executions.rows["reaction"] == reaction] *= part
+            cost[self._arrays["reaction"] == reaction] *= part
         return cost
 
-    def _static(self) -> dict[str, tuple[str, NDArray[Any]]]:
+    def _static(self) -> dict[str, NDArray[Any]]:
         """Of each reaction: whose ports it may read, and how much later."""
         elements, writers = self.trace.elements, _writers(self.trace)
         first, writer, delay = [0], [], []
@@ -142,37 +164,36 @@ class Model:
                     delay.append(port["offset"])
             first.append(len(writer))
         return {
-            "first_read": ("uint32_t", np.array(first, np.uint32)),
-            "writer": ("uint32_t", np.array(writer, np.uint32)),
-            "delay": ("rx_tag", np.array(delay, np.int64).reshape(-1, 2)),
+            "first_read": np.array(first, np.uint32),
+            "writer": np.array(writer, np.uint32),
+            "delay": np.array(delay, np.int64).reshape(-1, 2),
         }
 
-    def _dynamic(self) -> dict[str, tuple[str, NDArray[Any]]]:
+    def _dynamic(self) -> dict[str, NDArray[Any]]:
         """Of each execution."""
         found, rows = self.executions, self.executions.rows
         edges = found.edges
         first = np.searchsorted(edges.target, np.arange(len(found) + 1))
         asked = np.array([_ports(self.trace, each) for each in self.trace.reactions], np.uint64)[rows["reaction"]]
-        return {
-            "time": ("int64_t", np.ascontiguousarray(rows["tag"]["time"])),
-            "microstep": ("uint64_t", np.ascontiguousarray(rows["tag"]["microstep"])),
-            "reaction": ("uint32_t", np.ascontiguousarray(rows["reaction"])),
-            "present": ("uint8_t", (rows["reads"] & asked == asked).astype(np.uint8)),
-            "first_edge": ("uint64_t", first.astype(np.uint64)),
-            "source": ("uint64_t", edges.source.astype(np.uint64)),
+        arrays = {
+            "time": np.ascontiguousarray(rows["tag"]["time"]),
+            "microstep": np.ascontiguousarray(rows["tag"]["microstep"]),
+            "reaction": np.ascontiguousarray(rows["reaction"]),
+            "present": (rows["reads"] & asked == asked).astype(np.uint8),
+            "first_edge": first.astype(np.uint64),
+            "source": edges.source.astype(np.uint64),
         }
+        if self.trace.header.get("waits"):
+            arrays["earliest"] = arrays["time"] - arrays["time"][0]
+        return arrays
 
     def _model(self, cost: NDArray[np.int64], hop: int) -> tuple[Any, list[Any]]:
         """As C reads it, and what has to live as long."""
         model = ffi.new("rx_model *")
-        model.n, model.n_reactions, model.hop = len(self.executions), len(self.trace.reactions), hop
-        kept: list[Any] = [cost]
-        arrays = self._arrays | {"cost": ("int64_t", cost)}
-        if self.trace.header.get("waits"):
-            time = self.executions.rows["tag"]["time"]
-            arrays["earliest"] = "int64_t", np.ascontiguousarray(time - time[0])
-        for name, (kind, array) in arrays.items():
-            kept.append(_of(kind, array))
+        model.n, model.n_reactions, model.hop = len(cost), len(self.reactor_of), hop
+        kept: list[Any] = []
+        for name, array in (self._arrays | {"cost": cost}).items():
+            kept.append(_of(_KINDS[name], array))
             setattr(model, name, kept[-1])
         return model, kept
 

@@ -1,7 +1,7 @@
 """What would make a traced program faster, and by how much?
 
 The critical path, with members of banks as one, and the changes that the model says help most: other places for
-reactors, more workers, a reaction that takes half the time.
+reactors, more workers, a reaction that takes half the time or, where an option says so, is shared by two reactors.
 """
 
 from __future__ import annotations
@@ -70,22 +70,28 @@ def diagnosis(trace: Trace, model: Model | None = None, machine: Machine | None 
     for name, part in parts:
         if part < _SHARE or name not in alike:
             continue
-        half = dict.fromkeys(alike[name], 0.5)
-        gain = now / model.predicted(present, workers, machine, faster=half).seconds
-        found.append(Remedy(_of_half(trace, alike[name][0], name), gain))
+        reaction, *others = alike[name]
+        option = trace.reactors[trace.reactions[reaction]["reactor"]].get("remedy")
+        if option and not others:
+            n = max(2, workers)
+            both = model.shared(reaction)
+            least = min(both.predicted([*present, worker], n, machine).seconds for worker in range(n))
+            found.append(Remedy(f"{option} for {name}" + _on(n, workers, machine), now / least))
+        else:
+            half = dict.fromkeys(alike[name], 0.5)
+            gain = now / model.predicted(present, workers, machine, faster=half).seconds
+            found.append(Remedy(f"{name} in half the time", gain))
     for n in sorted({workers, 2 * workers} - {1}):
         placed = best(model, n, machine)
         there = placed.prediction.seconds
-        cores = "" if n in machine.shares else f" on {n} cores"
-        how = "placed as reactors place finds"
-        said = how if n == workers else f"workers={n}{cores}, {how}"
-        found.append(Remedy(said, now / there if there else 1.0))
+        found.append(Remedy("placed as reactors place finds" + _on(n, workers, machine), now / there if there else 1.0))
     found.sort(key=lambda remedy: -remedy.gain)
     remedies = [remedy for remedy in found if remedy.gain >= _LEAST][:_MOST]
     return Diagnosis(now, parts, now / total if critical.seconds else 1.0, remedies)
 
 
-def _of_half(trace: Trace, reaction: int, name: str) -> str:
-    """What halves the time of a reaction: an option, if its reactor names one."""
-    option = trace.reactors[trace.reactions[reaction]["reactor"]].get("remedy")
-    return f"{name} in half the time" + (f", for which there is {option}" if option else "")
+def _on(n: int, workers: int, machine: Machine) -> str:
+    """On how many workers, if those are others than now."""
+    if n == workers:
+        return ""
+    return f", workers={n}" + ("" if n in machine.shares else f" on {n} cores")

@@ -134,6 +134,29 @@ def test_one_worker_takes_what_all_reactions_take_and_the_engine(tmp_path: Path)
     assert alone.seconds * 1e9 == pytest.approx(model.cost.sum(), rel=1e-6)
 
 
+@pytest.mark.parametrize("program", [Farm, Line, Circle])
+def test_a_reaction_shared_on_one_worker_takes_as_long_and_on_two_less(
+    program: Callable[[], rx.Reactor], tmp_path: Path
+) -> None:
+    trace = traced(program(), tmp_path)
+    model = modelled(trace, a=1000, b=1000, c=1000, d=1000, first=1000, second=1000, one=1000, other=1000)
+    machine, placed = Machine(hop=0), automatic(trace, 2)
+    now = model.predicted(placed, 2, machine)
+    for number, reaction in enumerate(trace.reactions):
+        both = model.shared(number)
+        worker = placed[reaction["reactor"]]
+        here = both.predicted([*placed, worker], 2, machine)
+        assert here.seconds == pytest.approx(now.seconds)
+        assert sum(here.busy) == pytest.approx(sum(now.busy))
+        there = both.predicted([*placed, 1 - worker], 2, machine)
+        assert there.seconds >= both.critical_path().seconds
+    if program is Circle:  # one of the two is idle at any time, so that half of either can be there
+        heavy = [n for n, each in enumerate(trace.reactions) if each["path"].split(".")[-2] in ("one", "other")]
+        for number in heavy:
+            least = min(model.shared(number).predicted([*placed, worker], 2, machine).seconds for worker in range(2))
+            assert now.seconds / least == pytest.approx(4 / 3, rel=0.02)
+
+
 def test_a_machine_that_gives_less_takes_longer(tmp_path: Path) -> None:
     model = modelled(traced(Farm(), tmp_path), a=1000, b=1000, c=1000, d=1000)
     placed = automatic(model.trace, 2)
@@ -197,6 +220,24 @@ def test_a_diagnosis_names_what_all_wait_for(tmp_path: Path) -> None:
     assert found.bound < 1.5
     assert all(each.gain >= 1.03 for each in found.remedies)
     assert any(each.said == "main.a.work in half the time" for each in found.remedies)
+
+
+class Divisible(Work):
+    __remedy__ = "dividers=2"
+
+
+class OneOfTwo(rx.Reactor):
+    """On one worker, where all that can help is another one."""
+
+    def __init__(self) -> None:
+        self.source, self.big = Source(), Divisible(9000)
+        rx.connect(self.source.out, self.big.given)
+
+
+def test_an_option_that_divides_work_is_a_remedy_on_workers_that_are_there(tmp_path: Path) -> None:
+    found = diagnosis(traced(OneOfTwo(), tmp_path), machine=Machine({2: 1.0}))
+    said = {each.said: each.gain for each in found.remedies}
+    assert said["dividers=2 for main.big.work, workers=2"] == pytest.approx(2, rel=0.2)
 
 
 def test_a_summary_of_a_traced_run_says_what_limits_it(tmp_path: Path) -> None:

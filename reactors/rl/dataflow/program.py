@@ -314,7 +314,8 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     """Which worker runs what: in lock-step all of them play, else the first ones learn and the others play.
 
     Learners are on different workers as far as there are any; where there are no others, those play, too. An inference
-    server is beside simulators, but with double buffering by itself, as it works at the same time as they. Draws from
+    server is beside simulators, but with double buffering, where it works at the same time as they, it is by itself if
+    two workers or more are left for them. Draws from
     replay that wait for no priorities are made where others play, so that the learner does not wait for them. A viewer
     has a worker more, which no other waits for, and so have the server and, in free mode, the evaluator.
     """
@@ -323,7 +324,7 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     where = {f"main.learners[{i}]": i % workers for i in range(learners)}
     if hasattr(training, "server"):
         where["main.server"] = first
-        if training.server.parts == 2 and first + 1 < workers:
+        if training.server.parts == 2 and first + 2 < workers:
             first += 1
     for name in ("actors", "simulators", "loaders"):
         n = len(getattr(training, name, ()))

@@ -175,7 +175,8 @@ def test_what_cannot_be_is_refused() -> None:
     ("mode", "double_buffer", "workers", "server", "simulators"),
     [
         ("sync", False, 2, 0, [0, 1]), ("pipelined", False, 2, 1, [1, 1]), ("pipelined", False, 3, 1, [1, 2]),
-        ("sync", True, 1, 0, [0, 0]), ("sync", True, 2, 0, [1, 1]), ("pipelined", True, 3, 1, [2, 2]),
+        ("sync", True, 1, 0, [0, 0]), ("sync", True, 2, 0, [0, 1]), ("sync", True, 3, 0, [1, 2]),
+        ("pipelined", True, 3, 1, [1, 2]), ("pipelined", True, 4, 1, [2, 3]),
     ],
 )  # fmt: skip
 def test_a_server_works_beside_simulators_or_by_itself(
