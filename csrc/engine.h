@@ -59,7 +59,7 @@ struct rx_worker {
     rx_tap *taps;             /* where values arrive here */
     rx_action *actions;       /* what reactions schedule */
     rx_mode *modes;           /* outer ones first */
-    rx_machine *machines;     /* modal reactors */
+    rx_modal *modals;       /* modal reactors */
     uint8_t *doors;           /* what the caller sees of a cell: open, present, writable */
     uint64_t *where, *low;    /* by door: where its value is, and before which number values may be forgotten */
     uint32_t *batch;          /* what the caller is to run */

@@ -13,17 +13,43 @@
 
 #include "peers.h"
 
+/* Whether all that other machines say of one another was true at one moment: none has acknowledged what the other has not
+ * received as far as is known here. What is on its way between them counts as unread. */
+static int collect_passages(rx_worker *w)
+{
+    rx_peers *p = rx__peers(w);
+    const rx_image *image = w->image;
+    const rx_passage *passages = RX_AT(rx_passage, w->base, image->passages);
+    const uint64_t *rings = RX_AT(uint64_t, w->base, image->rings);
+    uint32_t n = w->workers;
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = 0; b < n; b++) {
+            uint8_t from = image->machine_of[a], to = image->machine_of[b];
+            if (!rings[a * n + b] || from == to || from == image->machine || to == image->machine) continue;
+            const rx_passage *passage = &passages[a * n + b];
+            uint64_t received = rx__get(&passage->received);
+            if (received < rx__get(&passage->acknowledged)) return 0;
+            if (received >= rx__get(&passage->sent)) continue;
+            rx_tag arrival = rx__plus(rx__get_tag(&passage->first), p->direct[a * n + b]);
+            p->idle_everywhere = 0;
+            p->own[b] = rx__least(p->own[b], arrival);
+            p->events[b] = rx__least(p->events[b], arrival);
+        }
+    return 1;
+}
+
 /* A worker that hears from outside may act at any time not before a clock reading that was taken while its inbox
  * was quiet, whatever its head says. */
-static rx_tag head_with_outside(rx_worker *w, uint32_t i, rx_tag head, int64_t clock)
+rx_tag rx__head_with_outside(void *base, uint32_t i, rx_tag head, rx_tag passed, int64_t clock)
 {
-    rx__inbox *inbox = rx__inbox_of(w->base, i);
-    rx_tag passed = rx__peers(w)->passed[i], soonest = rx__next_microstep(passed);
+    rx__inbox *inbox = rx__inbox_of(base, i);
+    rx_tag soonest = rx__next_microstep(passed);
     if (rx__is_forever(passed)) return head;
     if (inbox && !rx__inbox_quiet(inbox)) return rx__least(head, soonest);
     return rx__least(head, rx__greatest(rx__tag(clock, 0), soonest));
 }
 
+/* 1: a picture; 0: not now, try again; -1: not before something is heard from another machine. */
 static int collect(rx_worker *w)
 {
     rx_peers *p = rx__peers(w);
@@ -31,6 +57,7 @@ static int collect(rx_worker *w)
     uint32_t n = w->workers;
     rx_tables *tables = RX_AT(rx_tables, w->base, w->image->tables);
     int64_t clock = 0;
+    int several = w->image->machines > 1;
     for (uint32_t i = 0; i < n; i++) {
         versions[i] = rx__get_fenced(&rx__line(w->base, i)->version);
         if (versions[i] & 1) return 0;
@@ -45,10 +72,12 @@ static int collect(rx_worker *w)
         p->passed[i] = rx__get_tag(&line->passed);
         p->rank[i] = rx__get(&line->rank);
         p->events[i] = head;
-        p->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;
+        int far = several && w->image->machine_of[i] != w->image->machine;
+        if (far) p->own[i] = rx__get_tag(&RX_AT(rx_far, w->base, w->image->far)[i].own);
+        else p->own[i] = tables[i].physical ? rx__head_with_outside(w->base, i, head, p->passed[i], clock) : head;
         if (starved && rx__less(p->passed[i], w->image->starved_at)) p->own[i] = rx__least(p->own[i], w->image->starved_at);
         int idle = (int)rx__get(&line->idle);
-        if (!idle || (tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) p->idle_everywhere = 0;
+        if (!idle || (!far && tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) p->idle_everywhere = 0;
         /* a worker has an event at the stop tag, or is there already: it will be the last tag indeed */
         if ((!idle && rx__equal(head, w->stop)) || !rx__less(p->passed[i], w->stop)) p->stop_is_certain = 1;
     }
@@ -56,24 +85,28 @@ static int collect(rx_worker *w)
     for (uint32_t a = 0; a < n; a++)
         for (uint32_t b = 0; b < n; b++) {
             rx_tag sent;
-            if (!rings[a * n + b] || !rx__ring_first(RX_AT(rx__ring, w->base, rings[a * n + b]), &sent)) continue;
+            int elsewhere = several && w->image->machine_of[a] != w->image->machine && w->image->machine_of[b] != w->image->machine;
+            if (!rings[a * n + b] || elsewhere || !rx__ring_first(RX_AT(rx__ring, w->base, rings[a * n + b]), &sent)) continue;
             p->idle_everywhere = 0;
             p->own[b] = rx__least(p->own[b], rx__plus(sent, p->direct[a * n + b]));
             p->events[b] = rx__least(p->events[b], rx__plus(sent, p->direct[a * n + b]));
         }
+    int certain = !several || collect_passages(w);
     for (uint32_t i = 0; i < n; i++)
         if (rx__get(&rx__line(w->base, i)->version) != versions[i]) return 0;
-    return 1;
+    return certain ? 1 : -1;
 }
 
-void rx__snapshot(rx_worker *w)
+int rx__snapshot(rx_worker *w)
 {
     rx_peers *p = rx__peers(w);
     uint32_t n = w->workers, j = w->index;
-    for (int tries = 1; !collect(w); tries++)
+    int seen;
+    for (int tries = 1; !(seen = collect(w)); tries++)
         if (tries % 64) rx__pause();
         else sched_yield();   /* a worker was put off its core in the middle of publishing */
     p->looked = 1;
+    if (seen < 0) return 0;
     rx_tag bound = rx__forever();
     for (uint32_t m = 0; m < n; m++) {
         if (m == j) continue;
@@ -88,6 +121,7 @@ void rx__snapshot(rx_worker *w)
             if (m != i) may = rx__least(may, rx__plus(p->own[m], p->delays[m * n + i]));
         p->may[i] = rx__greatest(p->may[i], may);
     }
+    return 1;
 }
 
 int rx__covered(rx_worker *w, const rx_wait *wait, rx_tag g)

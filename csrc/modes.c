@@ -16,7 +16,7 @@ static int is_active(const rx_worker *w, uint32_t mode) { return mode == RX_NONE
 
 static int lies_in(const rx_worker *w, uint32_t mode, uint32_t around)
 {
-    while (mode != RX_NONE && mode != around) mode = w->machines[w->modes[mode].machine].outer;
+    while (mode != RX_NONE && mode != around) mode = w->modals[w->modes[mode].modal].outer;
     return mode == around;
 }
 
@@ -26,8 +26,8 @@ static void find_active(rx_worker *w)
     memset(w->enabled, 0xFF, w->t->n_words * sizeof *w->enabled);
     for (uint32_t m = 0; m < w->t->n_modes; m++) {
         rx_mode *mode = &w->modes[m];
-        const rx_machine *machine = &w->machines[mode->machine];
-        mode->active = machine->current == m && is_active(w, machine->outer);
+        const rx_modal *modal = &w->modals[mode->modal];
+        mode->active = modal->current == m && is_active(w, modal->outer);
         if (mode->active) continue;
         for (uint32_t i = mode->fan; i < mode->fan + mode->n_fan; i++) w->enabled[w->fans[i].word] &= ~w->fans[i].mask;
     }
@@ -103,11 +103,11 @@ static void renew(rx_worker *w, uint32_t around)
     }
     w->modes[around].renewed = 1;
     for (uint32_t m = around + 1; m < w->t->n_modes; m++) {
-        rx_machine *machine = &w->machines[w->modes[m].machine];
-        if (!lies_in(w, machine->outer, around)) continue;
-        machine->next = RX_NONE;
-        machine->current = machine->initial;
-        w->modes[m].renewed = machine->initial == m && w->modes[machine->outer].renewed;
+        rx_modal *modal = &w->modals[w->modes[m].modal];
+        if (!lies_in(w, modal->outer, around)) continue;
+        modal->next = RX_NONE;
+        modal->current = modal->initial;
+        w->modes[m].renewed = modal->initial == m && w->modes[modal->outer].renewed;
     }
 }
 
@@ -136,13 +136,13 @@ static void begin_active(rx_worker *w)
 void rx__switch_modes(rx_worker *w)
 {
     w->switching = 0;
-    for (uint32_t i = 0; i < w->t->n_machines; i++) {
-        rx_machine *machine = &w->machines[i];
-        uint32_t next = machine->next;
+    for (uint32_t i = 0; i < w->t->n_modals; i++) {
+        rx_modal *modal = &w->modals[i];
+        uint32_t next = modal->next;
         if (next == RX_NONE) continue;
-        machine->next = RX_NONE;
-        machine->current = next;
-        if (machine->by_reset) renew(w, next);
+        modal->next = RX_NONE;
+        modal->current = next;
+        if (modal->by_reset) renew(w, next);
     }
     find_active(w);
     rx__queue_filter(&w->queue, stays_pending, w);
@@ -183,9 +183,9 @@ void rx__shut_modes(rx_worker *w)
 
 void rx_set_mode(rx_worker *w, uint32_t mode, int by_reset)
 {
-    rx_machine *machine = &w->machines[w->modes[mode].machine];
-    machine->next = mode;                            /* of several in one tag, the last */
-    machine->by_reset = (uint32_t)by_reset;
+    rx_modal *modal = &w->modals[w->modes[mode].modal];
+    modal->next = mode;                            /* of several in one tag, the last */
+    modal->by_reset = (uint32_t)by_reset;
     w->switching = 1;
 }
 

@@ -21,6 +21,8 @@ static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
     return (int)syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0) == -1 ? errno : 0;
 }
 
+int rx__sleep(rx_bell *bell, uint32_t rung, int64_t ns) { return futex_wait(&bell->bell, rung, ns); }
+
 void rx__ring_bell(void *base, uint32_t worker)
 {
     rx_bell *bell = RX_AT(rx_bell, base, rx__image(base)->bells) + worker;

@@ -84,6 +84,7 @@ void rx__wake(rx_worker *w);                                  /* those whom the 
 void rx__changed(rx_worker *w);                               /* virtual time: something that may end a wait */
 void rx__ring_bell(void *base, uint32_t worker);
 void rx__ring_all(void *base);
+int rx__sleep(rx_bell *bell, uint32_t rung, int64_t ns);      /* until it is rung again; errno or 0 */
 
 /* ---- line.c ---- */
 
@@ -99,7 +100,8 @@ void rx__inbox_state(rx_worker *w, uint32_t state);
 
 /* ---- frontier.c ---- */
 
-void rx__snapshot(rx_worker *w);
+int rx__snapshot(rx_worker *w);                               /* 0: what is known of other machines is not of one moment */
+rx_tag rx__head_with_outside(void *base, uint32_t worker, rx_tag head, rx_tag passed, int64_t clock);
 int rx__covered(rx_worker *w, const rx_wait *wait, rx_tag g); /* by what is known; 1 yes */
 
 /* ---- team.c ---- */

@@ -96,7 +96,7 @@ static int may_begin(rx_worker *w)
         p->want = own;
         if (p->n_mates || rx__less(p->bound, own) || rx__is_forever(own) || idle) {
             tell(w, own);
-            rx__snapshot(w);
+            if (!rx__snapshot(w)) return 0;
             looked = 1;
             if (!p->knows_starved && rx__get32(&w->image->starved) == 2) continue;   /* heads may be of the stop tag */
             for (uint32_t i = 0; i < w->workers; i++)

@@ -30,7 +30,7 @@ static void find_tables(rx_worker *w)
     w->taps = RX_AT(rx_tap, base, t->taps);
     w->actions = RX_AT(rx_action, base, t->actions);
     w->modes = RX_AT(rx_mode, base, t->modes);
-    w->machines = RX_AT(rx_machine, base, t->machines);
+    w->modals = RX_AT(rx_modal, base, t->modals);
     w->doors = RX_AT(uint8_t, base, t->doors);
     w->where = RX_AT(uint64_t, base, t->where);
     w->low = RX_AT(uint64_t, base, t->low);
@@ -222,16 +222,19 @@ void rx_watch(rx_worker *w) { w->watched = 1; }
 
 /* ---- from start to end ---- */
 
-static int all_here(rx_worker *w) { return (int)rx__get32(&w->image->started); }
+static int all_here(rx_worker *w) { return rx__get32(&w->image->started) == 1; }
 
 int rx_start(rx_worker *w)
 {
     rx_image *image = w->image;
     rx__start_events(w);
-    if (rx__add32(&image->ready, 1) + 1 == image->workers) {
-        image->start_ns = rx__clock();
-        rx__put32_fenced(&image->started, 1);
-        rx__wake(w);
+    if (rx__add32(&image->ready, 1) + 1 == image->here) {
+        if (image->machines > 1) rx__ring_all(w->base);          /* links tell others */
+        else {
+            image->start_ns = rx__clock();
+            rx__put32_fenced(&image->started, 1);
+            rx__wake(w);
+        }
     }
     int c = rx__wait(w, all_here);
     if (c < 0) return c;

@@ -15,6 +15,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - reports       what a run reports: progress, result, log, trace, hints
 - execution     what is alive while a program runs: sessions, ports, clocks, debug mode
 - shipping      to worker processes and back
+- machines      to other machines and back
 - launch, script  `rx.run`, and programs in files
 - stepwise      a run whose beat is given from outside
 - lowlevel      what libraries on top need, and programs do not
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
         DrawingError,
         DurationError,
         ElaborationError,
+        MachineError,
+        MachineLost,
         MemoryTooSmall,
         MicrostepLimitError,
         MismatchError,
@@ -65,6 +68,7 @@ if TYPE_CHECKING:
     from reactors.execution.log_context import LogContext
     from reactors.graph import Graph
     from reactors.launch import run
+    from reactors.machines.machines import Machines
     from reactors.model.actions import LogicalAction, PhysicalAction, Timer
     from reactors.model.bank import BankOf as Bank
     from reactors.model.bank import bank, interleaved
@@ -95,6 +99,9 @@ __all__ = [
     "Input",
     "LogContext",
     "LogicalAction",
+    "MachineError",
+    "MachineLost",
+    "Machines",
     "MemoryTooSmall",
     "MicrostepLimitError",
     "MismatchError",
@@ -152,6 +159,8 @@ _ROOMS = {
         "DrawingError",
         "DurationError",
         "ElaborationError",
+        "MachineError",
+        "MachineLost",
         "MemoryTooSmall",
         "MicrostepLimitError",
         "MismatchError",
@@ -178,6 +187,7 @@ _ROOMS = {
         "WorkerStartError",
     ),
     "execution.clock": ("VirtualClock",),
+    "machines.machines": ("Machines",),
     "execution.log_context": ("LogContext",),
     "graph": ("Graph",),
     "launch": ("run",),

@@ -146,6 +146,14 @@ class WorkerDied(WorkerError):  # noqa: N818 - it is what happened
     """Its exit status or, negative, the signal that killed it, if that is known."""
 
 
+class MachineError(ReactorError):
+    """Machines that are to run a program together and cannot: one has not come, or does not fit."""
+
+
+class MachineLost(MachineError):  # noqa: N818 - it is what happened
+    """A machine died, froze or was cut off while the program ran; the message names it and its reactors."""
+
+
 class ShippingError(ReactorError):
     """A reactor that cannot be sent to a worker process, or something in it that cannot come back."""
 

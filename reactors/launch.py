@@ -20,7 +20,16 @@ from reactors.errors import (
     ReplayError,
 )
 from reactors.execution import arena
-from reactors.execution.arguments import checked, chosen, not_while_importing, outside_world, switches, whole, writable
+from reactors.execution.arguments import (
+    checked,
+    chosen,
+    not_while_importing,
+    outside_world,
+    several,
+    switches,
+    whole,
+    writable,
+)
 from reactors.execution.bare_numbers import warn_of_bare_numbers
 from reactors.execution.inline import inline
 from reactors.graph import Graph
@@ -40,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from reactors.execution.clock import VirtualClock
+    from reactors.machines.machines import Machines
     from reactors.model.reactor import Reactor
     from reactors.tag import Tag
     from reactors_runtime.memory import Memory
@@ -61,6 +71,7 @@ def run(
     keepalive: bool | None = None,
     seed: int = 0,
     placement: Placement = "auto",
+    machines: Machines | None = None,
     clock: VirtualClock | None = None,
     record: str | os.PathLike[str] | None = None,
     replay: str | os.PathLike[str] | None = None,
@@ -78,7 +89,8 @@ def run(
     `timeout` is logical time, and inclusive. `keepalive` waits for physical actions when nothing else is left (by
     default if the program has any).
     `placement` maps paths of reactors to workers where "auto" will not do, or names a file: "profile:run.rxt", a trace
-    of an earlier run, for which the best is searched, or "placement.toml" of `reactors place`. With a `clock`, time
+    of an earlier run, for which the best is searched, or "placement.toml" of `reactors place`. `machines` says on which
+    machines the workers are, which are numbered by machine. With a `clock`, time
     passes only when no worker has anything to do. `record` names a file for what comes from outside, and `replay` one
     from which that is taken instead. `trace` names a file for all that ran, when, where, and what workers waited for:
     `run.rxt`, which `rx.Trace` reads and `reactors trace` turns into what Perfetto shows, or `run.json`, a timeline for
@@ -112,12 +124,14 @@ def run(
         raise ArgumentError(f'live of rx.run is {live!r}; write True, or "attach" to let others look on')
     writable(trace, "trace")
     outside_world(fast, clock, record, replay)
+    if machines is not None:
+        several(machines, clock=clock, record=record, replay=replay, trace=trace)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     reactor = main.main if isinstance(main, Graph) else whole(main)
     with claimed(reactor):
         check_main(reactor)  # which has become part of another program, perhaps, since a graph was made of it
         graph = main if isinstance(main, Graph) else Graph(reactor, debug=debug)
-        way = chosen(backend, workers)
+        way = chosen(backend, workers) if machines is None else "process"
         if way == "process":
             from reactors_runtime.processes import servers
 
@@ -135,6 +149,7 @@ def run(
             keepalive=physical and clock is None if keepalive is None else keepalive,
             timeout=limit,
             processes=way == "process",
+            machine_of=() if machines is None else machines.machine_of(workers),
             max_microsteps=max_microsteps or 0,
             trace=SPANS if trace is not None else 0,
             by_hand=by_hand(placement),
@@ -162,7 +177,7 @@ def run(
                     _watched(graph, image, memory, live, seed, way),
                     Progress(progress if live is not True else None, image, memory, way == "inline") as line,
                 ):
-                    _backend(way)(graph, image, memory, line, debug)
+                    _backend(way, machines)(graph, image, memory, line, debug)
             except ReactionFailed as failed:
                 raise failure(graph, failed, way) from failed.exception
             except Runaway as error:
@@ -199,8 +214,12 @@ def _read(placement: Placement, graph: Graph, workers: int) -> Placement:
     return from_file(placement, graph.program, workers)
 
 
-def _backend(way: str) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
+def _backend(way: str, machines: Machines | None) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
     """What runs the workers; imported late, for one that is alone does without."""
+    if machines is not None:
+        from reactors.machines.on_machines import on_machines
+
+        return on_machines(machines)
     if way == "process":
         from reactors.shipping.processes import in_processes
 

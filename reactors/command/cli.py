@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactors.command import doctor as diagnosis
+from reactors.command.joining import join_command
 from reactors.command.parameters import arguments, options_of
 from reactors.command.runs import compare_command, eval_command, play_command
 from reactors.command.tracebacks import reported
@@ -27,6 +28,7 @@ from reactors.elaboration.workers import BACKENDS, Workers
 from reactors.errors import DurationError
 from reactors.graph import Graph
 from reactors.launch import run
+from reactors.machines.machines import Machines
 from reactors.reports.json_text import json_line
 from reactors.script import WrongTarget, reactor_class, split
 from reactors.time import duration
@@ -161,6 +163,9 @@ def main() -> None:
     help="What all random numbers follow from.",
 )
 @_place
+@click.option("--machines", type=COUNT, metavar="N", help="On so many machines, this one included.")
+@click.option("--listen", metavar="HOST:PORT", help="Where the others join by reactors join. [default: they are here]")
+@click.option("--token-file", type=_path, metavar="FILE", help="With --listen: what the others have to know.")
 @click.option(
     "--trace", type=_path, callback=_file, metavar="FILE", help="Write all that runs: run.rxt, or a timeline run.json."
 )
@@ -177,6 +182,9 @@ def run_command(
     progress: bool | None,
     placement: dict[str, int] | str | None,
     pin: bool | None,
+    machines: int | None,
+    listen: str | None,
+    token_file: Path | None,
     **values: Any,
 ) -> None:
     """Run the program that the reactor CLASS of FILE is.
@@ -188,6 +196,10 @@ def run_command(
         progress = sys.stderr.isatty() and not os.environ.get("CI")
     with reported():
         given["pin"] = "auto" if pin is None else pin
+        if machines is None and (listen or token_file):
+            raise click.UsageError("--listen and --token-file are for --machines; say how many there are")
+        if machines is not None:
+            given["machines"] = Machines(count=machines, listen=listen, token_file=token_file)
         result = run(_made(values), progress=progress, placement=placement or "auto", **given)
     click.echo(_as_json(result) if as_json else f"\n{result.summary()}")
 
@@ -259,6 +271,7 @@ def doctor_command(as_json: bool) -> None:
 
 
 for command in (
+    join_command,
     train_command,
     tune_command,
     eval_command,

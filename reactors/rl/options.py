@@ -18,6 +18,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
+from reactors import Machines
 from reactors.errors import ArgumentError
 from reactors.lowlevel import Backend, Pin, Workers, check_pin, where_to_run
 from reactors.rl.bounded import Count, Layers, Natural, Positive, Range, accepts, words
@@ -196,6 +197,13 @@ class Options(SharedOptions, Extent):
         False, "Trace all that runs, as rx.run does: into that file, or with True into the run's folder", "call",
         wanted="True, or the name of a file, as in 'run.rxt'", metavar="FILE",
     )  # fmt: skip
+    machines: Machines | None = option(
+        None,
+        "The machines on which the workers are, as of rx.run",
+        "call",
+        command=False,
+        wanted="rx.Machines(count=2)",
+    )
     live: bool = option(False, "Show what workers do, in a terminal or a notebook, as rx.run does", "call")
     view_every: Count | None = option(None, "An episode as a GIF every N rounds, by another worker")
     journal: str | Path | None = option(None, "A file for the journal of a run without a folder", "call", command=False)

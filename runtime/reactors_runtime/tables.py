@@ -44,7 +44,7 @@ WAIT = _dtype("rx_wait")
 TIMER = _dtype("rx_timer")
 ACTION = _dtype("rx_action")
 MODE = _dtype("rx_mode")
-MACHINE = _dtype("rx_machine")
+MODAL = _dtype("rx_modal")
 REPLAYED = _dtype("rx_replayed")
 INJECTION = _dtype("rx_injection")
 STATS = _dtype("rx_stats")
@@ -54,6 +54,8 @@ TRACE = _dtype("rx_trace")
 IMAGE = _dtype("rx_image")
 LINE = _dtype("rx_line")
 BELL = _dtype("rx_bell")
+FAR = _dtype("rx_far")
+PASSAGE = _dtype("rx_passage")
 
 
 def view(memory: Memory, offset: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:

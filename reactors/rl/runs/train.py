@@ -209,7 +209,7 @@ def train(given: TrainCall) -> Trained:
         weights, result, rows = _run(
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
             pin=options.pin, fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
-            placement=partial(worker_of, placement(training, workers, options.mode)),
+            placement=partial(worker_of, placement(training, workers, options.mode)), machines=options.machines,
             trace=_trace(options.trace, folder), live=options.live or ("attach" if folder is not None else False),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None

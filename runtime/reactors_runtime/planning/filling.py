@@ -117,7 +117,7 @@ class Filling:
             "current": np.array([-1], np.int64),
         }
         self._fill_triggers()
-        made["modes"], made["machines"] = self._filled_modes()
+        made["modes"], made["modals"] = self._filled_modes()
         made["cells"], made["fans"] = self._cells, columns(tables.FAN, ("mask", "word"), self._fans)
         made["lists"], made["waits"] = np.array(self._lists, np.uint32), table(tables.WAIT, self._waits)
         return made
@@ -257,23 +257,23 @@ class Filling:
             if reaction.mode >= 0:
                 members[reaction.mode][word] |= bit
         rows: Rows = []
-        machines: dict[int, dict[str, Any]] = {}  # by their reactor
+        modals: dict[int, dict[str, Any]] = {}  # by their reactor
         for m, k in local.items():
             mode = program.modes[m]
-            machine = machines.setdefault(
+            modal = modals.setdefault(
                 mode.reactor, {"outer": local.get(mode.outer, lib.RX_NONE), "next": lib.RX_NONE, "initial": 0}
             )
             if mode.initial:
-                machine["initial"] = k
+                modal["initial"] = k
             fan = self._fan(members[m])
             cells = [self._plan.mode_cells.get((m, kind), lib.RX_NONE) for kind in _AT_MODES]
             rows.append({
-                "machine": list(machines).index(mode.reactor), "global": m, "fan": fan, "n_fan": len(members[m]),
+                "modal": list(modals).index(mode.reactor), "global": m, "fan": fan, "n_fan": len(members[m]),
                 "startup": cells[0], "shutdown": cells[1], "reset": cells[2],
             })  # fmt: skip
-        modal = table(tables.MACHINE, list(machines.values()))
-        modal["current"] = modal["initial"]
-        return table(tables.MODE, rows), modal
+        reactors = table(tables.MODAL, list(modals.values()))
+        reactors["current"] = reactors["initial"]
+        return table(tables.MODE, rows), reactors
 
 
 _AT_MODES = (Kind.STARTUP, Kind.SHUTDOWN, Kind.RESET)

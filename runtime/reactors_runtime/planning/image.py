@@ -64,6 +64,9 @@ class Image(Plan):
             "rings": arena.take(8 * workers**2),
             "delays": arena.place(delays.between(self).ravel()),
         }
+        if options.machines > 1:
+            self.at["far"] = arena.take(workers * tables.FAR.itemsize)
+            self.at["passages"] = arena.take(workers**2 * tables.PASSAGE.itemsize)
         self._lay_out_values()
         subs = filling.numbered(self)
         counting = [n for n, sub in enumerate(subs) if sub.source.mode == lib.RX_SEQUENCE]
@@ -132,8 +135,8 @@ class Image(Plan):
             self._rings.append((at, capacity))
         self._arena.put(self.at["rings"], offsets.ravel())
 
-    def write(self, memory: Memory) -> None:
-        """Fill a fresh arena of `size` bytes, all zero."""
+    def write(self, memory: Memory, machine: int = 0) -> None:
+        """Fill a fresh arena of `size` bytes, all zero, on one of the machines."""
         base = ffi.from_buffer("uint8_t[]", memory.map)
         image = ffi.cast("rx_image *", base)
         options = self.options
@@ -149,6 +152,10 @@ class Image(Plan):
             image.timeout.time, image.timeout.microstep = options.replay.stop
         for name, offset in self.at.items():
             setattr(image, name, offset)
+        image.machines, image.machine = options.machines, machine
+        image.here = len(options.workers_of(machine, self.workers))
+        for worker, its in enumerate(options.machine_of):
+            image.machine_of[worker] = its
         image.spill, image.limit = self.size, memory.limit
         self._arena.write(memory)
         for offset, capacity in self._rings:

@@ -32,6 +32,7 @@ class RunOptions:
     cores: tuple[int, ...] = ()  # where workers stay; none: wherever the system puts them
     moves_off: bool = False  # workers leave cores on which others are to run
     processes: bool = False  # workers share no Python objects
+    machine_of: tuple[int, ...] = ()  # the machine of each worker; none: there is one
     max_microsteps: int = 0
     trace: int = 0  # spans to keep for each worker, a power of two
     steady: bool = False  # the processor's counter keeps time
@@ -45,6 +46,15 @@ class RunOptions:
     def core(self, worker: int) -> int | None:
         """Where this worker stays, if it stays on one core."""
         return self.cores[worker] if self.cores else None
+
+    @property
+    def machines(self) -> int:
+        """How many run the program together."""
+        return max(self.machine_of, default=0) + 1
+
+    def workers_of(self, machine: int, workers: int) -> list[int]:
+        """Those of a machine, of so many workers."""
+        return [w for w in range(workers) if not self.machine_of or self.machine_of[w] == machine]
 
     @property
     def waits(self) -> bool:

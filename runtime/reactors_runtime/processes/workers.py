@@ -82,7 +82,7 @@ def run(
         try:
             modules = [*modules]
             servers.warm_up(modules, environment)  # it gets ready while we pickle
-            plan = _pickled(image)
+            plan = pickled(image)
             with servers.lent(modules, environment, interrupts) as server:
                 run = _Run(image, memory, server, interrupts, output, records, on_wait, reports)
                 return run.through(plan, parts, environment, values or ValueSettings.now())
@@ -94,8 +94,8 @@ def run(
         return [Report(worker, error=error) for worker in parts]
 
 
-def _pickled(image: Image) -> bytes:
-    """The image for a worker.
+def pickled(image: Image) -> bytes:
+    """The image for a worker process, here or on another machine.
 
     It has no addresses of C functions, which hold in this process alone (parts bring their own), and no types of ports,
     which a worker need not know, and could not find if the main script defines them.

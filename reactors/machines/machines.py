@@ -1,0 +1,143 @@
+"""On which machines does a program run, and how do they come together?"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reactors.errors import ArgumentError, MachineError, ReactorWarning
+from reactors.time import Duration, duration
+from reactors_runtime.machines.channel import LEAST_TOKEN, address_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from reactors_runtime.machines.leading import Gathering
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Several machines for one program, this one among them: `rx.run(..., machines=rx.Machines(count=2), workers=2)`.
+
+    `count` is how many there are with this one. The others join at `listen`, "10.0.0.1:7777", by `reactors join`, and
+    know the token in the file `token_file`; or Ray starts them, `ray="auto"` in the cluster that this process is
+    connected with, or finds, and otherwise at that address, each with `resources`, one CPU for each of its workers if
+    nothing else is said. With neither, the others are processes of this machine, to try things out. All have to come
+    within `patience`, and run the same versions of Python and of this package.
+
+    Raises `ArgumentError`.
+
+    >>> Machines(count=2, listen="10.0.0.1", token_file="t")
+    Traceback (most recent call last):
+    reactors.errors.ArgumentError: listen of rx.Machines: '10.0.0.1' is no address; write host:port, as in 10.0.0.1:7777
+    """
+
+    count: int = 2
+    listen: str | None = None
+    token_file: str | os.PathLike[str] | None = None
+    ray: str | None = None
+    resources: Mapping[str, float] | None = None
+    patience: Duration = "60 s"
+
+    def __post_init__(self) -> None:
+        count: object = self.count
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise ArgumentError(f"count of rx.Machines is {self.count!r}; write how many there are, this one included")
+        if self.listen is not None:
+            if self.ray is not None:
+                raise ArgumentError("rx.Machines has listen and ray; leave one out: Ray's machines find this one alone")
+            with _named("listen"):
+                address_of(self.listen)
+            if self.token_file is None:
+                raise ArgumentError(
+                    "rx.Machines listens without a token, so anyone could join; write token_file=, the name of a file "
+                    "that all machines have (reactors join --token-file)"
+                )
+        if self.resources is not None and self.ray is None:
+            raise ArgumentError("resources of rx.Machines are for Ray; write ray='auto', too, or leave them out")
+        duration(self.patience, "patience of rx.Machines")
+
+    def machine_of(self, workers: int) -> tuple[int, ...]:
+        """The machine of each of so many workers, which are shared out equally. Raises `ArgumentError`.
+
+        >>> Machines(count=2).machine_of(4)
+        (0, 0, 1, 1)
+        """
+        if workers % self.count:
+            raise ArgumentError(
+                f"workers of rx.run is {workers}, on {self.count} machines; it is how many there are on all of them, "
+                f"so write a multiple of {self.count}"
+            )
+        return tuple(worker * self.count // workers for worker in range(workers))
+
+    @contextlib.contextmanager
+    def gathered(self, workers: int) -> Iterator[Gathering]:
+        """The machines, once they are all there. Raises `MachineError`."""
+        from reactors_runtime.machines.leading import Gathering, MachinesMissing
+
+        token = None if self.token_file is None else read_token(self.token_file)
+        address = ("127.0.0.1", 0)
+        if self.listen is not None:
+            address = address_of(self.listen)
+        elif self.ray is not None:
+            from reactors.machines.on_ray import own_address
+
+            address = own_address(self.ray)
+        try:
+            gathering = Gathering(self.count, address, token)
+        except OSError as error:
+            raise MachineError(f"rx.Machines cannot listen at {address[0]}:{address[1]}: {error}") from None
+        with contextlib.closing(gathering), self._others(gathering, workers) as look:
+            try:
+                gathering.wait(duration(self.patience, "patience") / 1e9, look)
+            except MachinesMissing as missing:
+                raise MachineError(f"{missing}; start the others, or raise patience of rx.Machines") from None
+            for difference in gathering.differences():
+                warnings.warn(
+                    f"{difference}: what NumPy and torch calculate may differ in the last bits, so the result may "
+                    "depend on which machine runs what",
+                    ReactorWarning,
+                    stacklevel=5,
+                )
+            yield gathering
+
+    def _others(
+        self, gathering: Gathering, workers: int
+    ) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
+        """What starts the other machines, and sees to their end."""
+        if self.listen is not None:
+            return contextlib.nullcontext()
+        if self.ray is not None:
+            from reactors.machines.on_ray import on_ray
+
+            patience = duration(self.patience, "patience") / 1e9
+            return on_ray(self.ray, gathering, workers // self.count, self.resources, 0.9 * patience)
+        from reactors.machines.local import local
+
+        return local(gathering)
+
+
+def read_token(file: str | os.PathLike[str]) -> bytes:
+    """The token in a file, without white space around it. Raises `MachineError`."""
+    try:
+        token = Path(file).read_bytes().strip()
+    except OSError as error:
+        raise MachineError(f"the token cannot be read: {error}") from None
+    if len(token) < LEAST_TOKEN:
+        raise MachineError(
+            f"the token in {os.fspath(file)} has {len(token)} bytes, which can be guessed; write {LEAST_TOKEN} or "
+            "more, as `openssl rand -hex 32` makes them"
+        )
+    return token
+
+
+@contextlib.contextmanager
+def _named(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ArgumentError(f"{what} of rx.Machines: {error}") from None

@@ -1,0 +1,1 @@
+"""A program on several machines: the links between them."""

@@ -1,0 +1,215 @@
+"""The machine that leads: it waits for the others, gives each its share, and gathers what became of them."""
+
+from __future__ import annotations
+
+import secrets
+import select
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reactors_runtime.machines.channel import Channel, NotOurs, prove
+from reactors_runtime.machines.job import Job, Kind, Outcome, pages_of
+from reactors_runtime.machines.link import Link
+from reactors_runtime.processes import workers
+from reactors_runtime.processes.faults import ranges
+from reactors_runtime.processes.workers import Report
+from reactors_runtime.settings.value_settings import ValueSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.image import Image
+
+_GRACE = 10.0  # seconds for others to say goodbye, and to send home what became of them once all is over
+
+
+class MachineLost(Exception):  # noqa: N818 - it is what happened
+    """A machine is gone, or cannot be reached any more; which one, with its reactors."""
+
+
+class MachinesMissing(Exception):  # noqa: N818 - likewise
+    """Not all machines have come."""
+
+
+@dataclass
+class Member:
+    """A machine that has joined."""
+
+    machine: int
+    channel: Channel
+    address: tuple[str, int]  # where it waits for links
+    host: str
+    pid: int
+    kind: Kind
+    outcome: Outcome | None = None
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"machine {self.machine} ({self.host}, pid {self.pid})"
+
+
+class Gathering:
+    """The machines of one run, the leading one among them: `wait` for them, `run` a program on all, `close`."""
+
+    def __init__(self, count: int, address: tuple[str, int], token: bytes | None = None) -> None:
+        self.count = count
+        self.token = token or secrets.token_hex(32).encode()
+        self.members: list[Member] = []
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self._server = socket.create_server(address, family=family)
+        self.address: tuple[str, int] = self._server.getsockname()[:2]
+        self._kind = Kind.here()
+
+    def wait(self, seconds: float, look: Callable[[], None] | None = None) -> None:
+        """Until all have joined; `look` is called now and then. Raises `MachinesMissing`."""
+        until = time.monotonic() + seconds
+        refused: list[str] = []
+        while len(self.members) < self.count - 1:
+            if look is not None:
+                look()
+            left = until - time.monotonic()
+            if left <= 0:
+                why = f"; refused: {'; '.join(refused)}" if refused else ""
+                raise MachinesMissing(
+                    f"{len(self.members)} of {self.count - 1} machines have joined at "
+                    f"{self.address[0]}:{self.address[1]} within {seconds:g} s{why}"
+                )
+            self._server.settimeout(min(left, 0.1))
+            try:
+                connection, peer = self._server.accept()
+            except TimeoutError:
+                continue
+            try:
+                prove(connection, self.token, role=b"leads")
+                self._welcome(Channel(connection))
+            except (NotOurs, OSError, EOFError) as error:
+                refused.append(f"{peer[0]}: {error}")
+                connection.close()
+
+    def _welcome(self, channel: Channel) -> None:
+        _, kind, address, host, pid = channel.receive(_GRACE)
+        if (why := self._kind.cannot_run_with(kind)) is not None:
+            channel.send("refused", why)
+            raise NotOurs(why)
+        self.members.append(Member(len(self.members) + 1, channel, tuple(address), host, pid, kind))
+
+    def differences(self) -> list[str]:
+        """What may let machines calculate in other ways, a sentence each."""
+        pairs = ((member, self._kind.may_calculate_otherwise(member.kind)) for member in self.members)
+        return [f"{member.name}: {why}" for member, why in pairs if why is not None]
+
+    def run(
+        self,
+        image: Image,
+        memory: Memory,
+        parts: Mapping[int, bytes],
+        *,
+        modules: Iterable[str] = (),
+        on_wait: Callable[[], None] | None = None,
+    ) -> list[Report]:
+        """As `processes.workers.run`, with `parts` for all workers; what all have counted is in this memory then."""
+        modules = [*modules]
+        of = image.options.machine_of
+        self._send_jobs(image, memory, parts, modules)
+        links = self._links(memory)
+        try:
+
+            def look() -> None:
+                self._hear()
+                if on_wait is not None:
+                    on_wait()
+
+            mine = {worker: part for worker, part in parts.items() if of[worker] == 0}
+            reports = workers.run(image, memory, mine, modules=modules, on_wait=look)
+            for seconds in (0.0, _GRACE):
+                for link in links:
+                    link.end(seconds)
+            reports += self._gather(image, memory, {link.machine: link.lost for link in links})
+        finally:
+            for link in links:
+                link.close()
+        return reports
+
+    def _send_jobs(self, image: Image, memory: Memory, parts: Mapping[int, bytes], modules: list[str]) -> None:
+        pickled, (pages, contents) = workers.pickled(image), pages_of(memory)
+        addresses = {0: self.address} | {member.machine: member.address for member in self.members}
+        for member in self.members:
+            its = {w: part for w, part in parts.items() if image.options.machine_of[w] == member.machine}
+            job = Job(
+                member.machine,
+                pickled,
+                its,
+                modules,
+                ValueSettings.now(),
+                [*sys.path, str(Path.cwd())],
+                pages,
+                contents,
+            )
+            others = {machine: address for machine, address in addresses.items() if machine != member.machine}
+            member.channel.send("job", job, others)
+
+    def _links(self, memory: Memory) -> list[Link]:
+        found: dict[int, socket.socket] = {}
+        until = time.monotonic() + _GRACE
+        while len(found) < len(self.members):
+            self._server.settimeout(max(0.01, until - time.monotonic()))
+            try:
+                connection, _ = self._server.accept()
+            except TimeoutError:
+                missing = [member.name for member in self.members if member.machine not in found]
+                raise MachinesMissing(f"{', '.join(missing)} cannot be linked with") from None
+            try:
+                prove(connection, self.token, role=b"leads")
+                found[connection.recv(1)[0]] = connection
+            except (NotOurs, OSError, IndexError):
+                connection.close()
+        return [Link(memory, machine, connection) for machine, connection in sorted(found.items())]
+
+    def _hear(self) -> None:
+        """What machines send that have come to their end before this one."""
+        waiting = {member.channel.fileno(): member for member in self.members if member.outcome is None}
+        poll = select.poll()
+        for descriptor in waiting:
+            poll.register(descriptor, select.POLLIN)
+        for descriptor, _ in poll.poll(0):
+            self._take(waiting[descriptor], _GRACE)
+
+    def _take(self, member: Member, seconds: float) -> None:
+        try:
+            word, outcome = member.channel.receive(seconds)
+            member.outcome = outcome if word == "outcome" else Outcome([], [])
+        except (OSError, EOFError, TimeoutError):
+            member.outcome = Outcome([], [])  # it is lost, which its link says
+
+    def _gather(self, image: Image, memory: Memory, lost: dict[int, str | None]) -> list[Report]:
+        reports: list[Report] = []
+        for member in self.members:
+            if member.outcome is None:
+                self._take(member, 0.1 if lost[member.machine] else _GRACE)
+            assert member.outcome is not None
+            found = member.outcome.bring_home(memory)
+            for report in found:
+                report.place += 1000 * member.machine
+            its = image.options.workers_of(member.machine, image.workers)
+            missing = set(its) - {report.worker for report in found}
+            if missing:
+                there = [r for r, at in zip(image.program.reactors, image.placement, strict=True) if at in its]
+                why = lost[member.machine] or "it has sent nothing home"
+                error = MachineLost(
+                    f"{member.name}, which runs {', '.join(ranges(there)) or 'no reactor'}, is lost: {why}"
+                )
+                found += [Report(worker, error=error) for worker in sorted(missing)]
+            reports += found
+        return reports
+
+    def close(self) -> None:
+        """Nothing more comes, and nothing is listened to."""
+        self._server.close()
+        for member in self.members:
+            member.channel.close()

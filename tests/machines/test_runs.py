@@ -1,0 +1,335 @@
+"""Programs on several machines, which are processes here: what comes of them, what is said when one is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reactors as rx
+from reactors import rl
+
+
+class Source(rx.Reactor):
+    tick = rx.Timer(0, "1 ms")
+    out = rx.Output(int)
+
+    @rx.reaction(tick, effects=out)
+    def go(self) -> None:
+        self.out.set(self.tag.time)
+
+
+class Adds(rx.Reactor):
+    """Objects of all sizes: a slot has room for the small ones alone."""
+
+    given = rx.Input(int)
+    out = rx.Output(list)
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    @rx.reaction(given, effects=out)
+    def take(self) -> None:
+        self.n += self.given.value
+        self.out.set([self.n, "x" * (self.n // 1_000_000 % 100_000)])
+
+
+class Sink(rx.Reactor):
+    given = rx.Input(list)
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    @rx.reaction(given)
+    def take(self) -> None:
+        self.seen.append((self.given.value[0], len(self.given.value[1])))
+
+
+class Line(rx.Reactor):
+    def __init__(self) -> None:
+        self.source, self.adds, self.sink = Source(), Adds(), Sink()
+        self.source.out >> self.adds.given
+        self.adds.out >> self.sink.given
+
+
+def run(main: rx.Reactor, count: int = 2, workers: int = 2, **options: Any) -> rx.Result:
+    given: dict[str, Any] = {"fast": True, "timeout": "200 ms", "machines": rx.Machines(count=count)} | options
+    return rx.run(main, workers=workers, **given)
+
+
+@pytest.mark.parametrize(("count", "workers"), [(2, 2), (2, 4), (3, 3)])
+def test_a_program_does_the_same_on_several_machines(count: int, workers: int) -> None:
+    alone, together = Line(), Line()
+    expected = rx.run(alone, fast=True, timeout="200 ms")
+    placement = {"main.adds": workers // 2, "main.sink": workers - 1}
+    found = run(together, count, workers, placement=placement)
+    assert (found.digest, found.reactions) == (expected.digest, expected.reactions)
+    assert together.sink.seen == alone.sink.seen
+    assert [each.worker for each in found.statistics if each.count] == [0, workers // 2, workers - 1]
+
+
+def test_in_physical_time_machines_go_on_together() -> None:
+    alone, together = Line(), Line()
+    rx.run(alone, fast=True, timeout="20 ms")
+    run(together, fast=False, timeout="20 ms", placement={"main.adds": 1})
+    assert together.sink.seen == alone.sink.seen
+
+
+class Presses(rx.Reactor):
+    """Something comes from outside, on the machine where it runs."""
+
+    press = rx.PhysicalAction(int)
+    out = rx.Output(int)
+
+    def __init__(self) -> None:
+        self.given: list[int] = []
+
+    @rx.reaction(rx.startup, effects=press)
+    def begin(self) -> None:
+        for n in range(5):
+            self.press.schedule(n)
+
+    @rx.reaction(press, effects=out)
+    def pressed(self) -> None:
+        self.given.append(self.tag.time)
+        self.out.set(self.press.value)
+
+
+class Hears(rx.Reactor):
+    given = rx.Input(int)
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int]] = []
+
+    @rx.reaction(given)
+    def hear(self) -> None:
+        self.seen.append((self.tag.time, self.given.value))
+
+
+class Outside(rx.Reactor):
+    def __init__(self) -> None:
+        self.presses, self.hears = Presses(), Hears()
+        self.presses.out >> self.hears.given
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_what_comes_from_outside_has_the_tags_of_the_machine_where_it_comes(at: int) -> None:
+    main = Outside()
+    run(main, fast=False, timeout="100 ms", placement={"main.presses": at, "main.hears": 1 - at})
+    assert main.hears.seen == list(zip(main.presses.given, range(5), strict=True))
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------------------
+
+
+class Fails(rx.Reactor):
+    given = rx.Input(int)
+
+    def __init__(self, how: str, folder: str) -> None:
+        self.how, self.folder = how, folder
+
+    @rx.reaction(given)
+    def take(self) -> None:
+        if self.given.value != 50_000_000:
+            return
+        if self.how == "raises":
+            raise KeyError("lost")
+        if self.how == "exits":
+            os._exit(3)
+        Path(self.folder, "worker").write_text(f"{os.getpid()}\n")
+        os.kill(machine(), signal.SIGKILL if self.how == "killed" else signal.SIGSTOP)
+        time.sleep(60)
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None:
+        Path(self.folder, "end").touch()
+
+
+def machine() -> int:
+    """The process that is this machine: `reactors join`, above the one that has forked this worker."""
+    pid = os.getppid()
+    while b"join" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid
+
+
+class Failing(rx.Reactor):
+    def __init__(self, how: str, folder: Path) -> None:
+        self.source, self.fails, self.stays = Source(), Fails(how, str(folder)), Stays(str(folder))
+        self.source.out >> self.fails.given
+
+
+class Stays(rx.Reactor):
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    @rx.reaction(rx.shutdown)
+    def end(self) -> None:
+        Path(self.folder, "stayed").touch()
+
+
+def test_an_exception_comes_home_with_its_reaction(tmp_path: Path) -> None:
+    with pytest.raises(rx.ReactionError, match=r"main\.fails\.take at 50 ms raised KeyError: 'lost'") as caught:
+        run(Failing("raises", tmp_path), placement={"main.fails": 1})
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert "in take" in "".join(caught.value.__cause__.__notes__)
+    assert (tmp_path / "end").exists()
+    assert (tmp_path / "stayed").exists()
+
+
+def test_a_worker_that_dies_is_named(tmp_path: Path) -> None:
+    with pytest.raises(rx.WorkerDied, match=r"worker 1 \(pid \d+; runs main\.fails\) ended with exit status 3"):
+        run(Failing("exits", tmp_path), placement={"main.fails": 1})
+    assert (tmp_path / "stayed").exists()
+
+
+@pytest.mark.parametrize(("how", "why"), [("killed", "it was cut"), ("frozen", "nothing was heard for too long")])
+def test_a_machine_that_is_lost_is_named_with_its_reactors(how: str, why: str, tmp_path: Path) -> None:
+    with pytest.raises(rx.MachineLost, match=rf"machine 1 \(.*\), which runs main\.fails, is lost: {why}"):
+        run(Failing(how, tmp_path), placement={"main.fails": 1})
+    assert (tmp_path / "stayed").exists()
+
+
+class Unsendable(rx.Reactor):
+    def __init__(self) -> None:
+        self.thing = sys.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"workers": 3}, "workers of rx.run is 3, on 2 machines; it is how many there are on all of them"),
+        ({"clock": rx.VirtualClock()}, "clock of rx.run is for one machine, and there are 2"),
+        ({"machines": 2}, "machines of rx.run is 2; write rx.Machines"),
+    ],
+)
+def test_what_machines_cannot_do_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(rx.ArgumentError, match=said):
+        run(Line(), **({"fast": False} | options))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"count": 0}, "count of rx.Machines is 0"),
+        ({"listen": "here"}, "listen of rx.Machines: 'here' is no address"),
+        ({"listen": "127.0.0.1:0"}, "listens without a token"),
+        ({"listen": "127.0.0.1:0", "ray": "auto"}, "has listen and ray; leave one out"),
+        ({"resources": {"GPU": 1}}, "resources of rx.Machines are for Ray"),
+    ],
+)
+def test_machines_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(rx.ArgumentError, match=said):
+        rx.Machines(**options)
+
+
+# ---- joining ---------------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import reactors as rx
+
+class Says(rx.Reactor):
+    given = rx.Input(int)
+
+    @rx.reaction(given)
+    def say(self):
+        print("said", self.given.value, flush=True)
+
+class Asks(rx.Reactor):
+    tick = rx.Timer(0, "1 ms")
+    out = rx.Output(int)
+
+    @rx.reaction(tick, effects=out)
+    def ask(self):
+        self.out.set(self.tag.time // 1_000_000)
+
+class Main(rx.Reactor):
+    def __init__(self):
+        self.asks, self.says = Asks(), Says()
+        self.asks.out >> self.says.given
+"""
+
+
+def command(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "reactors", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        **options,
+    )  # fmt: skip
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def test_machines_come_together_by_two_commands(tmp_path: Path) -> None:
+    program, token = tmp_path / "program.py", tmp_path / "token"
+    program.write_text(PROGRAM)
+    token.write_text("a token of enough bytes\n")
+    address = f"127.0.0.1:{free_port()}"
+    joins = command("join", address, "--token-file", token, cwd=tmp_path)
+    leads = command(
+        "run", program, "--machines", "2", "--workers", "2", "--listen", address, "--token-file", token, "--fast",
+        "--timeout", "2 ms", "--placement", "main.says=1", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    out, errors = leads.communicate(timeout=60)
+    there, complaints = joins.communicate(timeout=60)
+    assert (leads.returncode, joins.returncode) == (0, 0), errors + complaints
+    assert there.split("\n")[:3] == ["said 0", "said 1", "said 2"]
+    assert '"digest"' in out
+
+
+def test_who_has_another_token_does_not_get_in(tmp_path: Path) -> None:
+    program, token, other = tmp_path / "program.py", tmp_path / "token", tmp_path / "other"
+    program.write_text(PROGRAM)
+    token.write_text("a token of enough bytes\n")
+    other.write_text("another one of enough bytes\n")
+    address = f"127.0.0.1:{free_port()}"
+    script = (
+        "import reactors as rx; from program import Main\n"
+        f"rx.run(Main(), workers=2, machines=rx.Machines(listen={address!r}, token_file='token', patience='3 s'))\n"
+    )
+    leads = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    joins = command("join", address, "--token-file", other, cwd=tmp_path)
+    _, complaints = joins.communicate(timeout=60)
+    _, errors = leads.communicate(timeout=60)
+    assert "is not who it should be: it has another token" in complaints
+    assert "0 of 1 machines have joined at" in errors
+    assert "refused: 127.0.0.1: it has another token" in errors
+
+
+def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("short\n")
+    joins = command("join", "127.0.0.1:1", "--token-file", tmp_path / "token")
+    _, complaints = joins.communicate(timeout=60)
+    assert "has 5 bytes, which can be guessed" in complaints
+    assert joins.returncode == 1
+
+
+# ---- training --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "env", "steps"),
+    [
+        (rl.PPO(num_envs=4, horizon=16, epochs=2, hidden=(8,)), "CartPole-v1", 512),
+        (rl.APPO(num_envs=4, horizon=16, hidden=(8,)), "CartPole-v1", 512),
+        (rl.SAC(num_envs=2, horizon=4, hidden=(8,), learning_starts=32, batch_size=16), "Pendulum-v1", 128),
+    ],
+    ids=["PPO", "APPO", "SAC"],
+)
+def test_training_on_two_machines_gives_the_weights_of_one(algorithm: Any, env: str, steps: int) -> None:
+    given: dict[str, Any] = {"total_steps": steps, "mode": "pipelined", "seed": 3}
+    one = rl.train(algorithm, env, **given)
+    two = rl.train(algorithm, env, workers=2, machines=rx.Machines(count=2), **given)
+    assert (two.weights == one.weights).all()
+    assert (two.digest, two.result.digest) == (one.digest, one.result.digest)
