@@ -23,12 +23,6 @@ static int receive(rx_link *l, void *to, uint64_t n)
     return 1;
 }
 
-static rx__ring *ring_of(const rx_link *l, uint32_t producer, uint32_t consumer)
-{
-    uint64_t at = RX_AT(uint64_t, l->base, l->image->rings)[producer * l->image->workers + consumer];
-    return at ? RX_AT(rx__ring, l->base, at) : NULL;
-}
-
 static void wake_all_here(rx_link *l)
 {
     uint64_t sleepers = rx__get_fenced(&l->image->sleepers);
@@ -66,21 +60,57 @@ static uint8_t *place_of_object(rx_link *l, const rx_sub *sub, uint64_t slot, ui
     return to;
 }
 
+/* Whether it can be read as what it is said to be, where it will lie. */
+static int is_object(const rx_sub *sub, uint64_t kind, uint64_t bytes)
+{
+    switch (kind) {
+    case RX_PICKLED: return 1;
+    case RX_NOTHING: return bytes == 0;
+    case RX_BOOL: return bytes == 1;
+    case RX_STR: case RX_BYTES: return bytes <= sub->stride - sizeof(rx_record);
+    default: return kind <= RX_NUMPY_FLOAT32 && bytes == sizeof(int64_t);
+    }
+}
+
+static rx_tag passed_by(const rx_link *l, uint32_t worker)
+{
+    const rx_line *line = rx__line(l->base, worker);
+    for (;; rx__pause()) {
+        uint64_t version = rx__get(&line->version);
+        rx_tag passed = rx__get_tag(&line->passed);
+        if (!(version & 1) && rx__get(&line->version) == version) return passed;
+    }
+}
+
+/* Its producer was not beyond that tag, nothing that it sent later came sooner, and its consumer is not where nothing
+ * was to come any more - unless it is done, and takes what still comes. */
+static int in_order(const rx_link *l, const rx_sub *sub, const rx__ring *ring, rx_tag sent)
+{
+    const rx_tag *direct = RX_AT(rx_tag, l->base, l->image->delays) + (uint64_t)l->image->workers * l->image->workers;
+    rx_tag passed = passed_by(l, sub->consumer);
+    if (sent.time < 0 || rx__is_forever(sent) || rx__less(sent, rx__line(l->base, sub->producer)->passed)) return 0;
+    if (ring->tail && rx__less(sent, rx__message_at(ring, ring->tail - 1)->sent)) return 0;
+    rx_tag arrival = rx__plus(sent, direct[sub->producer * l->image->workers + sub->consumer]);
+    return rx__is_forever(passed) || !rx__less(arrival, passed);
+}
+
 static int message(rx_link *l, const rx__frame *f)
 {
     const rx__f_message *m = (const rx__f_message *)l->body;
     if (f->size != sizeof *m || m->sub >= l->image->n_subs) return RX_NONSENSE;
     const rx_sub *sub = RX_AT(rx_sub, l->base, l->image->subs) + m->sub;
     if (l->image->machine_of[sub->producer] != l->machine || !rx__is_mine(l, sub->consumer)) return RX_NONSENSE;
-    rx__ring *ring = ring_of(l, sub->producer, sub->consumer);
+    rx__ring *ring = rx__ring_between(l, sub->producer, sub->consumer);
     int slots = sub->mode == RX_SLOTS;
-    if (!rx__ring_fits(ring, 1) || (slots && m->payload >= sub->slots)) return RX_NONSENSE;
+    if (!rx__ring_fits(ring, 1) || m->payload >= (slots ? sub->slots : 1)) return RX_NONSENSE;
+    if (!in_order(l, sub, ring, m->sent)) return RX_NONSENSE;
     if (f->data && (!slots || m->known || (sub->bytes ? f->data != sub->bytes : f->data > l->image->limit))) return RX_NONSENSE;
     if (slots) {
         uint32_t slot = l->slots_of[m->sub] + (uint32_t)m->payload, *refs = RX_AT(uint32_t, l->base, sub->refs) + m->payload;
         rx__held *held = &l->held[slot];
         if (!m->known) {
-            if (rx__get32(refs) || (sub->bytes && !f->data)) return RX_NONSENSE;     /* it is in use */
+            if (rx__get32(refs)) return RX_NONSENSE;     /* it is in use */
+            if (sub->bytes ? !f->data : !is_object(sub, m->kind, f->data)) return RX_NONSENSE;
             uint8_t *to = sub->bytes ? RX_AT(uint8_t, l->base, sub->data + m->payload * sub->stride)
                                      : place_of_object(l, sub, m->payload, f->data, m->kind);
             if (!to) return RX_NO_ROOM;
@@ -105,9 +135,10 @@ static int release(rx_link *l, const rx__frame *f)
     if (f->size != sizeof *r || f->data || r->sub >= l->image->n_subs) return RX_NONSENSE;
     const rx_sub *sub = RX_AT(rx_sub, l->base, l->image->subs) + r->sub;
     if (!rx__is_mine(l, sub->producer) || sub->mode != RX_SLOTS || r->slot >= sub->slots) return RX_NONSENSE;
-    uint32_t *refs = RX_AT(uint32_t, l->base, sub->refs) + r->slot;
-    if (!r->count || rx__get32(refs) < r->count) return RX_NONSENSE;
-    rx__add32(refs, -r->count);
+    uint32_t *lent = &l->lent[l->slots_of[r->sub] + r->slot];
+    if (!r->count || rx__get32(lent) < r->count) return RX_NONSENSE;
+    rx__add32(lent, -r->count);
+    rx__add32(RX_AT(uint32_t, l->base, sub->refs) + r->slot, -r->count);
     wake_all_here(l);
     return RX_LINKED;
 }
@@ -126,19 +157,29 @@ static void note_rings(rx_link *l, const rx__f_ring *rings, const uint64_t *coun
     }
     for (uint32_t i = 0; i < l->n_gave; i++) {
         uint32_t producer = l->gave[i].producer, consumer = l->gave[i].consumer;
-        if (rx__is_mine(l, producer)) rx__put(&ring_of(l, producer, consumer)->head, counts[i]);
+        if (rx__is_mine(l, producer)) rx__put(&rx__ring_between(l, producer, consumer)->head, counts[i]);
         else rx__put(&passages[producer * W + consumer].received, counts[i]);
     }
 }
 
-/* No machine has taken more from a ring than was put there, nor less than before. */
-static int possible(const rx_link *l, const uint64_t *counts)
+/* No worker has gone back, and no machine has taken more from a ring than it was sent, nor less than before. */
+static int possible(const rx_link *l, const rx__f_worker *rows, const rx__f_ring *rings, const uint64_t *counts)
 {
+    const rx_passage *passages = RX_AT(rx_passage, l->base, l->image->passages);
+    uint32_t W = l->image->workers, out = 0;
+    for (uint32_t k = 0; k < l->n_theirs; k++)
+        if (rx__less(rows[k].passed, rx__line(l->base, l->theirs[k])->passed)) return 0;
+    for (uint32_t i = 0; i < l->n_heard; i++) {
+        const rx_passage *passage = &passages[l->heard[i].producer * W + l->heard[i].consumer];
+        if (rings[i].acknowledged > rings[i].sent) return 0;
+        if (rings[i].acknowledged < passage->acknowledged || rings[i].sent < passage->sent) return 0;
+    }
     for (uint32_t i = 0; i < l->n_gave; i++) {
-        if (!rx__is_mine(l, l->gave[i].producer)) continue;
-        const rx__ring *ring = ring_of(l, l->gave[i].producer, l->gave[i].consumer);
-        uint64_t head = ring->head, tail = rx__get(&ring->tail);
-        if (counts[i] < head || counts[i] > tail) return 0;
+        uint32_t producer = l->gave[i].producer, consumer = l->gave[i].consumer;
+        int mine = rx__is_mine(l, producer);
+        uint64_t before = mine ? rx__ring_between(l, producer, consumer)->head : passages[producer * W + consumer].received;
+        if (counts[i] < before) return 0;
+        if (mine && counts[i] > rx__get(&l->told[out++])) return 0;
     }
     return 1;
 }
@@ -150,7 +191,7 @@ static int state(rx_link *l, const rx__frame *f)
     const rx__f_worker *rows = (const rx__f_worker *)(s + 1);
     const rx__f_ring *rings = (const rx__f_ring *)(rows + l->n_theirs);
     const uint64_t *counts = (const uint64_t *)(rings + l->n_heard);
-    if (!possible(l, counts)) return RX_NONSENSE;
+    if (!possible(l, rows, rings, counts)) return RX_NONSENSE;
     if (s->abort) rx_abort(l->base, RX_E_ABORTED);
     if (s->starved && rx__swap_if32(&l->image->starved, 0, 1)) {
         l->image->starved_at = s->starved_at;
@@ -179,6 +220,14 @@ static int state(rx_link *l, const rx__frame *f)
     return RX_LINKED;
 }
 
+/* Whoever says goodbye while its workers go on takes away what others wait for. */
+static int all_done_there(const rx_link *l)
+{
+    for (uint32_t k = 0; k < l->n_theirs; k++)
+        if (!rx__is_forever(rx__line(l->base, l->theirs[k])->passed)) return 0;
+    return 1;
+}
+
 void *rx__hear(void *link)
 {
     rx_link *l = link;
@@ -197,8 +246,10 @@ void *rx__hear(void *link)
                 rx__add32(&l->image->machines_ready, 1);
                 rx__start_together(l);
             }
-        } else if (f.kind == RX_F_BYE && !f.size && !f.data) break;
-        else if (f.kind != RX_F_PING || f.size || f.data) why = RX_NONSENSE;
+        } else if (f.kind == RX_F_BYE && !f.size && !f.data) {
+            if (all_done_there(l) || rx__get32(&l->image->abort)) break;
+            why = RX_CUT;
+        } else if (f.kind != RX_F_PING || f.size || f.data) why = RX_NONSENSE;
     }
     if (why != RX_LINKED) rx__link_over(l, (uint32_t)why);
     else if (f.kind == RX_F_BYE) rx__put32_fenced(&l->said_bye, 1);

@@ -1,4 +1,4 @@
-/* Opening and closing of a link, and what its two threads (tell.c, hear.c) have in common. */
+/* Opening and closing of a link. */
 #include "link.h"
 
 #include <stdlib.h>
@@ -11,27 +11,7 @@
 
 enum { TELLS = 1, HEARS = 2 };
 
-int rx__is_mine(const rx_link *l, uint32_t worker) { return l->image->machine_of[worker] == l->image->machine; }
-
 static int is_theirs(const rx_link *l, uint32_t worker) { return l->image->machine_of[worker] == l->machine; }
-
-void rx__link_over(rx_link *l, uint32_t why)
-{
-    if (!rx__swap_if32(&l->over, RX_LINKED, why)) return;
-    rx_abort(l->base, RX_E_ABORTED);
-    rx__ring_bell(l->base, l->bell);
-}
-
-/* Logical time 0 is now, on each machine when it hears that all are there. */
-void rx__start_together(rx_link *l)
-{
-    rx_image *image = l->image;
-    if (rx__get32(&image->ready) != image->here || rx__get32(&image->machines_ready) != image->machines - 1) return;
-    if (!rx__swap_if32(&image->started, 0, 2)) return;
-    image->start_ns = rx__clock();
-    rx__put32_fenced(&image->started, 1);
-    rx__ring_all(l->base);
-}
 
 /* Rings between workers of which the first is one of [from] and the second one of [to]. */
 typedef int (*is)(const rx_link *l, uint32_t worker);
@@ -93,12 +73,13 @@ static int prepare(rx_link *l)
     l->told = calloc(l->n_out + 1, sizeof *l->told);
     l->tails = calloc(l->n_out + 1, sizeof *l->tails);
     l->carried = malloc((l->n_slots + 1) * sizeof *l->carried);
+    l->lent = calloc(l->n_slots + 1, sizeof *l->lent);
     l->held = calloc(l->n_slots + 1, sizeof *l->held);
     l->in_use = calloc(l->n_slots + 1, sizeof *l->in_use);
     l->state = calloc(1, l->state_size);
     l->last = calloc(1, l->state_size);
     l->body = calloc(1, l->room);
-    if (!l->told || !l->tails || !l->carried || !l->held || !l->in_use || !l->state || !l->last || !l->body) return 0;
+    if (!l->told || !l->tails || !l->carried || !l->lent || !l->held || !l->in_use || !l->state || !l->last || !l->body) return 0;
     for (uint32_t i = 0; i < l->n_slots; i++) l->carried[i] = rx__tag(-1, 0);
     rx__crc_fill(&l->crcs);
     return 1;
@@ -149,7 +130,7 @@ void rx_link_close(rx_link *l)
     if (l->started & HEARS) pthread_join(l->hearing, NULL);
     pthread_mutex_destroy(&l->lock);
     free(l->out); free(l->in); free(l->sent); free(l->heard); free(l->taken); free(l->gave); free(l->slots_of);
-    free(l->told); free(l->tails); free(l->carried); free(l->held); free(l->in_use); free(l->state); free(l->last);
+    free(l->told); free(l->tails); free(l->carried); free(l->lent); free(l->held); free(l->in_use); free(l->state); free(l->last);
     free(l->body); free(l->buffer.bytes);
     free(l);
 }

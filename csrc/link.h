@@ -44,7 +44,7 @@ struct rx_link {
     /* of the thread that tells */
     pthread_t telling;
     rx__buffer buffer;        /* frames that are yet to be sent */
-    uint64_t *told;           /* by ring out: messages sent */
+    uint64_t *told;           /* by ring out: messages sent, which the thread that hears reads */
     uint64_t *tails;          /* and how many there were when it looked */
     rx_tag *carried;          /* by slot: of which tag the value is that was sent last */
     uint8_t *state, *last;    /* bodies: the present one, and the one that was sent last */
@@ -55,6 +55,9 @@ struct rx_link {
     pthread_t hearing;
     uint8_t *body;
     uint32_t room;            /* the greatest body that may come */
+
+    /* of both: by slot, messages that took its value there and are not released yet */
+    uint32_t *lent;
 
     /* of both, under the lock: values from there that are in use here */
     pthread_mutex_t lock;
@@ -67,15 +70,16 @@ struct rx_link {
     uint32_t started;         /* threads, a bit each */
 };
 
+/* ---- linked.c ---- */
+
+int rx__is_mine(const rx_link *l, uint32_t worker);
+rx__ring *rx__ring_between(const rx_link *l, uint32_t producer, uint32_t consumer);    /* where something flows */
+void rx__link_over(rx_link *l, uint32_t why);                 /* unless it is over already */
+void rx__start_together(rx_link *l);                          /* once all workers of all machines are at the start line */
+
 /* ---- tell.c, hear.c: the threads; what they return means nothing ---- */
 
 void *rx__tell(void *link);
 void *rx__hear(void *link);
-
-/* ---- link.c ---- */
-
-void rx__link_over(rx_link *l, uint32_t why);                 /* unless it is over already */
-void rx__start_together(rx_link *l);                          /* once all workers of all machines are at the start line */
-int rx__is_mine(const rx_link *l, uint32_t worker);
 
 #endif

@@ -45,7 +45,7 @@ static void put(rx_link *l, const void *from, uint64_t n)
         b->bytes = moved;
         b->room = room;
     }
-    memcpy(b->bytes + b->n, from, n);
+    if (n) memcpy(b->bytes + b->n, from, n);         /* a ping has no body */
     b->n += n;
 }
 
@@ -73,7 +73,9 @@ static void put_message(rx_link *l, const rx__message *m)
     rx__f_message body = {.sent = rx__get_tag(&m->sent), .clock = m->clock, .payload = m->payload, .sub = m->sub, .known = 1};
     const uint8_t *from = NULL;
     uint64_t bytes = 0;
-    rx_tag *carried = sub->mode == RX_SLOTS ? &l->carried[l->slots_of[m->sub] + m->payload] : NULL;
+    uint64_t slot = l->slots_of[m->sub] + m->payload;
+    rx_tag *carried = sub->mode == RX_SLOTS ? &l->carried[slot] : NULL;
+    if (carried) rx__add32(&l->lent[slot], 1);
     if (carried && !rx__equal(*carried, body.sent)) {
         *carried = body.sent;
         body.known = 0;
@@ -90,17 +92,15 @@ static void put_message(rx_link *l, const rx__message *m)
     if (bytes) put_data(l, from, bytes);
 }
 
-static rx__ring *ring_of(const rx_link *l, rx__pair pair)
-{
-    const uint64_t *rings = RX_AT(uint64_t, l->base, l->image->rings);
-    return RX_AT(rx__ring, l->base, rings[pair.producer * l->image->workers + pair.consumer]);
-}
-
 static void put_messages(rx_link *l)
 {
     for (uint32_t i = 0; i < l->n_out; i++) {
-        const rx__ring *ring = ring_of(l, l->out[i]);
-        for (; l->told[i] != l->tails[i]; l->told[i]++) put_message(l, rx__message_at(ring, l->told[i]));
+        const rx__ring *ring = rx__ring_between(l, l->out[i].producer, l->out[i].consumer);
+        while (l->told[i] != l->tails[i]) {
+            const rx__message *m = rx__message_at(ring, l->told[i]);
+            rx__put(&l->told[i], l->told[i] + 1);    /* before it goes: the answer may be soon */
+            put_message(l, m);
+        }
     }
 }
 
@@ -167,15 +167,15 @@ static int look_once(rx_link *l)
             rows[k].own = rx__least(rows[k].own, arrival);
             rows[k].events = rx__least(rows[k].events, arrival);
         }
-    for (uint32_t i = 0; i < l->n_out; i++) l->tails[i] = rx__get(&ring_of(l, l->out[i])->tail);
+    for (uint32_t i = 0; i < l->n_out; i++) l->tails[i] = rx__get(&rx__ring_between(l, l->out[i].producer, l->out[i].consumer)->tail);
     for (uint32_t i = 0; i < l->n_sent; i++) {
-        rx__ring *ring = ring_of(l, l->sent[i]);
+        rx__ring *ring = rx__ring_between(l, l->sent[i].producer, l->sent[i].consumer);
         rings[i] = (rx__f_ring){0};
         rings[i].acknowledged = rx__get(&ring->head);
         if (!rx__ring_first(ring, &rings[i].first)) rings[i].first = rx__tag(0, 0);
         rings[i].sent = rx__get(&ring->tail);
     }
-    for (uint32_t i = 0; i < l->n_taken; i++) counts[i] = rx__get(&ring_of(l, l->taken[i])->head);
+    for (uint32_t i = 0; i < l->n_taken; i++) counts[i] = rx__get(&rx__ring_between(l, l->taken[i].producer, l->taken[i].consumer)->head);
     for (uint32_t k = 0; k < l->n_mine; k++)
         if (rx__get(&rx__line(l->base, l->mine[k])->version) != versions[k]) return 0;
     return 1;
@@ -184,7 +184,11 @@ static int look_once(rx_link *l)
 static void look(rx_link *l)
 {
     for (int tries = 1; !look_once(l); tries++)
-        if (tries % 64) rx__pause();
+        if (tries > 4096 && rx__get32(&l->image->abort)) {       /* a worker was killed while it published */
+            memcpy(l->state, l->last, l->state_size);
+            for (uint32_t i = 0; i < l->n_out; i++) l->tails[i] = rx__get(&l->told[i]);
+            break;
+        } else if (tries % 64) rx__pause();
         else nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
     rx__f_state *state = (rx__f_state *)l->state;
     state->ready = rx__get32(&l->image->ready) == l->image->here;
@@ -217,11 +221,12 @@ void *rx__tell(void *link)
     for (uint32_t k = 0; k < l->n_mine; k++)
         if (RX_AT(rx_tables, l->base, image->tables)[l->mine[k]].physical) ns = TICK_NS;
     while (rx__get32(&l->over) == RX_LINKED) {
+        uint32_t ending = rx__get32(&l->ending);     /* asked first: all that workers did before is told, then */
         if (tell(l)) {
             quiet = 0;
             continue;
         }
-        if (rx__get32(&l->ending)) break;
+        if (ending) break;
         uint32_t rung = rx__get32(&bell->bell);
         rx__set_bits(&image->sleepers, bit);
         if (!tell(l) && !rx__get32(&l->ending) && rx__sleep(bell, rung, ns) == ETIMEDOUT && (quiet += ns) >= HEARTBEAT_NS) {

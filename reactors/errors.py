@@ -153,6 +153,9 @@ class MachineError(ReactorError):
 class MachineLost(MachineError):  # noqa: N818 - it is what happened
     """A machine died, froze or was cut off while the program ran; the message names it and its reactors."""
 
+    machines: frozenset[int] = frozenset()
+    """The numbers of all that were lost; 0 is the one that leads, which is not among them."""
+
 
 class ShippingError(ReactorError):
     """A reactor that cannot be sent to a worker process, or something in it that cannot come back."""

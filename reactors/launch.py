@@ -138,6 +138,8 @@ def run(
             with contextlib.suppress(servers.ServerDied, OSError):  # what is wrong with it is said when it is needed
                 servers.warm_up(("reactors.shipping.parcels",))  # it starts while the image is made
         program = graph.program
+        if machines is not None:
+            placement = machines.numbered(placement, workers)
         where = placed(graph.program, workers, _read(placement, graph, workers))
         if placement == "auto":
             warn_of_idleness(graph, where, workers)

@@ -66,6 +66,8 @@ typedef struct {
     /* how it runs */
     int workers, placement[MOST];        /* by reactor */
     int processes, keepalive, real_time, virtual_time, few_slots;
+    int machines, machine_of[RX_MOST_WORKERS];       /* 0: one; by worker */
+    int machine;              /* of the image that is laid out next */
     uint32_t ring, inbox;     /* capacities; 0: as usual */
     uint32_t trace;
     uint64_t watched;         /* bit per worker */
@@ -255,7 +257,9 @@ static inline void declare(const program *p, int fd, FILE *to)
     }
     fprintf(to, "image");
     put(to, "process", getpid()), put(to, "descriptor", fd), put_all(to, "placement", p->placement, p->n_reactors);
-    PUT(to, p, workers), PUT(to, p, real_time), PUT(to, p, virtual_time), PUT(to, p, keepalive), PUT(to, p, processes);
+    PUT(to, p, workers), PUT(to, p, real_time), PUT(to, p, virtual_time), PUT(to, p, keepalive);
+    put(to, "processes", p->processes || p->machines), PUT(to, p, machine);
+    put_all(to, "machine_of", p->machine_of, p->machines ? p->workers : 0);
     PUT(to, p, timeout), PUT(to, p, spin_ns), PUT(to, p, trace), PUT(to, p, max_microsteps);
     fprintf(to, "\n");
     fflush(to);

@@ -60,17 +60,17 @@ def levelled(all_elements: list[Element], declared: list[Reaction]) -> list[Reac
 
 
 def write(program: Program, given: dict[str, Any]) -> None:
-    """One image, into memory that the test has."""
+    """One image, for one of its machines, into memory that the test has."""
     options = RunOptions(
         fast=not given["real_time"] and not given["virtual_time"], virtual_time=bool(given["virtual_time"]),
         keepalive=bool(given["keepalive"]), processes=bool(given["processes"]), timeout=given["timeout"],
         spin=given["spin_ns"], trace=given["trace"], max_microsteps=given["max_microsteps"],
-        moves_off=True,
+        moves_off=True, machine_of=tuple(given["machine_of"]),
     )  # fmt: skip
     image = Image(program, given["placement"], given["workers"], options)
     descriptor = os.open(f"/proc/{given['process']}/fd/{given['descriptor']}", os.O_RDWR)
     with Memory.attach(descriptor, image.size) as memory:
-        image.write(memory)
+        image.write(memory, given["machine"])
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ ORDER = [
         "park",
         "line",
     ),
-    *("inbox", "frontier", "channel", "reaction", "solo", "team", "worker", "frames", "tell", "hear", "link"),
+    *("inbox", "frontier", "channel", "reaction", "solo", "team", "worker", "frames", "linked", "tell", "hear", "link"),
 ]
 ALONE = ["queue", "record", "pending", "modes", "tags", "reaction", "solo"]
 CORE = Path(__file__).parents[1]

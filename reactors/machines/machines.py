@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reactors.errors import ArgumentError, MachineError, ReactorWarning
+from reactors.errors import ArgumentError, MachineError, PlacementError, ReactorWarning
 from reactors.time import Duration, duration
 from reactors_runtime.machines.channel import LEAST_TOKEN, address_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from reactors_runtime.machines.leading import Gathering
 
@@ -73,6 +74,29 @@ class Machines:
                 f"so write a multiple of {self.count}"
             )
         return tuple(worker * self.count // workers for worker in range(workers))
+
+    def numbered(self, placement: Any, workers: int) -> Any:
+        """A placement whose values may be pairs, machine and worker there, with the number of each worker instead.
+
+        >>> Machines(count=2).numbered({"main.a": (1, 0), "main.b": 1}, 4)
+        {'main.a': 2, 'main.b': 1}
+        """
+        if not isinstance(placement, Mapping):
+            return placement
+        each = workers // self.count
+        found = {}
+        for path, where in placement.items():
+            if isinstance(where, tuple):
+                machine, worker = where
+                if not (0 <= machine < self.count and 0 <= worker < each):
+                    raise PlacementError(
+                        f"placement of {path} is {where}; there are machines 0 to {self.count - 1}, with workers 0 to "
+                        f"{each - 1} each"
+                    )
+                found[path] = machine * each + worker
+            else:
+                found[path] = where
+        return found
 
     @contextlib.contextmanager
     def gathered(self, workers: int) -> Iterator[Gathering]:

@@ -198,12 +198,13 @@ class Options(SharedOptions, Extent):
         wanted="True, or the name of a file, as in 'run.rxt'", metavar="FILE",
     )  # fmt: skip
     machines: Machines | None = option(
-        None,
-        "The machines on which the workers are, as of rx.run",
-        "call",
-        command=False,
+        None, "The machines on which the workers are, as of rx.run", "call", command=False,
         wanted="rx.Machines(count=2)",
-    )
+    )  # fmt: skip
+    on_machine_lost: Literal["raise", "resume"] = option(
+        "raise", "When a machine is lost: the end, or go on from the last checkpoint on those that are left", "call",
+        command=False,
+    )  # fmt: skip
     live: bool = option(False, "Show what workers do, in a terminal or a notebook, as rx.run does", "call")
     view_every: Count | None = option(None, "An episode as a GIF every N rounds, by another worker")
     journal: str | Path | None = option(None, "A file for the journal of a run without a folder", "call", command=False)

@@ -119,6 +119,7 @@ def commands() -> Iterator[list[str]]:
 
 def test_commands_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     found = list(commands())
     assert any("--lag" in words for words in found)
     for command, *words in found:

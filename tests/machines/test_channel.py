@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reactors_runtime.machines.channel import Channel, NotOurs, address_of, prove
-from reactors_runtime.machines.job import Kind
+from reactors_runtime.machines.job import Platform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,9 +120,9 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 
 
 def test_machines_say_in_what_they_differ() -> None:
-    here = Kind.here()
-    assert here.cannot_run_with(Kind.here()) is None
-    assert here.may_calculate_otherwise(Kind.here()) is None
-    other = Kind(here.reactors, "3.99", here.architecture, "0.1", here.torch, here.processor)
+    here = Platform.here()
+    assert here.cannot_run_with(Platform.here()) is None
+    assert here.may_calculate_otherwise(Platform.here()) is None
+    other = Platform(here.reactors, "3.99", here.architecture, "0.1", here.torch, here.processor)
     assert here.cannot_run_with(other) == f"python is 3.99 there and {here.python} here"
     assert here.may_calculate_otherwise(other) == f"numpy is 0.1 there and {here.numpy} here"

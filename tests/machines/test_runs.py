@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import reactors as rx
-from reactors import rl
+from tests.machines.lost import machine
 
 
 class Source(rx.Reactor):
@@ -77,7 +77,7 @@ def test_a_program_does_the_same_on_several_machines(count: int, workers: int) -
 def test_in_physical_time_machines_go_on_together() -> None:
     alone, together = Line(), Line()
     rx.run(alone, fast=True, timeout="20 ms")
-    run(together, fast=False, timeout="20 ms", placement={"main.adds": 1})
+    run(together, fast=False, timeout="20 ms", placement={"main.adds": 1, "main.sink": 1})
     assert together.sink.seen == alone.sink.seen
 
 
@@ -125,6 +125,40 @@ def test_what_comes_from_outside_has_the_tags_of_the_machine_where_it_comes(at: 
     assert main.hears.seen == list(zip(main.presses.given, range(5), strict=True))
 
 
+class Echoes(rx.Reactor):
+    given, out = rx.Input(int), rx.Output(int)
+
+    @rx.reaction(given, effects=out)
+    def reply(self) -> None:
+        self.out.set(self.given.value)
+
+
+class LockStep(rx.Reactor):
+    """Asks and hears at one tag."""
+
+    def __init__(self) -> None:
+        self.source, self.echoes, self.hears = Source(), Echoes(), Hears()
+        self.source.out >> self.echoes.given
+        self.echoes.out >> self.hears.given
+
+
+def test_who_waits_for_another_machine_at_each_tag_is_told_what_that_costs() -> None:
+    main = LockStep()
+    placement = {"main.source": (0, 0), "main.echoes": (1, 0), "main.hears": (0, 0)}
+    said = (
+        r"main: at each tag, main, main\.source, main\.hears on machine 0 and main\.echoes on machine 1 wait for each "
+        r"other, and a word there and back takes [\d.]+ [mu]s; put them on one machine by placement=, or give"
+    )
+    with pytest.warns(rx.ReactorWarning, match=said):
+        run(main, timeout="5 ms", placement=placement)
+    assert main.hears.seen == [(n * 1_000_000, n * 1_000_000) for n in range(6)]
+
+
+def test_a_place_that_there_is_not_is_refused() -> None:
+    with pytest.raises(rx.PlacementError, match=r"placement of main\.adds is \(2, 0\); there are machines 0 to 1"):
+        run(Line(), placement={"main.adds": (2, 0)})
+
+
 # ---- what goes wrong -------------------------------------------------------------------------------------------
 
 
@@ -149,14 +183,6 @@ class Fails(rx.Reactor):
     @rx.reaction(rx.shutdown)
     def end(self) -> None:
         Path(self.folder, "end").touch()
-
-
-def machine() -> int:
-    """The process that is this machine: `reactors join`, above the one that has forked this worker."""
-    pid = os.getppid()
-    while b"join" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return pid
 
 
 class Failing(rx.Reactor):
@@ -313,23 +339,3 @@ def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
     _, complaints = joins.communicate(timeout=60)
     assert "has 5 bytes, which can be guessed" in complaints
     assert joins.returncode == 1
-
-
-# ---- training --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "env", "steps"),
-    [
-        (rl.PPO(num_envs=4, horizon=16, epochs=2, hidden=(8,)), "CartPole-v1", 512),
-        (rl.APPO(num_envs=4, horizon=16, hidden=(8,)), "CartPole-v1", 512),
-        (rl.SAC(num_envs=2, horizon=4, hidden=(8,), learning_starts=32, batch_size=16), "Pendulum-v1", 128),
-    ],
-    ids=["PPO", "APPO", "SAC"],
-)
-def test_training_on_two_machines_gives_the_weights_of_one(algorithm: Any, env: str, steps: int) -> None:
-    given: dict[str, Any] = {"total_steps": steps, "mode": "pipelined", "seed": 3}
-    one = rl.train(algorithm, env, **given)
-    two = rl.train(algorithm, env, workers=2, machines=rx.Machines(count=2), **given)
-    assert (two.weights == one.weights).all()
-    assert (two.digest, two.result.digest) == (one.digest, one.result.digest)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 AREAS = (
     "engine",
+    "machines",
     "peers",
     "runtime",
     "declaring",

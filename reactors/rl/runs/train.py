@@ -43,6 +43,7 @@ from reactors.rl.runs.curves import over_steps
 from reactors.rl.runs.digest import digest_of
 from reactors.rl.runs.interruption import Interruption
 from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
+from reactors.rl.runs.machines import without_lost
 from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
 from reactors.rl.runs.settings import defaults, file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
@@ -131,7 +132,8 @@ def train(given: TrainCall) -> Trained:
     and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
     checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
     interruption; algorithm, environment and what is part of the program have to be the same, `total_steps` may be
-    larger. With `serve` what is learned stays the same. Every option is in docs/training.md, and below.
+    larger. On several `machines`, a run that has lost one can go on so by itself (`on_machine_lost="resume"`). With
+    `serve` what is learned stays the same. Every option is in docs/training.md, and below.
 
     Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
     is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
@@ -141,6 +143,14 @@ def train(given: TrainCall) -> Trained:
     >>> done.journal[-1]["global_step"], done.weights.shape
     (256, (4610,))
     """
+    while True:
+        try:
+            return _train(given)
+        except rx.MachineLost as lost:
+            given = without_lost(given, lost)
+
+
+def _train(given: TrainCall) -> Trained:
     algorithm, env, env_kwargs, out = given.algorithm, given.env, given.env_kwargs or {}, given.out
     journal = checked_journal(given.journal)
     make = maker(env, env_kwargs, "rl.train")

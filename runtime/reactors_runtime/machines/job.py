@@ -62,14 +62,14 @@ def pages_of(memory: Memory) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MachineReport:
     """What became of a machine's workers: reports, and what they counted."""
 
     reports: list[tuple[int, int | None, bytes | None, bytes | None, bool, int]]
     counted: list[tuple[int, bytes]]  # place in the arena
 
     @classmethod
-    def of(cls, image: Image, memory: Memory, reports: Sequence[Report]) -> Outcome:
+    def of(cls, image: Image, memory: Memory, reports: Sequence[Report]) -> MachineReport:
         """Of a run that is over."""
         rows = []
         for report in reports:
@@ -143,7 +143,7 @@ def _unpacked(data: bytes) -> BaseException:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Platform:
     """What machines have to have in common, so that they can run one program, and so that they calculate alike."""
 
     reactors: str
@@ -154,7 +154,7 @@ class Kind:
     processor: str
 
     @classmethod
-    def here(cls) -> Kind:
+    def here(cls) -> Platform:
         """This one's."""
         torch = ""
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -164,7 +164,7 @@ class Kind:
             metadata.version("reactors"), f"{major}.{minor}", platform.machine(), np.__version__, torch, _processor()
         )
 
-    def cannot_run_with(self, other: Kind) -> str | None:
+    def cannot_run_with(self, other: Platform) -> str | None:
         """What has to be equal and is not."""
         for name in ("reactors", "python", "architecture"):
             mine, theirs = getattr(self, name), getattr(other, name)
@@ -172,7 +172,7 @@ class Kind:
                 return f"{name} is {theirs} there and {mine} here"
         return None
 
-    def may_calculate_otherwise(self, other: Kind) -> str | None:
+    def may_calculate_otherwise(self, other: Platform) -> str | None:
         """What is not equal, so that kernels of NumPy or torch may round in other ways."""
         for name in ("numpy", "torch", "processor"):
             mine, theirs = getattr(self, name), getattr(other, name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
 from reactors_runtime.machines.channel import Channel, prove
-from reactors_runtime.machines.job import Job, Kind, Outcome
+from reactors_runtime.machines.job import Job, MachineReport, Platform
 from reactors_runtime.machines.link import Link
 from reactors_runtime.processes import workers
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reactors_runtime.planning.image import Image
 
 _GRACE = 10.0  # seconds for others to say goodbye
+_AGAIN = 10.0  # seconds for the leading machine to begin again
 
 
 class Refused(Exception):  # noqa: N818 - it is what happened
@@ -30,30 +31,40 @@ class Refused(Exception):  # noqa: N818 - it is what happened
 def join(address: tuple[str, int], token: bytes, *, patience: float) -> None:
     """Connect to the machine that leads, waiting so many seconds for it to be there, and run one program with it.
 
-    Raises `Refused`, `NotOurs`, OSError where there is no way to it.
+    Where that has lost another machine it may begin again, so this one is there again. Raises `Refused`, `NotOurs`,
+    EOFError where it is lost, OSError where there is no way to it.
     """
+    while _joined(address, token, patience):
+        patience = _AGAIN
+
+
+def _joined(address: tuple[str, int], token: bytes, patience: float) -> bool:
+    """Take part once; whether another machine was lost, and not the one that leads."""
     connection = _connected(address, patience)
     with connection:
         prove(connection, token, role=b"joins")
         channel = Channel(connection)
         with socket.create_server((connection.getsockname()[0], 0), family=connection.family) as server:
-            channel.send("hello", Kind.here(), server.getsockname()[:2], socket.gethostname(), os.getpid())
-            while True:
-                word, *rest = channel.receive()
-                if word == "refused":
-                    raise Refused(rest[0])
-                if word == "job":
-                    break
+            channel.send("hello", Platform.here(), server.getsockname()[:2], socket.gethostname(), os.getpid())
+            while (message := channel.receive()) == ("how far",):
+                channel.send("so far")
+            word, *rest = message
+            if word == "refused":
+                raise Refused(rest[0])
             job, others = rest
             image: Image = pickle.loads(job.image)
             with job.memory(image) as memory:
                 links = _links(job, memory, others, address, server, token)
                 try:
                     outcome = _run(job, image, memory, channel, links)
+                    lost = {link.machine: link.lost for link in links if link.lost}
                 finally:
                     for link in links:
                         link.close()
+        if 0 in lost:
+            raise EOFError(lost[0])
         channel.send("outcome", outcome)
+        return bool(lost)
 
 
 def _connected(address: tuple[str, int], patience: float) -> socket.socket:
@@ -91,7 +102,7 @@ def _links(
     return [Link(memory, machine, connection) for machine, connection in sorted(found.items())]
 
 
-def _run(job: Job, image: Image, memory: Memory, channel: Channel, links: list[Link]) -> Outcome:
+def _run(job: Job, image: Image, memory: Memory, channel: Channel, links: list[Link]) -> MachineReport:
     sys.path += [entry for entry in job.path if entry not in sys.path]
     poll = select.poll()
     poll.register(channel.fileno(), select.POLLIN | select.POLLHUP)
@@ -104,4 +115,4 @@ def _run(job: Job, image: Image, memory: Memory, channel: Channel, links: list[L
     for seconds in (0.0, _GRACE):
         for link in links:
             link.end(seconds)
-    return Outcome.of(image, memory, reports)
+    return MachineReport.of(image, memory, reports)

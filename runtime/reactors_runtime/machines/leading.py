@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reactors_runtime.machines.channel import Channel, NotOurs, prove
-from reactors_runtime.machines.job import Job, Kind, Outcome, pages_of
+from reactors_runtime.machines.job import Job, MachineReport, Platform, pages_of
 from reactors_runtime.machines.link import Link
 from reactors_runtime.processes import workers
 from reactors_runtime.processes.faults import ranges
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
+_TRIPS = 5  # to each machine, of which the shortest counts
 _GRACE = 10.0  # seconds for others to say goodbye, and to send home what became of them once all is over
 
 
-class MachineLost(Exception):  # noqa: N818 - it is what happened
+class LostMachine(Exception):  # noqa: N818 - it is what happened
     """A machine is gone, or cannot be reached any more; which one, with its reactors."""
+
+    machine = -1
 
 
 class MachinesMissing(Exception):  # noqa: N818 - likewise
@@ -45,13 +48,29 @@ class Member:
     address: tuple[str, int]  # where it waits for links
     host: str
     pid: int
-    kind: Kind
-    outcome: Outcome | None = None
+    platform: Platform
+    round_trip: float  # seconds for a word there and back
+    outcome: MachineReport | None = None
 
     @property
     def name(self) -> str:
         """For messages."""
         return f"machine {self.machine} ({self.host}, pid {self.pid})"
+
+
+def _round_trip(channel: Channel) -> float:
+    """Seconds for a word there and back."""
+    began = time.perf_counter()
+    channel.send("how far")
+    channel.receive(_GRACE)
+    return time.perf_counter() - began
+
+
+def _has_said_something(member: Member) -> bool:
+    """Which it does at the end alone, or when it is gone."""
+    poll = select.poll()
+    poll.register(member.channel.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class Gathering:
@@ -64,7 +83,7 @@ class Gathering:
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self._server = socket.create_server(address, family=family)
         self.address: tuple[str, int] = self._server.getsockname()[:2]
-        self._kind = Kind.here()
+        self._platform = Platform.here()
 
     def wait(self, seconds: float, look: Callable[[], None] | None = None) -> None:
         """Until all have joined; `look` is called now and then. Raises `MachinesMissing`."""
@@ -93,15 +112,16 @@ class Gathering:
                 connection.close()
 
     def _welcome(self, channel: Channel) -> None:
-        _, kind, address, host, pid = channel.receive(_GRACE)
-        if (why := self._kind.cannot_run_with(kind)) is not None:
+        _, platform, address, host, pid = channel.receive(_GRACE)
+        if (why := self._platform.cannot_run_with(platform)) is not None:
             channel.send("refused", why)
             raise NotOurs(why)
-        self.members.append(Member(len(self.members) + 1, channel, tuple(address), host, pid, kind))
+        trips = [_round_trip(channel) for _ in range(_TRIPS)]
+        self.members.append(Member(len(self.members) + 1, channel, tuple(address), host, pid, platform, min(trips)))
 
     def differences(self) -> list[str]:
         """What may let machines calculate in other ways, a sentence each."""
-        pairs = ((member, self._kind.may_calculate_otherwise(member.kind)) for member in self.members)
+        pairs = ((member, self._platform.may_calculate_otherwise(member.platform)) for member in self.members)
         return [f"{member.name}: {why}" for member, why in pairs if why is not None]
 
     def run(
@@ -157,13 +177,15 @@ class Gathering:
     def _links(self, memory: Memory) -> list[Link]:
         found: dict[int, socket.socket] = {}
         until = time.monotonic() + _GRACE
+        self._server.settimeout(0.1)
         while len(found) < len(self.members):
-            self._server.settimeout(max(0.01, until - time.monotonic()))
             try:
                 connection, _ = self._server.accept()
             except TimeoutError:
-                missing = [member.name for member in self.members if member.machine not in found]
-                raise MachinesMissing(f"{', '.join(missing)} cannot be linked with") from None
+                missing = [member for member in self.members if member.machine not in found]
+                if not any(map(_has_said_something, missing)) and time.monotonic() < until:
+                    continue
+                raise MachinesMissing(f"{', '.join(member.name for member in missing)} cannot be linked with") from None
             try:
                 prove(connection, self.token, role=b"leads")
                 found[connection.recv(1)[0]] = connection
@@ -183,9 +205,9 @@ class Gathering:
     def _take(self, member: Member, seconds: float) -> None:
         try:
             word, outcome = member.channel.receive(seconds)
-            member.outcome = outcome if word == "outcome" else Outcome([], [])
+            member.outcome = outcome if word == "outcome" else MachineReport([], [])
         except (OSError, EOFError, TimeoutError):
-            member.outcome = Outcome([], [])  # it is lost, which its link says
+            member.outcome = MachineReport([], [])  # it is lost, which its link says
 
     def _gather(self, image: Image, memory: Memory, lost: dict[int, str | None]) -> list[Report]:
         reports: list[Report] = []
@@ -201,9 +223,10 @@ class Gathering:
             if missing:
                 there = [r for r, at in zip(image.program.reactors, image.placement, strict=True) if at in its]
                 why = lost[member.machine] or "it has sent nothing home"
-                error = MachineLost(
+                error = LostMachine(
                     f"{member.name}, which runs {', '.join(ranges(there)) or 'no reactor'}, is lost: {why}"
                 )
+                error.machine = member.machine
                 found += [Report(worker, error=error) for worker in sorted(missing)]
             reports += found
         return reports

@@ -171,8 +171,8 @@ MISTAKES = (
         (
             Mistake(
                 "an inner mode is active whatever is around it",
-                "machine->current == m && is_active(w, machine->outer);",
-                "machine->current == m;",
+                "modal->current == m && is_active(w, modal->outer);",
+                "modal->current == m;",
             ),
             Mistake(
                 "what waits in a mode forgets which microstep it is at",
@@ -197,11 +197,11 @@ MISTAKES = (
                 "if (!mode->entered && mode->startup != RX_NONE)",
                 "if (mode->startup != RX_NONE)",
             ),
-            Mistake("reset leaves modes inside where they are", "machine->current = machine->initial;\n", ""),
+            Mistake("reset leaves modes inside where they are", "modal->current = modal->initial;\n", ""),
             Mistake(
                 "reset keeps a transition that is asked for inside",
-                "        machine->next = RX_NONE;\n        machine->current = machine->initial;",
-                "        machine->current = machine->initial;",
+                "        modal->next = RX_NONE;\n        modal->current = modal->initial;",
+                "        modal->current = modal->initial;",
                 "tests/semantics/test_modes.py tests/semantics/test_time_in_modes.py tests/semantics/test_modes_inside_of_modes.py tests/semantics/test_parts_of_modes.py tests/oracle/test_oracle.py",
             ),
             Mistake(
@@ -217,8 +217,8 @@ MISTAKES = (
             ),
             Mistake(
                 "the first of several modes counts",
-                "    machine->next = mode;     ",
-                "    if (machine->next == RX_NONE) machine->next = mode;     ",
+                "    modal->next = mode;     ",
+                "    if (modal->next == RX_NONE) modal->next = mode;     ",
             ),
         ),
     ),

@@ -205,8 +205,8 @@ MISTAKES = (
             ),
             Mistake(
                 "messages on their way do not keep the program going",
-                "            p->idle_everywhere = 0;\n            p->own[b]",
-                "            p->own[b]",
+                "            p->idle_everywhere = 0;\n            p->own[b] = rx__least(p->own[b], rx__plus(sent, ",
+                "            p->own[b] = rx__least(p->own[b], rx__plus(sent, ",
             ),
             Mistake(
                 "a picture may be of different moments",
@@ -216,8 +216,8 @@ MISTAKES = (
             Mistake("a stop that others may prevent is certain", "p->stop_is_certain = 0;", "p->stop_is_certain = 1;"),
             Mistake(
                 "a worker with an inbox is trusted by its head alone",
-                "p->own[i] = tables[i].physical ? head_with_outside(w, i, head, clock) : head;",
-                "p->own[i] = head;",
+                "else p->own[i] = tables[i].physical ? rx__head_with_outside(w->base, i, head, p->passed[i], clock) : head;",
+                "else p->own[i] = head;",
                 "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py",
             ),
         ),

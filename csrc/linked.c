@@ -1,0 +1,29 @@
+/* What the two threads of a link have in common. */
+#include "clock.h"
+#include "link.h"
+#include "peers.h"
+
+int rx__is_mine(const rx_link *l, uint32_t worker) { return l->image->machine_of[worker] == l->image->machine; }
+
+rx__ring *rx__ring_between(const rx_link *l, uint32_t producer, uint32_t consumer)
+{
+    return RX_AT(rx__ring, l->base, RX_AT(uint64_t, l->base, l->image->rings)[producer * l->image->workers + consumer]);
+}
+
+void rx__link_over(rx_link *l, uint32_t why)
+{
+    if (!rx__swap_if32(&l->over, RX_LINKED, why)) return;
+    rx_abort(l->base, RX_E_ABORTED);
+    rx__ring_bell(l->base, l->bell);
+}
+
+/* Logical time 0 is now, on each machine when it hears that all are there. */
+void rx__start_together(rx_link *l)
+{
+    rx_image *image = l->image;
+    if (rx__get32(&image->ready) != image->here || rx__get32(&image->machines_ready) != image->machines - 1) return;
+    if (!rx__swap_if32(&image->started, 0, 2)) return;
+    image->start_ns = rx__clock();
+    rx__put32_fenced(&image->started, 1);
+    rx__ring_all(l->base);
+}

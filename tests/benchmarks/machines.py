@@ -1,0 +1,210 @@
+"""What does it cost that a program is on several machines? Beside raw sockets, one machine, and Ray's actors; all here.
+
+    python tests/benchmarks/machines.py --repetitions 5
+
+Machines are processes of this one, so what differs is what lies between them: TCP on the loopback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import socket
+import statistics
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROUNDS = 2000
+
+
+class Asks(rx.Reactor):
+    """In lock-step: asks again when it has the answer, a round at each tag."""
+
+    again = rx.LogicalAction()
+
+    def __init__(self, size: int) -> None:
+        self.question, self.answer = rx.Output(shape=(size,), dtype="u1"), rx.Input(shape=(size,), dtype="u1")
+        self.value = np.zeros(size, np.uint8)
+        self.begun: list[float] = []
+        self.add_reaction([rx.startup, self.again], self.ask, effects=[self.question])
+        self.add_reaction([self.answer], self.heard, effects=[self.again])
+
+    def ask(self) -> None:
+        self.begun.append(time.perf_counter())
+        self.question.set(self.value)
+
+    def heard(self) -> None:
+        self.again.schedule(delay="1 us")
+
+
+class Answers(rx.Reactor):
+    def __init__(self, size: int) -> None:
+        self.question, self.answer = rx.Input(shape=(size,), dtype="u1"), rx.Output(shape=(size,), dtype="u1")
+        self.add_reaction([self.question], self.reply, effects=[self.answer])
+
+    def reply(self) -> None:
+        self.answer.set(self.question.value)
+
+
+class LockStep(rx.Reactor):
+    def __init__(self, size: int) -> None:
+        self.asks, self.answers = Asks(size), Answers(size)
+        self.asks.question >> self.answers.question
+        self.answers.answer >> self.asks.answer
+
+
+def rounds(size: int, **options: Any) -> float:
+    """Seconds of a round, the first tenth left out."""
+    main = LockStep(size)
+    n = ROUNDS if size < 1 << 16 else ROUNDS // 10
+    rx.run(main, fast=True, timeout=f"{n} us", workers=2, placement={"main.answers": 1}, **options)
+    begun = main.asks.begun[len(main.asks.begun) // 10 :]
+    return (begun[-1] - begun[0]) / (len(begun) - 1)
+
+
+class Side(rx.Reactor):
+    """Works for a while at each round, and begins the next one when it has heard from the other of this one."""
+
+    given, out = rx.Input(int), rx.Output(int)
+    again = rx.LogicalAction()
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.begun: list[float] = []
+
+    @rx.reaction(rx.startup, again, effects=out)
+    def work(self) -> None:
+        self.begun.append(time.perf_counter())
+        while time.perf_counter() < self.begun[-1] + self.seconds:
+            pass
+        self.out.set(1)
+
+    @rx.reaction(given, effects=again)
+    def hear(self) -> None:
+        self.again.schedule(delay="1 us")
+
+
+class BothWork(rx.Reactor):
+    def __init__(self, seconds: float) -> None:
+        self.one, self.other = Side(seconds), Side(seconds)
+        self.one.out >> self.other.given
+        self.other.out >> self.one.given
+
+
+def working(seconds: float, **options: Any) -> float:
+    """Seconds of a round."""
+    main = BothWork(seconds)
+    n = int(min(2000, 2 / (seconds + 1e-4)))
+    rx.run(main, fast=True, timeout=f"{n} us", workers=2, placement={"main.other": 1}, **options)
+    begun = main.one.begun[n // 10 :]
+    return (begun[-1] - begun[0]) / (len(begun) - 1)
+
+
+def training(**options: Any) -> float:
+    """Seconds of PPO's rounds on CartPole, pipelined."""
+    from reactors import rl
+
+    journal = rl.train(rl.PPO(), "CartPole-v1", total_steps=60_000, mode="pipelined", workers=2, **options).journal
+    return float(journal[-1]["seconds"] - journal[len(journal) // 10]["seconds"])
+
+
+def echo(server: socket.socket, size: int) -> None:
+    """Sends everything back."""
+    connection, _ = server.accept()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    buffer = memoryview(bytearray(size))
+    with connection:
+        while exactly(connection, buffer):
+            connection.sendall(buffer)
+
+
+def exactly(connection: socket.socket, buffer: memoryview) -> bool:
+    got = 0
+    while got < len(buffer):
+        n = connection.recv_into(buffer[got:])
+        if not n:
+            return False
+        got += n
+    return True
+
+
+def raw(size: int) -> float:
+    """Seconds of a round of raw TCP between two processes that sleep while they wait, as much there as back."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        other = multiprocessing.get_context("fork").Process(target=echo, args=(server, size))
+        other.start()
+        with socket.create_connection(server.getsockname()) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            buffer = memoryview(bytearray(size))
+            n = ROUNDS if size < 1 << 16 else ROUNDS // 10
+            began = 0.0
+            for k in range(n):
+                if k == n // 10:
+                    began = time.perf_counter()
+                connection.sendall(buffer)
+                exactly(connection, buffer)
+            seconds = (time.perf_counter() - began) / (n - n // 10)
+        other.join()
+    return seconds
+
+
+def in_turn(contenders: dict[str, Callable[[], float]], repetitions: int) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(repetitions):
+        for name, measure in contenders.items():
+            found[name].append(measure())
+    return found
+
+
+def main() -> None:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--repetitions", type=int, default=5)
+    repetitions = parser.parse_args().repetitions
+    for size in (8, 1024, 1 << 20):
+        found = in_turn(
+            {
+                "raw TCP": lambda size=size: raw(size),
+                "two machines": lambda size=size: rounds(size, machines=rx.Machines(count=2)),
+                "one machine, two processes": lambda size=size: rounds(size),
+            },
+            repetitions,
+        )
+        ratios = [m / r for m, r in zip(found["two machines"], found["raw TCP"], strict=True)]
+        print(f"a round of {size:,} bytes there and back:", end=" ")
+        print(", ".join(f"{name} {1e6 * statistics.median(each):.0f} us" for name, each in found.items()), end="; ")
+        print(
+            f"two machines / raw {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})", flush=True
+        )
+    for seconds in (1e-4, 1e-3, 1e-2):
+        found = in_turn(
+            {
+                "one": lambda seconds=seconds: working(seconds),
+                "two": lambda seconds=seconds: working(seconds, machines=rx.Machines(count=2)),
+            },
+            repetitions,
+        )
+        compare(f"rounds of {1e3 * seconds:g} ms of work on both sides", found)
+    two = {"one": training, "two": lambda: training(machines=rx.Machines(count=2))}
+    compare("PPO on CartPole, pipelined", in_turn(two, repetitions))
+
+
+def compare(what: str, found: dict[str, list[float]]) -> None:
+    rates = [one / two for one, two in zip(found["one"], found["two"], strict=True)]
+    one, two = (statistics.median(found[name]) for name in ("one", "two"))
+    print(
+        f"{what}: one machine {1e3 * one:.3g} ms, two {1e3 * two:.3g} ms; "
+        f"{statistics.median(rates):.2f} of the rate ({min(rates):.2f} to {max(rates):.2f})",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Training on several machines: the weights of one, and what becomes of it when one is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import reactors as rx
+from reactors import rl
+from tests.machines.lost import machine
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "env", "steps"),
+    [
+        (rl.PPO(num_envs=4, horizon=16, epochs=2, hidden=(8,)), "CartPole-v1", 512),
+        (rl.APPO(num_envs=4, horizon=16, hidden=(8,)), "CartPole-v1", 512),
+        (rl.SAC(num_envs=2, horizon=4, hidden=(8,), learning_starts=32, batch_size=16), "Pendulum-v1", 128),
+    ],
+    ids=["PPO", "APPO", "SAC"],
+)
+def test_training_on_two_machines_gives_the_weights_of_one(algorithm: Any, env: str, steps: int) -> None:
+    given: dict[str, Any] = {"total_steps": steps, "mode": "pipelined", "seed": 3}
+    one = rl.train(algorithm, env, **given)
+    two = rl.train(algorithm, env, workers=2, machines=rx.Machines(count=2), **given)
+    assert (two.weights == one.weights).all()
+    assert (two.digest, two.result.digest) == (one.digest, one.result.digest)
+
+
+class Kills(gym.Wrapper[Any, Any, Any, Any]):
+    """CartPole, whose machine is lost at its hundredth step, once."""
+
+    def __init__(self, done: str) -> None:
+        super().__init__(gym.make("CartPole-v1"))
+        self.done, self.steps = done, 0
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        if self.steps == 100 and not Path(self.done).exists():
+            Path(self.done).touch()
+            os.kill(machine(), signal.SIGKILL)
+        return super().step(action)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_training_goes_on_without_a_machine_that_is_lost(count: int, tmp_path: Path, bare_runs: None) -> None:
+    algorithm = rl.PPO(num_envs=6, horizon=16, epochs=2, hidden=(8,))
+    done = tmp_path / "done"
+    given: dict[str, Any] = {
+        "total_steps": 6 * 16 * 16, "mode": "pipelined", "seed": 3, "actors": 3, "env_kwargs": {"done": str(done)},
+        "checkpoint_every": 2,
+    }  # fmt: skip
+    with pytest.warns(rx.ReactorWarning, match=r"is lost: it was cut; going on from the last checkpoint in .* with"):
+        lost = rl.train(
+            algorithm, Kills, workers=count, machines=rx.Machines(count=count), on_machine_lost="resume",
+            out=tmp_path / "lost", **given,
+        )  # fmt: skip
+    whole = rl.train(algorithm, Kills, out=tmp_path / "whole", **given)
+    assert done.exists()
+    assert (lost.weights == whole.weights).all()
+    assert lost.digest == whole.digest
+
+
+def test_training_that_has_no_checkpoint_says_so(tmp_path: Path) -> None:
+    with pytest.raises(rx.MachineLost, match="is lost: it was cut") as caught:
+        rl.train(
+            rl.PPO(num_envs=2, horizon=16, hidden=(8,)), Kills, total_steps=2048, workers=2, mode="pipelined",
+            env_kwargs={"done": str(tmp_path / "done")}, machines=rx.Machines(count=2), on_machine_lost="resume",
+        )  # fmt: skip
+    assert any("there is no checkpoint to go on from" in note for note in caught.value.__notes__)
