@@ -171,9 +171,16 @@ inline publish(h, mark)
 #define SAME_LINE     (looking & LINK(x, y))
 #endif
 
+#ifndef SLOW
+#define SLOW 511
+#endif
+#define AT_ONCE       ((SLOW & LINK(x, y)) == 0)
+#define NOTE_NEWS     is_new = is_new || (news & LINK(x, y)); news = news & ~LINK(x, y)
+
 inline begin_look()
 {
 	looking = looking | LINK(x, y);
+	NOTE_NEWS;
 	if :: IS_RING(x, z) -> READ_ONE :: else fi;
 	LOOK_AT_LINE
 }
@@ -183,8 +190,9 @@ inline look()
 	if :: IS_RING(x, z) -> READ_OTHER; says_sent = PUSHED(x, z) :: else fi;
 	upto = PUSHED(x, y);
 	says_taken = COUNT(x, y); says_received = COUNT(x, z);
-	is_new = (news & LINK(x, y)) != 0;
-	news = news & ~LINK(x, y);
+#ifndef ONE_LOOK
+	NOTE_NEWS;
+#endif
 	looking = looking & ~LINK(x, y);
 	one = 0
 }
@@ -219,25 +227,26 @@ inline hear_state()
 		says_head, says_passed / 4, says_passed % 4, z, says_sent, says_acked, says_first, says_taken, z, says_received)
 }
 
+#define SOMETHING_NEW ((news & LINK(x, y)) || PUSHED(x, y) > ARRIVED(y, x))
+
 #define FRAME    upto, says_head, says_passed, says_sent, says_acked, says_first, says_taken, says_received, is_new
 #define NO_FRAME \
 	upto = 0; says_head = 0; says_passed = 0; says_sent = 0; says_acked = 0; says_first = 0; says_taken = 0; \
 	says_received = 0; is_new = false
 
 /* First the messages, then the state that counts them as sent. A state that says nothing new is not sent. */
-inline hear()
-{
 #ifdef LINE_BEFORE_MESSAGES
-	d_step { is_new -> hear_state(); is_new = false };
+#define HEAR \
+	d_step { if :: is_new -> hear_state() :: else fi; is_new = false }; \
 	d_step { hear_messages(); NO_FRAME }
 #else
-	if
-	:: d_step { upto > ARRIVED(y, x) && is_new -> hear_messages() }; d_step { hear_state(); NO_FRAME }
-	:: d_step { upto > ARRIVED(y, x) && !is_new -> hear_messages(); NO_FRAME }
-	:: d_step { upto == ARRIVED(y, x) -> hear_state(); NO_FRAME }
+#define HEAR \
+	if \
+	:: d_step { upto > ARRIVED(y, x) && is_new -> hear_messages() }; d_step { hear_state(); NO_FRAME } \
+	:: d_step { upto > ARRIVED(y, x) && !is_new -> hear_messages(); NO_FRAME } \
+	:: d_step { upto == ARRIVED(y, x) -> hear_state(); NO_FRAME } \
 	fi
 #endif
-}
 
 proctype link(byte x; byte y; byte z)
 {
@@ -246,17 +255,22 @@ proctype link(byte x; byte y; byte z)
 	bool is_new;
 
 end:	do
-	:: atomic { (news & LINK(x, y)) || PUSHED(x, y) > ARRIVED(y, x) ->
+	:: atomic { SOMETHING_NEW && !AT_ONCE ->
 			begin_look();
 #ifndef ONE_LOOK
 			if :: !IS_RING(x, z) -> look(); goto away :: else fi
 #endif
 		};
 		do
-		:: d_step { !SAME_LINE -> begin_look() }
+		:: d_step { !(SAME_LINE) -> begin_look() }
 		:: atomic { SAME_LINE -> look(); break }
 		od;
-away:		hear()
+away:		HEAR
+	:: d_step { SOMETHING_NEW && AT_ONCE ->
+			begin_look(); look(); hear_messages();
+			if :: is_new -> hear_state() :: else fi;
+			NO_FRAME
+		}
 	od
 }
 

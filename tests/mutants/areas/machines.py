@@ -2,7 +2,7 @@
 
 from tests.mutants.planted import Mistake, Mistakes
 
-PROGRAMS = "csrc/tests/test_link.c tests/machines/test_random_programs.py"
+PROGRAMS = "csrc/tests/test_link.c tests/machines/test_relayed.py tests/machines/test_random_programs.py"
 
 MISTAKES = (
     Mistakes(
