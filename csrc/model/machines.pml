@@ -78,8 +78,8 @@
 #define GRAPH \
 	wire(0,  0, 0,  1, 0, 0); \
 	wire(1,  1, 0,  2, 0, 0); \
-	wire(2,  2, 0,  0, 0, MICROSTEP); \
-	events(0, 1, AT(0) | AT(1)); \
+	wire(2,  2, 0,  0, 1, MICROSTEP); \
+	events(0, 2, AT(0) | AT(1)); \
 	events(1, 1, 0); \
 	events(2, 1, AT(1))
 #endif
@@ -237,7 +237,10 @@ inline hear_state()
 /* First the messages, then the state that counts them as sent. A state that says nothing new is not sent. */
 #ifdef LINE_BEFORE_MESSAGES
 #define HEAR \
-	d_step { if :: is_new -> hear_state() :: else fi; is_new = false }; \
+	if \
+	:: d_step { is_new -> hear_state(); is_new = false } \
+	:: !is_new \
+	fi; \
 	d_step { hear_messages(); NO_FRAME }
 #else
 #define HEAR \

@@ -7,6 +7,8 @@ import threading
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from reactors.elaboration.placing import placed
 from reactors.execution import arena
 from reactors.execution.binding import Binding
@@ -98,7 +100,7 @@ def bring_home(image: Image, worker: int, source: Memory, target: Memory) -> Non
     if source is target:
         return
     for at, count, dtype in (
-        (part.offsets["digests"], len(part.reactors), "u8"),
+        (part.offsets["digests"], len(part.reactors), np.dtype(np.uint64)),
         (part.offsets["stats"], len(part.reactions), tables.STATS),
         (image.at["bells"] + worker * tables.BELL.itemsize, 1, tables.BELL),
         (part.offsets["now"], 1, tables.TAG),

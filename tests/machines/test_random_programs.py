@@ -25,7 +25,7 @@ MACHINES = ((2, 1), (2, 2), (3, 1), (4, 1), (2, 3), (3, 2))
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Twenty programs in each test."""
     if "first" in metafunc.fixturenames:
-        metafunc.parametrize("first", range(0, metafunc.config.getoption("--programs"), 20))
+        metafunc.parametrize("first", range(0, int(metafunc.config.getoption("--programs") or 0), 20))
 
 
 def test_programs_do_the_same_on_several_machines(first: int) -> None:
