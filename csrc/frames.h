@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {              /* body of a state; rows follow: of workers, of rings to third machines, counts of rings here */
     uint64_t ready;           /* its workers have reached the start line */
     uint64_t abort;           /* rx_image.abort there */
+    int64_t start_ns;         /* machine 0 alone: rx_image.start_ns, 0 before that */
     uint64_t starved;         /* the program starves, */
     rx_tag starved_at;        /* and stops then */
 } rx__f_state;

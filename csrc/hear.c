@@ -191,7 +191,7 @@ static int state(rx_link *l, const rx__frame *f)
     const rx__f_worker *rows = (const rx__f_worker *)(s + 1);
     const rx__f_ring *rings = (const rx__f_ring *)(rows + l->n_theirs);
     const uint64_t *counts = (const uint64_t *)(rings + l->n_heard);
-    if (!possible(l, rows, rings, counts)) return RX_NONSENSE;
+    if (s->start_ns < 0 || s->start_ns > RX_FOREVER_NS / 2 || !possible(l, rows, rings, counts)) return RX_NONSENSE;
     if (s->abort) rx_abort(l->base, RX_E_ABORTED);
     if (s->starved && rx__swap_if32(&l->image->starved, 0, 1)) {
         l->image->starved_at = s->starved_at;
@@ -215,6 +215,7 @@ static int state(rx_link *l, const rx__frame *f)
         rx_line *line = rx__line(l->base, l->theirs[k]);
         rx__put_fenced(&line->version, line->version + 1);
     }
+    if (s->start_ns && !l->machine) rx__start_with_first(l, s->start_ns);
     wake_all_here(l);
     wake_other_links(l);
     return RX_LINKED;

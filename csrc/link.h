@@ -75,7 +75,8 @@ struct rx_link {
 int rx__is_mine(const rx_link *l, uint32_t worker);
 rx__ring *rx__ring_between(const rx_link *l, uint32_t producer, uint32_t consumer);    /* where something flows */
 void rx__link_over(rx_link *l, uint32_t why);                 /* unless it is over already */
-void rx__start_together(rx_link *l);                          /* once all workers of all machines are at the start line */
+void rx__start_together(rx_link *l);                          /* machine 0: once all workers of all machines are at the start line */
+void rx__start_with_first(rx_link *l, int64_t start_ns);      /* others: machine 0 has begun then, by its clock */
 
 /* ---- tell.c, hear.c: the threads; what they return means nothing ---- */
 

@@ -17,13 +17,26 @@ void rx__link_over(rx_link *l, uint32_t why)
     rx__ring_bell(l->base, l->bell);
 }
 
-/* Logical time 0 is now, on each machine when it hears that all are there. */
-void rx__start_together(rx_link *l)
+/* ---- the start: logical time 0 is when machine 0 hears that all are there, on all of them ------------------------ */
+
+static void start(rx_link *l, int64_t start_ns)
 {
     rx_image *image = l->image;
-    if (rx__get32(&image->ready) != image->here || rx__get32(&image->machines_ready) != image->machines - 1) return;
     if (!rx__swap_if32(&image->started, 0, 2)) return;
-    image->start_ns = rx__clock();
+    image->start_ns = start_ns;
     rx__put32_fenced(&image->started, 1);
     rx__ring_all(l->base);
+}
+
+void rx__start_together(rx_link *l)
+{
+    const rx_image *image = l->image;
+    if (image->machine || rx__get32(&image->ready) != image->here) return;
+    if (rx__get32(&image->machines_ready) == image->machines - 1) start(l, rx__clock());
+}
+
+void rx__start_with_first(rx_link *l, int64_t start_ns)
+{
+    int64_t now = rx__clock(), here = start_ns + l->image->ahead_ns;
+    start(l, here < now ? here : now);               /* it has begun, however wrong the measured offset is */
 }

@@ -193,6 +193,7 @@ static void look(rx_link *l)
     rx__f_state *state = (rx__f_state *)l->state;
     state->ready = rx__get32(&l->image->ready) == l->image->here;
     state->abort = rx__get32(&l->image->abort);
+    state->start_ns = !l->image->machine && rx__get32(&l->image->started) == 1 ? l->image->start_ns : 0;
 }
 
 /* All that is new; 1: there was something. */

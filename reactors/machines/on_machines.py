@@ -52,7 +52,7 @@ def on_machines(machines: Machines) -> Callable[[Graph, Image, Memory, Progress,
     def run(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
         parts = {worker: parcels.pack(graph, image, worker, debug=debug) for worker in range(image.workers)}
         with machines.gathered(image.workers) as gathering:
-            warn_of_round_trips(graph, image, {member.machine: member.round_trip for member in gathering.members})
+            warn_of_round_trips(graph, image, {member.machine: member.round_trip / 1e9 for member in gathering.members})
             binding = Binding(graph.elements, debug=debug)
             binding.attach_caller(image, memory)
             try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
+from reactors.reports.statistics import MachineStatistics, ReactionStatistics, WorkerStatistics
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
 from reactors_runtime import tables
@@ -70,6 +70,7 @@ class Result:
     notes: list[str] = field(default_factory=list, repr=False)  # of reactors that count for themselves, as servers do
     program: str = ""  # the class of the main reactor
     trace: str | None = None  # the file of its trace, if that is one that `rx.Trace` reads
+    machines: list[MachineStatistics] = field(default_factory=list, repr=False)  # several; none: there was one
 
     def summary(self, most: int = _MOST, *, width: int | None = None) -> str:
         """A table for people: how busy each worker was, the `most` expensive reactions, and `notes`.
@@ -174,6 +175,7 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str,
                 engines.core(memory, worker),
                 int(bell["moves"]),
                 image.options.core(worker) is not None,
+                image.options.machine_of[worker] if image.options.machine_of else 0,
             )
         )
     return Result(
@@ -194,4 +196,8 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str,
         ],
         program=classes[0],
         trace=trace,
+        machines=[
+            MachineStatistics(machine, clock.host, clock.ahead / 1e9, clock.error / 1e9)
+            for machine, clock in enumerate(image.options.clocks)
+        ],
     )

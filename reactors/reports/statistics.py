@@ -31,8 +31,19 @@ class WorkerStatistics:
     core: int  # where it was seen last, as the system numbers them
     moves: int  # how often it left a core because another worker was to run there
     pinned: bool = False  # it had a core of its own
+    machine: int = 0  # where it was: all times are by the clock of that
 
     @property
     def waited(self) -> float:
         """Seconds spent waiting for anything."""
         return sum(self.waits.values())
+
+
+@dataclass(frozen=True, slots=True)
+class MachineStatistics:
+    """One of several machines, and its clock, which shows the same logical time as that of machine 0 within `error`."""
+
+    machine: int
+    host: str
+    ahead: float  # seconds by which its monotonic clock was ahead of that of machine 0 when the run began
+    error: float  # by which that may be wrong, at the most: half of a round trip

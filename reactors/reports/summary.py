@@ -19,7 +19,7 @@ from reactors.time import measured
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reactors.reports.statistics import ReactionStatistics, WorkerStatistics
+    from reactors.reports.statistics import MachineStatistics, ReactionStatistics, WorkerStatistics
     from reactors.tag import Tag
 
 _COLUMNS = ("reaction", "worker", "count", "total", "mean", "share", "slowest", "member", "")
@@ -67,6 +67,9 @@ class Ran(Protocol):
 
     @property
     def trace(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def machines(self) -> Sequence[MachineStatistics]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ def text(result: Ran, most: int, width: int | None = None) -> str:
         f"last tag {result.final_tag}",
         f"digest {result.digest} of what ran when, not of values",
         *("", *_aligned(_workers(result), width)),
+        *(("", *_clocks(result)) if result.machines else ()),
         *("", *_aligned(_times(result), width)),
         *("", *_aligned(_reactions(found[:most]), width)),
         *_rest(found[most:]),
@@ -173,11 +177,23 @@ def ran(result: Ran) -> str:
 
 def _workers(result: Ran) -> list[tuple[str, ...]]:
     titles = ("worker", "core", "moves", "reactions", "tags", "sleeps", "mean lag", "max lag")
-    lines: list[tuple[str, ...]] = [titles]
+    several = bool(result.machines)
+    lines: list[tuple[str, ...]] = [("machine",) * several + titles]
     for w in result.workers:
-        where = (str(w.worker), str(w.core), f"{w.moves:,}")
+        where = (*(str(w.machine),) * several, str(w.worker), str(w.core), f"{w.moves:,}")
         counts = (f"{w.reactions:,}", f"{w.tags:,}", f"{w.sleeps:,}")
         lines.append((*where, *counts, measured(w.mean_lag), measured(w.max_lag)))
+    return lines
+
+
+def _clocks(result: Ran) -> list[str]:
+    """Whose clocks said how late tags were, and how far these agree."""
+    lines = ["lags are by the clock of the worker's machine; logical time 0 was one moment, as far as that is known:"]
+    for each in result.machines:
+        which = f"machine {each.machine} ({each.host})"
+        side = "behind" if each.ahead < 0 else "ahead"
+        far = f"{measured(abs(each.ahead))} {side}, give or take {measured(each.error)}"
+        lines.append(f"{which}: its clock is {far}" if each.machine else f"{which}: the clock to compare with")
     return lines
 
 

@@ -49,6 +49,7 @@ class Job:
         tables.view(memory, 0, image.size // _PAGE, np.dtype((np.uint8, _PAGE)))[self.pages] = self.contents
         found = ffi.cast("rx_image *", ffi.from_buffer("uint8_t[]", memory.map))
         found.machine, found.limit = self.machine, memory.limit
+        found.ahead_ns = image.options.clocks[self.machine].ahead
         found.here = len(image.options.workers_of(self.machine, image.workers))
         return memory
 

@@ -47,7 +47,7 @@ def _joined(address: tuple[str, int], token: bytes, patience: float) -> bool:
         with socket.create_server((connection.getsockname()[0], 0), family=connection.family) as server:
             channel.send("hello", Platform.here(), server.getsockname()[:2], socket.gethostname(), os.getpid())
             while (message := channel.receive()) == ("how far",):
-                channel.send("so far")
+                channel.send("so far", time.monotonic_ns())
             word, *rest = message
             if word == "refused":
                 raise Refused(rest[0])

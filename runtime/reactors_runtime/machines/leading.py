@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from reactors_runtime.machines.channel import Channel, NotOurs, prove
 from reactors_runtime.machines.job import Job, MachineReport, Platform, pages_of
 from reactors_runtime.machines.link import Link
+from reactors_runtime.planning.options import MachineClock
 from reactors_runtime.processes import workers
 from reactors_runtime.processes.faults import ranges
 from reactors_runtime.processes.workers import Report
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
-_TRIPS = 5  # to each machine, of which the shortest counts
+_TRIPS = 16  # to each machine, of which the shortest counts
 _GRACE = 10.0  # seconds for others to say goodbye, and to send home what became of them once all is over
 
 
@@ -49,7 +50,8 @@ class Member:
     host: str
     pid: int
     platform: Platform
-    round_trip: float  # seconds for a word there and back
+    round_trip: int = 0  # ns for a word there and back
+    ahead: int = 0  # ns by which its monotonic clock is, give or take half of that
     outcome: MachineReport | None = None
 
     @property
@@ -58,12 +60,13 @@ class Member:
         return f"machine {self.machine} ({self.host}, pid {self.pid})"
 
 
-def _round_trip(channel: Channel) -> float:
-    """Seconds for a word there and back."""
-    began = time.perf_counter()
+def _trip(channel: Channel) -> tuple[int, int]:
+    """Ns for a word there and back, and those by which the clock there is ahead, if both ways took equally long."""
+    began = time.monotonic_ns()
     channel.send("how far")
-    channel.receive(_GRACE)
-    return time.perf_counter() - began
+    _, there = channel.receive(_GRACE)
+    ended = time.monotonic_ns()
+    return ended - began, there - (began + ended) // 2
 
 
 def _has_said_something(member: Member) -> bool:
@@ -110,14 +113,27 @@ class Gathering:
             except (NotOurs, OSError, EOFError) as error:
                 refused.append(f"{peer[0]}: {error}")
                 connection.close()
+        self._measure()
 
     def _welcome(self, channel: Channel) -> None:
         _, platform, address, host, pid = channel.receive(_GRACE)
         if (why := self._platform.cannot_run_with(platform)) is not None:
             channel.send("refused", why)
             raise NotOurs(why)
-        trips = [_round_trip(channel) for _ in range(_TRIPS)]
-        self.members.append(Member(len(self.members) + 1, channel, tuple(address), host, pid, platform, min(trips)))
+        self.members.append(Member(len(self.members) + 1, channel, tuple(address), host, pid, platform))
+
+    def _measure(self) -> None:
+        """How far all are, and how their clocks differ, now that there is nothing more to wait for."""
+        for member in self.members:
+            try:
+                member.round_trip, member.ahead = min(_trip(member.channel) for _ in range(_TRIPS))
+            except (OSError, EOFError):
+                raise MachinesMissing(f"{member.name} has gone again before the program began") from None
+
+    def clocks(self) -> list[MachineClock]:
+        """Of all machines, this one's first."""
+        others = [MachineClock(each.host, each.ahead, -(-each.round_trip // 2)) for each in self.members]
+        return [MachineClock(socket.gethostname(), 0, 0), *others]
 
     def differences(self) -> list[str]:
         """What may let machines calculate in other ways, a sentence each."""
@@ -136,6 +152,7 @@ class Gathering:
         """As `processes.workers.run`, with `parts` for all workers; what all have counted is in this memory then."""
         modules = [*modules]
         of = image.options.machine_of
+        image.options.clocks = self.clocks()
         self._send_jobs(image, memory, parts, modules)
         links = self._links(memory)
         try:

@@ -20,6 +20,15 @@ class Replayed:
     stop: tuple[int, int]  # the last tag, for whatever reason it was that
 
 
+@dataclass(frozen=True, slots=True)
+class MachineClock:
+    """The monotonic clock of a machine, beside that of machine 0 when the run began."""
+
+    host: str
+    ahead: int  # ns
+    error: int  # ns by which that may be wrong, at the most
+
+
 @dataclass(slots=True)
 class RunOptions:
     """How a program is to be run."""
@@ -33,6 +42,7 @@ class RunOptions:
     moves_off: bool = False  # workers leave cores on which others are to run
     processes: bool = False  # workers share no Python objects
     machine_of: tuple[int, ...] = ()  # the machine of each worker; none: there is one
+    clocks: Sequence[MachineClock] = ()  # of each machine, once they are all there
     max_microsteps: int = 0
     trace: int = 0  # spans to keep for each worker, a power of two
     steady: bool = False  # the processor's counter keeps time
