@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from reactors.machines.machines import Machines
     from reactors.model.reactor import Reactor
     from reactors.tag import Tag
+    from reactors_runtime.machines.keeping import RunFiles
     from reactors_runtime.memory import Memory
 
 SPANS = 1 << 17  # that wait to be written into a trace, at most, of each worker: 8 MiB
@@ -125,7 +126,7 @@ def run(
     writable(trace, "trace")
     outside_world(fast, clock, record, replay)
     if machines is not None:
-        several(machines, clock=clock, record=record, replay=replay, trace=trace)
+        several(machines, clock=clock)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     reactor = main.main if isinstance(main, Graph) else whole(main)
     with claimed(reactor):
@@ -175,11 +176,11 @@ def run(
         with arena.enough_files(graph.main.path), arena.filled(graph, image, seed, spills=spills) as memory:
             try:
                 with (
-                    _left_behind(graph, image, memory, trace, seed, way),
+                    _left_behind(graph, image, memory, trace, seed, way) as files,
                     _watched(graph, image, memory, live, seed, way),
                     Progress(progress if live is not True else None, image, memory, way == "inline") as line,
                 ):
-                    _backend(way, machines)(graph, image, memory, line, debug)
+                    _backend(way, machines, files)(graph, image, memory, line, debug)
             except ReactionFailed as failed:
                 raise failure(graph, failed, way) from failed.exception
             except Runaway as error:
@@ -216,12 +217,15 @@ def _read(placement: Placement, graph: Graph, workers: int) -> Placement:
     return from_file(placement, graph.program, workers)
 
 
-def _backend(way: str, machines: Machines | None) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
+def _backend(
+    way: str, machines: Machines | None, files: RunFiles | None
+) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
     """What runs the workers; imported late, for one that is alone does without."""
     if machines is not None:
         from reactors.machines.on_machines import on_machines
 
-        return on_machines(machines)
+        assert files is not None
+        return on_machines(machines, files)
     if way == "process":
         from reactors.shipping.processes import in_processes
 
@@ -235,9 +239,9 @@ def _backend(way: str, machines: Machines | None) -> Callable[[Graph, Image, Mem
 
 def _left_behind(
     graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None, seed: int, way: str
-) -> contextlib.AbstractContextManager[None]:
+) -> contextlib.AbstractContextManager[RunFiles | None]:
     """What sees to the files that a run leaves."""
-    if image.options.record is None and trace is None:
+    if image.options.record is None and trace is None and not image.options.machine_of:
         return contextlib.nullcontext()
     from reactors.reports.files import left_behind
 

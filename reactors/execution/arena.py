@@ -7,13 +7,12 @@ import errno
 import os
 import resource
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import MemoryTooSmall, TooManyOpenFiles
 from reactors_runtime.memory import ROOM, Memory, OutOfMemory
 from reactors_runtime.planning.options import RunOptions
-from reactors_runtime.settings import cores
+from reactors_runtime.settings import clocksource, cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,16 +37,9 @@ def options(workers: int, *, pin: Pin = "auto", **chosen: Any) -> RunOptions:
         epoch=time.time_ns() - time.monotonic_ns(),
         cores=cores.in_order()[:workers] if pin is True else (),
         moves_off=pin == "auto",
-        steady=bool(chosen.get("trace")) and _counts_steadily(),
+        steady=bool(chosen.get("trace")) and clocksource.counts_steadily(),
         **chosen,
     )
-
-
-def _counts_steadily() -> bool:
-    """Whether the system itself keeps time by the processor's counter: then it is the same on all cores."""
-    with contextlib.suppress(OSError):
-        return Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip() == "tsc"
-    return False
 
 
 def filled(graph: Graph, image: Image, seed: int, *, spills: bool) -> Memory:

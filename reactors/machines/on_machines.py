@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reactors.graph import Graph
     from reactors.machines.machines import Machines
     from reactors.reports.progress import Progress
+    from reactors_runtime.machines.keeping import RunFiles
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
@@ -46,8 +47,11 @@ def warn_of_round_trips(graph: Graph, image: Image, seconds: Mapping[int, float]
         return
 
 
-def on_machines(machines: Machines) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
-    """A backend, as the others are: a process for each worker, wherever it is."""
+def on_machines(machines: Machines, files: RunFiles) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
+    """A backend, as the others are: a process for each worker, wherever it is.
+
+    What all machines have kept of the run is in `files` then.
+    """
 
     def run(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
         parts = {worker: parcels.pack(graph, image, worker, debug=debug) for worker in range(image.workers)}
@@ -62,6 +66,7 @@ def on_machines(machines: Machines) -> Callable[[Graph, Image, Memory, Progress,
                     parts,
                     modules=parcels.modules(parts.values()),
                     on_wait=line.look if line.looks else None,
+                    files=files,
                 )
             except leading.MachinesMissing as missing:
                 raise MachineError(f"{graph.main.path}: {missing}") from None

@@ -37,6 +37,7 @@ def header(graph: Graph, image: Image, seed: int, backend: str) -> dict[str, Any
         "seed": seed,
         "backend": backend,
         "workers": image.workers,
+        "machine_of": [*(image.options.machine_of or (0,) * image.workers)],
         "fast": image.options.fast,
         "waits": image.options.waits,  # no tag begins before its physical time
         "timeout": image.options.timeout,

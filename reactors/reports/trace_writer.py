@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @contextmanager
 def traced(
     file: str | os.PathLike[str], graph: Graph, image: Image, memory: Memory, seed: int, way: str, problems: list[str]
-) -> Iterator[None]:
+) -> Iterator[TraceWriter]:
     """Write a trace while a program runs, or a timeline where the file's name ends in .json.
 
     Why that is not whole, or not there, is in `problems` afterwards. Raises `ArgumentError` if it cannot be begun.
@@ -39,7 +39,7 @@ def traced(
     writer = TraceWriter(beside, os.fspath(file), header(graph, image, seed, way), image, memory)
     try:
         with writer:
-            yield
+            yield writer
     finally:
         problems += [writer.problem] if writer.problem else []
         if beside != final and beside.exists():
@@ -78,8 +78,24 @@ class TraceWriter:
             raise ArgumentError(f"trace of rx.run needs a thread, which the system refuses: {os.strerror(ffi.errno)}")
         return self
 
+    def append(self, piece: bytes) -> None:
+        """Blocks of another machine, or a part of them; the workers of this one have ended."""
+        self.stop()
+        try:
+            left = memoryview(piece)
+            while left and not self.problem:
+                left = left[os.write(self.descriptor, left) :]
+        except OSError as error:
+            self.fails_with(error.errno)
+
+    def stop(self) -> None:
+        """All that workers of this machine did is written, unless it was before."""
+        if self.drain != ffi.NULL:
+            self.fails_with(lib.rx_drain_stop(self.drain))
+            self.drain = ffi.NULL
+
     def __exit__(self, *_: object) -> None:
-        self.fails_with(lib.rx_drain_stop(self.drain))
+        self.stop()
         end = self.end()
         self.put(TraceBlock.of_json(BlockKind.END, end))
         os.close(self.descriptor)
@@ -112,6 +128,7 @@ class TraceWriter:
         started = engine.start_time(self.image, self.memory) - self.image.options.epoch
         return {
             "started": max(0, started),
+            "clocks": [[clock.host, clock.ahead, clock.error] for clock in self.image.options.clocks],
             "finished": [int(each) for each in bells["finished"]],
             "waited": bells["waited_ns"].sum(axis=1).tolist(),
             "tags": [int(each) for each in bells["tags"]],

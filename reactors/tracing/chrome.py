@@ -27,9 +27,14 @@ def write(trace: Trace, file: Path) -> int:
     reactions = 0
     with file.open("w", encoding="utf-8") as out:
         out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
-        for worker in range(trace.workers):
-            named = {"ph": "M", "pid": 0, "tid": worker, "name": "thread_name", "args": {"name": f"worker {worker}"}}
-            out.write(",\n" * (worker > 0) + json.dumps(named))
+        names = [
+            {"ph": "M", "pid": machine, "name": "process_name", "args": {"name": f"machine {machine}"}}
+            for machine in sorted({*trace.machine_of}) if max(trace.machine_of)
+        ] + [
+            {"ph": "M", "pid": machine, "tid": worker, "name": "thread_name", "args": {"name": f"worker {worker}"}}
+            for worker, machine in enumerate(trace.machine_of)
+        ]  # fmt: skip
+        out.write(",\n".join(map(json.dumps, names)))
         for piece in trace.pieces():
             for event in _events(trace, piece):
                 reactions += event["ph"] == "X" and event["cat"] == "reaction"
@@ -43,7 +48,7 @@ def _events(trace: Trace, piece: Spans) -> Iterator[dict[str, Any]]:
     values = piece.rows["reads"].view(np.float64).tolist()
     for row, value in zip(piece.rows.tolist(), values, strict=True):
         kind, reaction, (time, microstep), start, end, *_ = row
-        where: dict[str, Any] = {"pid": 0, "tid": piece.worker, "ts": start / 1000}
+        where: dict[str, Any] = {"pid": trace.machine_of[piece.worker], "tid": piece.worker, "ts": start / 1000}
         span = where | {"ph": "X", "dur": (end - start) / 1000}
         tag = {"time": time, "microstep": microstep}
         if kind <= lib.RX_RAN_LATE:

@@ -17,7 +17,7 @@ from reactors_runtime._core import lib
 from reactors_runtime.waits import WAITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -162,7 +162,7 @@ def write(trace: Trace, file: Path) -> int:
     arrows = Arrows(trace, pieces)
     reactions = 0
     with file.open("wb") as out:
-        out.write(track(1, trace.header["program"]))
+        out.write(b"".join(machines(trace)))
         for piece in pieces:
             out.write(described(tracks, piece.worker))
             reactions += len(piece.reactions)
@@ -172,9 +172,24 @@ def write(trace: Trace, file: Path) -> int:
     return reactions
 
 
+def machines(trace: Trace) -> Iterator[bytes]:
+    """What the tracks of workers are below: the program, or a process for each of several machines."""
+    several = sorted({*trace.machine_of})
+    for machine in several:
+        name = f"{trace.header['program']} on machine {machine}".encode()
+        process = (message(3, number(1, machine + 1), message(6, name)),) if len(several) > 1 else ()
+        yield track(home(machine), trace.header["program"], None, *process)
+
+
+def home(machine: int) -> int:
+    """The uuid of a machine's track."""
+    return 1 if machine == 0 else 1 << 48 | machine
+
+
 def described(tracks: Tracks, worker: int) -> bytes:
     """A worker's tracks, and the names that its packets refer to by number."""
     trace = tracks.trace
+    above = home(trace.machine_of[worker])
     names = [
         *(message(2, number(1, n + 1), message(2, each["path"].encode())) for n, each in enumerate(trace.reactions)),
         *(
@@ -185,9 +200,9 @@ def described(tracks: Tracks, worker: int) -> bytes:
         message(3, number(1, 2), message(2, b"microstep")),
     ]
     return b"".join((
-        track(tracks.uuid(worker), f"worker {worker}", 1),
-        track(tracks.uuid(worker, 1), f"worker {worker}: event queue", 1, message(8)),
-        track(tracks.uuid(worker, 2), f"worker {worker}: late", 1, message(8, number(3, 1))),
+        track(tracks.uuid(worker), f"worker {worker}", above),
+        track(tracks.uuid(worker, 1), f"worker {worker}: event queue", above, message(8)),
+        track(tracks.uuid(worker, 2), f"worker {worker}: late", above, message(8, number(3, 1))),
         packet(
             number(10, worker + 1), number(13, 1),
             message(59, message(11, number(11, tracks.uuid(worker)))), message(12, *names),
@@ -298,7 +313,7 @@ def _write_notes(out: IO[bytes], tracks: Tracks, piece: Spans) -> None:
         if row["kind"] == lib.RX_VALUED:
             if path not in uuids:
                 uuids[path] = (piece.worker + 1 << 32) + len(uuids)
-                out.write(track(uuids[path], path, 1, message(8)))
+                out.write(track(uuids[path], path, home(trace.machine_of[piece.worker]), message(8)))
             event = number(9, COUNTER) + number(11, uuids[path]) + varint(44 << 3 | 1) + struct.pack("<d", value)
         else:
             event = number(9, INSTANT) + message(23, path.encode())

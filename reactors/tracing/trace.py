@@ -84,6 +84,7 @@ class Trace:
             self.elements: list[dict[str, Any]] = self.header["elements"]
             self.reactors: list[dict[str, Any]] = self.header["reactors"]
             self.workers = int(self.header["workers"])
+            self.machine_of: list[int] = self.header["machine_of"]
         except (KeyError, TypeError, ValueError) as error:
             raise TraceError(f"{self.path} is no trace: its header lacks {error}") from None
 

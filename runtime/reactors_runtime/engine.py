@@ -259,7 +259,8 @@ class Engine:
         After a failure here or elsewhere the shutdown reactions have run; what they raise is added as a note.
         """
         if self.image.options.record is not None:
-            self._record = os.open(self.image.options.record, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            file = self.image.options.record_at or self.image.options.record
+            self._record = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             lib.rx_record_to(self.core, self._record)
         if self.image.options.virtual_sleep:
             with virtual_sleep(self.sleep):

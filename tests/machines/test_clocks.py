@@ -1,20 +1,14 @@
-"""Machines whose clocks differ: one of them is in a time namespace, where the monotonic clock is 1,000 s ahead."""
+"""Machines whose clocks differ have one logical time."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 import reactors as rx
-from tests.machines.test_runs import Line, free_port, run
+from tests.machines.test_runs import Line, run
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 PROGRAM = """
 import sys
@@ -54,34 +48,8 @@ print(f"machine 1 ({two.host}): its clock is 1,000 s ahead, give or take" in fou
 """
 
 
-@pytest.fixture
-def elsewhere() -> list[str]:
-    """What starts a process whose monotonic clock is 1,000 s ahead."""
-    words = ["unshare", "--time", "--monotonic", "1000"]
-    if shutil.which("unshare") is None or os.geteuid() != 0:
-        pytest.skip("time namespaces need the command unshare, and root")
-    if subprocess.run([*words, "true"], check=False, capture_output=True).returncode:
-        pytest.skip("there are no time namespaces here")
-    return words
-
-
-def led(program: str, elsewhere: list[str], folder: Path) -> str:
-    """What a program prints that another machine joins, which is elsewhere in time."""
-    (folder / "program.py").write_text(program)
-    (folder / "token").write_text("a token of enough bytes\n")
-    address = f"127.0.0.1:{free_port()}"
-    words = [*elsewhere, sys.executable, "-m", "reactors", "join", address, "--token-file", "token"]
-    joins = subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
-    leads = subprocess.run(
-        [sys.executable, "program.py", address], cwd=folder, capture_output=True, text=True, timeout=60, check=False
-    )
-    _, complaints = joins.communicate(timeout=60)
-    assert (leads.returncode, joins.returncode) == (0, 0), leads.stderr + complaints
-    return leads.stdout
-
-
-def test_logical_time_is_the_same_on_machines_whose_clocks_are_not(elsewhere: list[str], tmp_path: Path) -> None:
-    assert led(PROGRAM, elsewhere, tmp_path).split("\n")[:-1] == ["True True", *["True"] * 4]
+def test_logical_time_is_the_same_on_machines_whose_clocks_are_not(in_other_time: Callable[[str], str]) -> None:
+    assert in_other_time(PROGRAM).split("\n")[:-1] == ["True True", *["True"] * 4]
 
 
 def test_a_result_says_how_far_clocks_agree() -> None:

@@ -19,6 +19,7 @@ from reactors_runtime._core import ffi
 from reactors_runtime.memory import ROOM, Memory
 from reactors_runtime.processes.faults import RemoteError
 from reactors_runtime.processes.workers import Report
+from reactors_runtime.settings import clocksource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,6 +50,7 @@ class Job:
         tables.view(memory, 0, image.size // _PAGE, np.dtype((np.uint8, _PAGE)))[self.pages] = self.contents
         found = ffi.cast("rx_image *", ffi.from_buffer("uint8_t[]", memory.map))
         found.machine, found.limit = self.machine, memory.limit
+        found.steady = found.steady and clocksource.counts_steadily()
         found.ahead_ns = image.options.clocks[self.machine].ahead
         found.here = len(image.options.workers_of(self.machine, image.workers))
         return memory
@@ -107,6 +109,7 @@ def _counted(image: Image, worker: int) -> Iterator[tuple[int, int]]:
         (part.offsets["stats"], tables.STATS.itemsize * len(part.reactions)),
         (part.offsets["now"], tables.TAG.itemsize),
         (image.at["bells"] + worker * tables.BELL.itemsize, tables.BELL.itemsize),
+        (part.offsets["trace"] + ffi.offsetof("rx_trace", "tags_left_out"), 16 if image.options.trace else 0),
     ):
         if n:
             yield at, n

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reactors_runtime import engine
 from reactors_runtime.machines.channel import Channel, prove
 from reactors_runtime.machines.job import Job, MachineReport, Platform
+from reactors_runtime.machines.keeping import Keeping
 from reactors_runtime.machines.link import Link
 from reactors_runtime.processes import workers
 
@@ -53,17 +54,21 @@ def _joined(address: tuple[str, int], token: bytes, patience: float) -> bool:
                 raise Refused(rest[0])
             job, others = rest
             image: Image = pickle.loads(job.image)
-            with job.memory(image) as memory:
+            with job.memory(image) as memory, Keeping(image, memory) as keeping:
                 links = _links(job, memory, others, address, server, token)
                 try:
                     outcome = _run(job, image, memory, channel, links)
                     lost = {link.machine: link.lost for link in links if link.lost}
                 finally:
+                    keeping.stop()
                     for link in links:
                         link.close()
-        if 0 in lost:
-            raise EOFError(lost[0])
-        channel.send("outcome", outcome)
+                if 0 in lost:
+                    raise EOFError(lost[0])
+                channel.send("outcome", outcome)
+                for file, piece in keeping.pieces():
+                    channel.send("piece", file, piece)
+                channel.send("all", keeping.trace_error)
         return bool(lost)
 
 

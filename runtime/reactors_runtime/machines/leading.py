@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import select
 import socket
@@ -23,6 +24,7 @@ from reactors_runtime.settings.value_settings import ValueSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from reactors_runtime.machines.keeping import RunFiles
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
@@ -148,8 +150,12 @@ class Gathering:
         *,
         modules: Iterable[str] = (),
         on_wait: Callable[[], None] | None = None,
+        files: RunFiles,
     ) -> list[Report]:
-        """As `processes.workers.run`, with `parts` for all workers; what all have counted is in this memory then."""
+        """As `processes.workers.run`, with `parts` for all workers.
+
+        What all have counted is in this memory then, and what they have kept in `files`.
+        """
         modules = [*modules]
         of = image.options.machine_of
         image.options.clocks = self.clocks()
@@ -167,7 +173,7 @@ class Gathering:
             for seconds in (0.0, _GRACE):
                 for link in links:
                     link.end(seconds)
-            reports += self._gather(image, memory, {link.machine: link.lost for link in links})
+            reports += self._gather(image, memory, {link.machine: link.lost for link in links}, files)
         finally:
             for link in links:
                 link.close()
@@ -226,12 +232,26 @@ class Gathering:
         except (OSError, EOFError, TimeoutError):
             member.outcome = MachineReport([], [])  # it is lost, which its link says
 
-    def _gather(self, image: Image, memory: Memory, lost: dict[int, str | None]) -> list[Report]:
+    def _take_files(self, member: Member, files: RunFiles) -> bool:
+        """What a machine sends after its outcome; whether it was all."""
+        try:
+            while (message := member.channel.receive(_GRACE))[0] == "piece":
+                files.append(*message[1:])
+        except (OSError, EOFError):
+            return False
+        if message[1]:
+            files.lacks("trace", message[1])
+        return True
+
+    def _gather(self, image: Image, memory: Memory, lost: dict[int, str | None], files: RunFiles) -> list[Report]:
         reports: list[Report] = []
         for member in self.members:
             if member.outcome is None:
                 self._take(member, 0.1 if lost[member.machine] else _GRACE)
             assert member.outcome is not None
+            if not (member.outcome.reports and self._take_files(member, files)):
+                for file in ("trace", "record"):
+                    files.lacks(file, errno.ECONNRESET)
             found = member.outcome.bring_home(memory)
             for report in found:
                 report.place += 1000 * member.machine

@@ -50,6 +50,7 @@ class RunOptions:
     virtual_time: bool = False  # the clock stands still while any worker works
     virtual_sleep: bool = False  # then: time.sleep in a reaction makes it later for its worker
     record: str | None = None  # the file to which what comes from outside is appended
+    record_at: str | None = None  # where it is kept meanwhile, on a machine that does not lead
     replay: Replayed | None = None
     injections: Sequence[tuple[int, int, bytes]] = ()  # then: (ns, physical action, pickled value or nothing), by time
 
