@@ -52,7 +52,7 @@ class Keeping:
         return self
 
     def _new(self, file: str) -> IO[bytes]:
-        self._files[file] = tempfile.TemporaryFile()
+        self._files[file] = tempfile.TemporaryFile()  # noqa: SIM115 - until it has gone home
         return self._files[file]
 
     def stop(self) -> None:
