@@ -1,9 +1,9 @@
-# make demo | test | check | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | build | format | clean | distclean
+# make demo | test | check | docs | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test check lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures build format clean distclean dot chromium
+.PHONY: demo test check docs lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures build format clean distclean dot chromium
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -51,6 +51,10 @@ comma := ,
 
 pytest: build dot chromium
 	pytest -n 2 --dist worksteal
+
+# The site, into build/site; a link that leads nowhere is an error. tests/docs makes it, too.
+docs: build
+	python -m sphinx -q -W --keep-going -c docs . build/site
 
 # Would the tests notice a mistake? Half an hour; ARGS="--only channel.c" is quicker.
 mutants: build dot

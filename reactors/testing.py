@@ -47,6 +47,17 @@ if TYPE_CHECKING:
 
     nothing_left_behind: Any
 
+__all__ = [
+    "Step",
+    "assert_deterministic",
+    "check_env",
+    "events",
+    "nothing_left",
+    "nothing_left_behind",
+    "trace",
+    "values",
+]
+
 M = TypeVar("M", bound="Reactor")
 
 
@@ -409,8 +420,10 @@ def events(
 ) -> SearchStrategy[list[tuple[int, PhysicalAction[Any], Any]]]:
     """A Hypothesis strategy for up to `most` events of a physical action from 0 to `until`: arguments of `clock.at`.
 
-    for event in data.draw(events(main.bell, until="1 s")):
-        clock.at(*event)
+    A test lets them happen, as Hypothesis draws them::
+
+        for event in data.draw(events(main.bell, until="1 s")):
+            clock.at(*event)
     """
     from hypothesis import strategies
 

@@ -127,6 +127,8 @@ def write(found: list[dict[str, Any]]) -> None:
     for row in ordered:
         groups[row["algorithm"], row["mode"]].append(row)
     lines = [
+        "# How soon it is learned",
+        "",
         (
             "| algorithm | environment | mode | reached the goal | steps until then, median | best weights there "
             "| their return: least, median | final weights there | their return: least, median |"

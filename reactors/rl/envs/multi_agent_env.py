@@ -65,16 +65,16 @@ class MultiAgentEnv(rx.Reactor):
 
     Ports have a channel for each possible agent; `agents` has its index by name, and `agent[name]` its ports.
 
-    ==================== ============================================================ ===========================
-    `action[i]`          in: what agent i does; not needed of those that are gone      as its action space has
-    `observation[i]`     what it is to act on next; absent when it is gone             as its observation space has
-    `reward[i]`          absent, as the next three, when it did not act                float64, ()
-    `terminated[i]`      it is gone, by the rules of the environment                   bool, ()
-    `truncated[i]`       it was broken off                                             bool, ()
+    ===================== ============================================================ ==========================
+    `action[i]`           in: what agent i does; not needed of those that are gone     as its action space has
+    `observation[i]`      what it is to act on next; absent when it is gone            as its observation space has
+    `reward[i]`           absent, as the next three, when it did not act               float64, ()
+    `terminated[i]`       it is gone, by the rules of the environment                  bool, ()
+    `truncated[i]`        it was broken off                                            bool, ()
     `next_observation[i]` what its action led to: the terminal observation at its end  as its observation space has
-    `episode`            tuple with one `rl.Episode`, when no agent is left            objects
-    `info`               beside `observation`: {name: dict}, of those not empty        objects
-    ==================== ============================================================ ===========================
+    `episode`             tuple with one `rl.Episode`, when no agent is left           objects
+    `info`                beside `observation`: {name: dict}, of those not empty       objects
+    ===================== ============================================================ ==========================
 
     When all agents have the same spaces, all ports are multiports, and `.array` of an input connected to one is a block
     with a row for each. Otherwise `action`, `observation` and `next_observation` are rows of single ports of different

@@ -54,14 +54,14 @@ CHOICES: dict[Any, Choose] = {"greedy": greedy, "sample": sample, None: plain}
 class Policies(rx.Reactor):
     """The policies of many agents, of one architecture and each with its own weights, evaluated as one.
 
-    `networks` has a module for each agent, which maps observations (n, *shape) to outputs (n, ...), in evaluation mode.
-    `shape` and `dtype` are those of one agent's observation. `choose` makes actions of the outputs of those agents that
-    are there: "greedy" and "sample" take them for logits, None leaves them as they are, and a function gets them, with
-    a generator, and returns a row for each.
+    `networks` has a module for each agent, which maps observations `(n, *shape)` to outputs (n, ...), in evaluation
+    mode. `shape` and `dtype` are those of one agent's observation. `choose` makes actions of the outputs of those
+    agents that are there: "greedy" and "sample" take them for logits, None leaves them as they are, and a function
+    gets them, with a generator, and returns a row for each.
 
     ================= ============================================================ ==================================
     `observation[i]`  in: what agent i sees; absent when it is not there           `shape`, `dtype`
-    `observations`    in, instead: what all see, as one block                      (agents, *shape), `dtype`
+    `observations`    in, instead: what all see, as one block                      `(agents, *shape)`, `dtype`
     `weights[i]`      in: new weights of agent i, as `parameters_to_vector` has    float32 (size,)
                       them; they count from this tag on
     `action[i]`       what agent i does; absent when it is not there               as `choose` returns a row
