@@ -54,7 +54,7 @@ pytest: build dot chromium
 
 # The site, into build/site; a link that leads nowhere is an error. tests/docs makes it, too.
 docs: build
-	python -m sphinx -q -W --keep-going -c docs . build/site
+	python -m sphinx -aEqW --keep-going -c docs . build/site
 
 # Would the tests notice a mistake? Half an hour; ARGS="--only channel.c" is quicker.
 mutants: build dot
