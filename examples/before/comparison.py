@@ -1,4 +1,4 @@
-"""A program and the one that it was before, run in turns, and the lines that changed between their files."""
+"""A program and the one that it was before, run in turns, and the lines that changed between them."""
 
 import difflib
 import inspect
@@ -11,9 +11,12 @@ from typing import Any
 Train = Callable[..., Any]
 
 
-def show(before: Train, after: Train, turns: int, **settings: Any) -> None:
-    """Print what changed, and how long both took: medians, after a first turn that is not counted."""
-    print(changes(before, after))
+def show(before: Train, after: Train, turns: int, kept: Train | None = None, **settings: Any) -> None:
+    """Print what changed, and how long both take: medians, after a first turn that does not count.
+
+    `kept` is the last of what the program after imports from the one before.
+    """
+    print("\n".join(changes(before, after, kept)))
     seconds: dict[Train, list[float]] = {before: [], after: []}
     for _ in range(turns + 1):
         for train, its in seconds.items():
@@ -24,22 +27,18 @@ def show(before: Train, after: Train, turns: int, **settings: Any) -> None:
     print(f"before {old:.2f} s, after {new:.2f} s: {old / new:.2f} times as fast, medians of {turns}")
 
 
-def changes(before: Train, after: Train) -> str:
-    """The lines that changed between the files of two functions, and how many did; docstrings and `main` count not."""
-    old, new = (_program(each) for each in (before, after))
-    lines = [
-        line
-        for line in difflib.unified_diff(old, new, "before", "after", n=1, lineterm="")
-        if line.strip(" +-")
-    ]
-    gone, come = (sum(line.startswith(sign) and line[:3] != sign * 3 for line in lines) for sign in "-+")
-    kept = len([line for line in new if line.strip()]) - come
-    return "\n".join([*lines, "", f"{kept} lines stay, {gone} go, {come} come"])
+def changes(before: Train, after: Train, kept: Train | None = None) -> list[str]:
+    """The lines that changed from one file to the other, and last how many."""
+    old, new = _program(before, kept), _program(after, None)
+    lines = [*difflib.unified_diff(old, new, "before", "after", n=0, lineterm="")][2:]
+    gone, come = (sum(line.startswith(sign) for line in lines) for sign in "-+")
+    return [*lines, f"{len(old) - gone} lines stay, {gone} go, {come} come"]
 
 
-def _program(train: Train) -> list[str]:
-    """From after the docstring to the end of the function."""
+def _program(train: Train, kept: Train | None) -> list[str]:
+    """The lines of a file that are the program: after its docstring, or after `kept`, up to the end of the function."""
     text = Path(inspect.getfile(train)).read_text()
-    text = text.split('"""\n', 2)[2] if text.startswith('"""') else text
-    end = text.index(function := inspect.getsource(train)) + len(function)
-    return text[:end].splitlines()
+    first = inspect.getsource(kept) if kept else '"""\n'
+    last = inspect.getsource(train)
+    program = text[text.index(first) + len(first) : text.index(last) + len(last)]
+    return [line for line in program.splitlines() if line.strip()]
