@@ -13,6 +13,7 @@ static inline uint64_t rx__get_fenced(const uint64_t *p) { return atomic_load_ex
 static inline uint32_t rx__get32(const uint32_t *p) { return atomic_load_explicit((const _Atomic uint32_t *)p, memory_order_acquire); }
 static inline void rx__put32(uint32_t *p, uint32_t v) { atomic_store_explicit((_Atomic uint32_t *)p, v, memory_order_release); }
 static inline void rx__put32_fenced(uint32_t *p, uint32_t v) { atomic_store_explicit((_Atomic uint32_t *)p, v, memory_order_seq_cst); }
+static inline uint32_t rx__get32_fenced(const uint32_t *p) { return atomic_load_explicit((const _Atomic uint32_t *)p, memory_order_seq_cst); }
 static inline uint32_t rx__add32(uint32_t *p, uint32_t v) { return atomic_fetch_add_explicit((_Atomic uint32_t *)p, v, memory_order_acq_rel); }
 static inline uint64_t rx__add(uint64_t *p, uint64_t v) { return atomic_fetch_add_explicit((_Atomic uint64_t *)p, v, memory_order_acq_rel); }
 static inline void rx__set_bits(uint64_t *p, uint64_t v) { atomic_fetch_or_explicit((_Atomic uint64_t *)p, v, memory_order_seq_cst); }

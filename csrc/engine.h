@@ -112,7 +112,7 @@ struct rx_worker {
     /* reactions, by number */
     uint64_t *sends;          /* the workers that get something that it writes, a bit each */
     uint8_t *needs_room;      /* it sends, or writes into one of several slots */
-    uint8_t *heavy;           /* worth timing each time, each a batch of its own */
+    uint8_t *heavy;           /* worth timing each time, each a batch of its own; RX_LONG: it took long the last time */
     rx__call *calls;          /* native ones */
 
     /* time */
@@ -167,6 +167,10 @@ static inline int rx__given_back(const rx_worker *w, const rx_cell *cell, uint64
 }
 
 static inline rx_copy *rx__copy_at(uint64_t payload) { return (rx_copy *)(uintptr_t)(payload & ~RX_OUTSIDE); }
+
+enum { RX_LONG = 2 };
+
+#define RX_LONG_NS 200000      /* other machines, and threads of links, are to know of what takes longer */
 
 /* Heavy ones are timed each time, and a batch would blur that. */
 static inline int rx__must_be_alone(const rx_worker *w, uint32_t index)
@@ -258,7 +262,7 @@ void rx__end_tag(rx_worker *w);
 int rx__aside(rx_worker *w);                                  /* between two tags: RX_RENEWED, RX_PAUSED or 0 */
 int rx__runaway(rx_worker *w);                                /* 1: time has stood still for too long */
 
-/* ---- park.c: waiting, and waking others ---- */
+/* ---- park.c, bell.c: waiting, and waking others ---- */
 
 int rx__wait(rx_worker *w, int (*done)(rx_worker *));         /* what done returned, or RX_ABORTED, RX_INTERRUPTED */
 int rx__aborted(const rx_worker *w);

@@ -1,27 +1,15 @@
-/* The thread of a link that hears from the other machine and writes down here what it says. It believes nothing that could
- * lead outside of the places that are for that: what comes may be damaged, or not from who it should be. */
+/* Hearing from the other machine, and writing down here what it says. What comes may be damaged, or not from who it should
+ * be: nothing is believed that could lead outside of the places that are for that. Whoever hears takes what there is, and
+ * the next one goes on in the middle of a frame, or of a value. */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "clock.h"
 #include "link.h"
-#include "peers.h"
 
-static int receive(rx_link *l, void *to, uint64_t n)
-{
-    uint8_t *at = to;
-    while (n) {
-        ssize_t got = recv(l->socket, at, n, 0);
-        if (got > 0) {
-            at += got;
-            n -= (uint64_t)got;
-        } else if (!got || errno != EINTR) {
-            rx__link_over(l, got && (errno == EAGAIN || errno == EWOULDBLOCK) ? RX_SILENT : RX_CUT);
-            return 0;
-        }
-    }
-    return 1;
-}
+#define LONGEST_QUIET_NS 100000000     /* a worker that listened may be stopped, or busy: the thread helps out */
 
 static void wake_all_here(rx_link *l)
 {
@@ -94,6 +82,7 @@ static int in_order(const rx_link *l, const rx_sub *sub, const rx__ring *ring, r
     return rx__is_forever(passed) || !rx__less(arrival, passed);
 }
 
+/* Whether it may be believed, and where its value goes. */
 static int message(rx_link *l, const rx__frame *f)
 {
     const rx__f_message *m = (const rx__f_message *)l->body;
@@ -105,28 +94,36 @@ static int message(rx_link *l, const rx__frame *f)
     if (!rx__ring_fits(ring, 1) || m->payload >= (slots ? sub->slots : 1)) return RX_NONSENSE;
     if (!in_order(l, sub, ring, m->sent)) return RX_NONSENSE;
     if (f->data && (!slots || m->known || (sub->bytes ? f->data != sub->bytes : f->data > l->image->limit))) return RX_NONSENSE;
-    if (slots) {
-        uint32_t slot = l->slots_of[m->sub] + (uint32_t)m->payload, *refs = RX_AT(uint32_t, l->base, sub->refs) + m->payload;
+    if (slots && !m->known) {
+        if (rx__get32(RX_AT(uint32_t, l->base, sub->refs) + m->payload)) return RX_NONSENSE;     /* it is in use */
+        if (sub->bytes ? !f->data : !is_object(sub, m->kind, f->data)) return RX_NONSENSE;
+        uint8_t *to = sub->bytes ? RX_AT(uint8_t, l->base, sub->data + m->payload * sub->stride)
+                                 : place_of_object(l, sub, m->payload, f->data, m->kind);
+        if (!to) return RX_NO_ROOM;
+        l->shared->into = (uint64_t)(to - (uint8_t *)l->base);
+        l->shared->into_left = f->data;
+    }
+    return RX_LINKED;
+}
+
+/* With its value, if it brings one. */
+static void deliver(rx_link *l)
+{
+    const rx__f_message *m = (const rx__f_message *)l->body;
+    const rx_sub *sub = RX_AT(rx_sub, l->base, l->image->subs) + m->sub;
+    if (sub->mode == RX_SLOTS) {
+        uint32_t slot = l->slots_of[m->sub] + (uint32_t)m->payload;
         rx__held *held = &l->held[slot];
-        if (!m->known) {
-            if (rx__get32(refs)) return RX_NONSENSE;     /* it is in use */
-            if (sub->bytes ? !f->data : !is_object(sub, m->kind, f->data)) return RX_NONSENSE;
-            uint8_t *to = sub->bytes ? RX_AT(uint8_t, l->base, sub->data + m->payload * sub->stride)
-                                     : place_of_object(l, sub, m->payload, f->data, m->kind);
-            if (!to) return RX_NO_ROOM;
-            if (!receive(l, to, f->data)) return RX_CUT;
-        }
-        pthread_mutex_lock(&l->lock);
+        if (!rx__lock(l, &l->shared->holding)) return;
         if (!held->count) {
             *held = (rx__held){m->sub, (uint32_t)m->payload, 0};
-            l->in_use[l->n_in_use++] = slot;
+            l->in_use[l->shared->n_in_use++] = slot;
         }
         held->count++;
-        rx__add32(refs, 1);
-        pthread_mutex_unlock(&l->lock);
+        rx__add32(RX_AT(uint32_t, l->base, sub->refs) + m->payload, 1);
+        pthread_mutex_unlock(&l->shared->holding);
     }
-    rx__ring_push(ring, m->sent, m->clock, m->payload, m->sub);
-    return RX_LINKED;
+    rx__ring_push(rx__ring_between(l, sub->producer, sub->consumer), m->sent, m->clock, m->payload, m->sub);
 }
 
 static int release(rx_link *l, const rx__frame *f)
@@ -229,30 +226,141 @@ static int all_done_there(const rx_link *l)
     return 1;
 }
 
+static int bye(rx_link *l)
+{
+    if (!all_done_there(l) && !rx__get32(&l->image->abort)) return RX_CUT;
+    rx__put32_fenced(&l->shared->said_bye, 1);
+    return RX_LINKED;
+}
+
+static int is_bare(const rx__frame *f) { return !f->size && !f->data; }
+
+/* A frame that is here with its body, but for its value. */
+static int understand(rx_link *l, const rx__frame *f)
+{
+    rx__shared *s = l->shared;
+    if (f->check != rx__frame_check(&l->crcs, f, l->body)) return RX_NONSENSE;
+    if (f->kind == RX_F_MESSAGE) return message(l, f);
+    if (f->kind == RX_F_RELEASE) return release(l, f);
+    if (f->kind == RX_F_BYE && is_bare(f)) return bye(l);
+    if (f->kind != RX_F_STATE) return f->kind == RX_F_PING && is_bare(f) ? RX_LINKED : RX_NONSENSE;
+    int why = state(l, f);
+    if (why == RX_LINKED && !s->ready && ((const rx__f_state *)l->body)->ready) {
+        s->ready = 1;
+        rx__add32(&l->image->machines_ready, 1);
+        rx__start_together(l);
+    }
+    return why;
+}
+
+/* ---- what has come ---- */
+
+static int goes_on(const rx_link *l) { return rx__is_up(l) && !rx__get32(&l->shared->said_bye); }
+
+static uint64_t take(rx_link *l, void *to, uint64_t n)
+{
+    rx__shared *s = l->shared;
+    if (n > s->last - s->first) n = s->last - s->first;
+    memcpy(to, l->inbox + s->first, n);
+    s->first += n;
+    return n;
+}
+
+static void value_came(rx_link *l, uint64_t n)
+{
+    rx__shared *s = l->shared;
+    s->into += n;
+    s->into_left -= n;
+    if (!s->into_left) deliver(l);
+}
+
+/* Whole frames in the inbox; of a value that comes behind them, what is there. */
+static int understand_all(rx_link *l)
+{
+    rx__shared *s = l->shared;
+    int why = RX_LINKED;
+    while (why == RX_LINKED && goes_on(l) && !s->into_left && s->last - s->first >= sizeof s->frame) {
+        memcpy(&s->frame, l->inbox + s->first, sizeof s->frame);
+        if (s->frame.size > l->room) return RX_NONSENSE;
+        if (s->last - s->first < sizeof s->frame + s->frame.size) break;
+        s->first += sizeof s->frame;
+        take(l, l->body, s->frame.size);
+        why = understand(l, &s->frame);
+        if (why != RX_LINKED || s->frame.kind != RX_F_MESSAGE) continue;
+        if (s->into_left) value_came(l, take(l, RX_AT(uint8_t, l->base, s->into), s->into_left));
+        else deliver(l);
+    }
+    memmove(l->inbox, l->inbox + s->first, s->last - s->first);
+    s->last -= s->first;
+    s->first = 0;
+    return why;
+}
+
+/* The lock is held. */
+static void hear(rx_link *l)
+{
+    rx__shared *s = l->shared;
+    while (goes_on(l)) {
+        int value = s->into_left > 0;
+        void *to = value ? RX_AT(uint8_t, l->base, s->into) : l->inbox + s->last;
+        uint64_t room = value ? s->into_left : l->inbox_room - s->last;
+        ssize_t got = recv(l->socket, to, room, MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+        if (got <= 0) {
+            rx__link_over(l, RX_CUT);
+            return;
+        }
+        rx__put((uint64_t *)&s->heard, (uint64_t)rx__clock());
+        int why = RX_LINKED;
+        if (value) value_came(l, (uint64_t)got);
+        else {
+            s->last += (uint64_t)got;
+            why = understand_all(l);
+        }
+        if (why != RX_LINKED) rx__link_over(l, (uint32_t)why);
+    }
+}
+
+/* The lock is not taken before there is something: a worker may be killed where it looks on. */
+void rx__hear_now(rx_link *l)
+{
+    char byte;
+    if (!goes_on(l) || (recv(l->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)) return;
+    if (!rx__try_lock(l, &l->shared->hearing)) return;
+    hear(l);
+    pthread_mutex_unlock(&l->shared->hearing);
+}
+
+/* ---- the thread ---- */
+
+void rx__listen(rx_link *l)
+{
+    rx__add32(&l->shared->listeners, 1);
+    if (!rx__get32(&l->shared->quiet)) rx__put32(&l->shared->quiet, 1);
+}
+
+void rx__call_thread(rx_link *l)
+{
+    rx__shared *s = l->shared;
+    if (!rx__get32(&s->listeners) && rx__swap_if32(&s->quiet, 1, 0)) rx__rouse(&s->quiet);
+}
+
 void *rx__hear(void *link)
 {
     rx_link *l = link;
-    int ready = 0, why = RX_LINKED;
-    rx__frame f = {0};
-    while (why == RX_LINKED && receive(l, &f, sizeof f)) {
-        if (f.size > l->room) why = RX_NONSENSE;
-        else if (!receive(l, l->body, f.size)) break;
-        else if (f.check != rx__frame_check(&l->crcs, &f, l->body)) why = RX_NONSENSE;
-        else if (f.kind == RX_F_MESSAGE) why = message(l, &f);
-        else if (f.kind == RX_F_RELEASE) why = release(l, &f);
-        else if (f.kind == RX_F_STATE) {
-            why = state(l, &f);
-            if (why == RX_LINKED && !ready && ((const rx__f_state *)l->body)->ready) {
-                ready = 1;
-                rx__add32(&l->image->machines_ready, 1);
-                rx__start_together(l);
-            }
-        } else if (f.kind == RX_F_BYE && !f.size && !f.data) {
-            if (all_done_there(l) || rx__get32(&l->image->abort)) break;
-            why = RX_CUT;
-        } else if (f.kind != RX_F_PING || f.size || f.data) why = RX_NONSENSE;
+    rx__shared *s = l->shared;
+    struct pollfd socket = {.fd = l->socket, .events = POLLIN};
+    while (goes_on(l)) {
+        int helps = rx__get32(&s->quiet) && rx__sleep(&s->quiet, 1, LONGEST_QUIET_NS) == ETIMEDOUT;
+        int64_t left = (int64_t)rx__get((uint64_t *)&s->heard) + l->silence - rx__clock();
+        int ms = helps || left < 0 ? 0 : (int)(left / 1000000) + 1;
+        if (poll(&socket, 1, l->silence || helps ? ms : -1) <= 0) {
+            if (l->silence && left <= 0) rx__link_over(l, RX_SILENT);
+        } else if ((helps || !rx__get32(&s->quiet)) && rx__lock(l, &s->hearing)) {
+            hear(l);
+            pthread_mutex_unlock(&s->hearing);
+        }
     }
-    if (why != RX_LINKED) rx__link_over(l, (uint32_t)why);
-    else if (f.kind == RX_F_BYE) rx__put32_fenced(&l->said_bye, 1);
     return NULL;
 }

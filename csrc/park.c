@@ -1,87 +1,16 @@
-/* Waiting: look, spin a little, then sleep on a futex; and waking.
+/* Waiting: look, spin a little, then sleep on the bell.
  *
  * Waking a sleeping core costs microseconds on both sides, taking over from a spinning one some forty nanoseconds,
- * so a waiter spins first - but not at all when there are more workers than cores, nor where another one is to run. A
- * publisher makes no system call when no worker sleeps: it stores, then loads `sleepers`; a waiter sets its bit there,
- * then looks again. Both are sequentially consistent, so one of them sees the other. Who rings takes the bit away first:
- * from then on that worker counts as awake. Every sleep is bounded all the same: for callers who want to look around,
- * for a signal that comes just before it, and for mistakes. */
+ * so a waiter spins first - but not at all when there are more workers than cores, nor where another one is to run.
+ * Every sleep is bounded: for callers who want to look around, for a signal that comes just before it, and for mistakes.
+ *
+ * Where links lead to other machines, a waiter tells what it did before it waits for long, and hears while it spins. */
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "lock.h"
 #include "peers.h"
 
-static int futex_wait(uint32_t *word, uint32_t value, int64_t ns)
-{
-    struct timespec t = {ns / 1000000000, ns % 1000000000};
-    return (int)syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0) == -1 ? errno : 0;
-}
-
-int rx__sleep(rx_bell *bell, uint32_t rung, int64_t ns) { return futex_wait(&bell->bell, rung, ns); }
-
-void rx__ring_bell(void *base, uint32_t worker)
-{
-    rx_bell *bell = RX_AT(rx_bell, base, rx__image(base)->bells) + worker;
-    rx__clear_bits(&rx__image(base)->sleepers, 1ull << worker);
-    rx__add32(&bell->bell, 1);
-    syscall(SYS_futex, &bell->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-void rx__ring_all(void *base)
-{
-    for (uint32_t i = 0; i < rx__image(base)->workers; i++) rx__ring_bell(base, i);
-}
-
-/* Whether what this worker has published since may be what a sleeper waits for. If in doubt, yes: a wrong no is found
- * out only at the end of the longest sleep. */
-static int concerns(const rx_worker *w, uint32_t sleeper)
-{
-    const rx_peers *p = rx__peers_of(w);
-    const rx_tag *delays = p->delays + w->index * w->workers;
-    rx_bell *bell = RX_AT(rx_bell, w->base, w->image->bells) + sleeper;
-    uint32_t wants = rx__get32(&bell->wants);
-    if (wants == RX_ANYTHING || p->sent_to >> sleeper & 1) return 1;
-    rx_tag want = rx__get_tag(&bell->want);
-    if (wants == RX_TO_BEGIN && p->mate[sleeper] && rx__less(rx__get_tag(&rx__line(w->base, sleeper)->passed), p->head)) return 1;
-    if (wants == RX_TO_BEGIN) return !rx__less(rx__plus(p->head, delays[sleeper]), want);
-    uint32_t producer = rx__get32(&bell->producer);
-    if (producer != w->index) return rx__less(want, rx__plus(p->head, delays[producer]));
-    return rx__less(want, p->line->passed) || rx__less(want, p->head) ||
-           (rx__equal(want, p->line->passed) && p->line->rank > rx__get(&bell->want_rank));
-}
-
-void rx__changed(rx_worker *w)
-{
-    rx__add(&w->image->changes, 1);
-    for (uint32_t i = 0; i < w->workers; i++)
-        if (i != w->index) rx__ring_bell(w->base, i);
-}
-
-void rx__wake(rx_worker *w)
-{
-    if (w->image->virtual_time) {
-        rx__changed(w);
-        return;
-    }
-    uint64_t sleepers = rx__get_fenced(&w->image->sleepers) & ~(1ull << w->index);
-    for (; sleepers; sleepers &= sleepers - 1) {
-        uint32_t sleeper = (uint32_t)__builtin_ctzll(sleepers);
-        if (concerns(w, sleeper)) rx__ring_bell(w->base, sleeper);
-    }
-    rx__peers(w)->sent_to = 0;
-}
-
-void rx_abort(void *base, uint32_t code)
-{
-    rx__swap_if32(&rx__image(base)->abort, 0, code);
-    rx__ring_all(base);
-}
-
-int rx__aborted(const rx_worker *w) { return rx__get32(&w->image->abort) != 0; }
+#define SHORT_NS 3000         /* after which a wait is worth telling other machines what was published, if it is no message */
 
 /* Whether the caller is to have a look at signals and the like, now that a sleep of [ns] has ended so. */
 static int look_around(const rx_worker *w, int error, int64_t ns)
@@ -116,8 +45,9 @@ static int sleep_until_rung(rx_worker *w, int (*done)(rx_worker *))
     int64_t ns = w->image->longest_sleep_ns;
     if (!result && !rx__aborted(w)) {
         if (w->until != INT64_MAX && w->until - rx__now(w) < ns) ns = w->until - rx__now(w);
+        rx__leave_across(w);
         w->bell->sleeps++;
-        if (ns > 0) error = futex_wait(&w->bell->bell, bell, ns);
+        if (ns > 0) error = rx__sleep(&w->bell->bell, bell, ns);
     }
     rx__clear_bits(&w->image->sleepers, 1ull << w->index);
     return result ? result : look_around(w, error, ns) ? RX_INTERRUPTED : 0;
@@ -161,7 +91,7 @@ static int wait_virtually(rx_worker *w, int (*done)(rx_worker *))
             }
         } else if (rx__get_fenced(&image->changes) == changes) {
             w->bell->sleeps++;
-            int error = futex_wait(&w->bell->bell, bell, image->longest_sleep_ns);
+            int error = rx__sleep(&w->bell->bell, bell, image->longest_sleep_ns);
             if (look_around(w, error, image->longest_sleep_ns)) return RX_INTERRUPTED;
         }
     }
@@ -185,6 +115,7 @@ static int64_t note_turn(rx_worker *w, rx__why *why, int64_t since, int64_t now)
 
 int rx__wait(rx_worker *w, int (*done)(rx_worker *))
 {
+    rx_peers *p = rx__peers(w);
     rx__show_core(w);
     w->until = INT64_MAX;
     int result = done(w), in_the_way = 0;
@@ -206,8 +137,10 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
             in_the_way = 1;
             spins = rx__make_way(w);
         }
+        if (p->to_tell && (p->to_tell & RX_MESSAGE || now - began > SHORT_NS)) rx__tell_across(w);
         if (spins) {
             for (int i = 0; i < 8; i++) rx__pause();
+            if (p->n_links) rx__hear_across(w);
             result = done(w);
         } else {
             result = sleep_until_rung(w, done);
@@ -217,6 +150,7 @@ int rx__wait(rx_worker *w, int (*done)(rx_worker *))
         if (result) break;
         if (!spins || w->t->trace) since = note_turn(w, &why, since, now);
     }
+    rx__stop_hearing(w);
     rx__note_wait(w, in_the_way);
     /* A wait that spinning could have covered is worth more of it, however it ended: workers that wake one another slowly
      * would go on doing so. After a longer one it is worth less, for others may need the core. */

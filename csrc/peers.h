@@ -47,6 +47,14 @@ typedef struct {
     int knows_starved;        /* it has learnt that the program starves, and when it stops therefore */
     int looked;               /* at others since the rings were last emptied: what they did before may be in there */
 
+    /* links to other machines */
+    rx_link *links[RX_MOST_WORKERS];
+    uint32_t n_links;
+    uint64_t across;          /* workers behind them */
+    int to_tell;              /* what it published since it told them last: RX_WORD, or RX_MESSAGE besides */
+    int64_t busy;             /* clock since when it did nothing for them */
+    int listens;              /* it counts as one who hears */
+
     /* where it is */
     uint32_t core;            /* as it shows it */
     uint32_t in_the_way;      /* the last so many waits found another worker there */
@@ -78,13 +86,16 @@ int rx__in_the_way(const rx_worker *w);                       /* 1: one that is 
 int rx__make_way(rx_worker *w);                               /* 1: this worker is elsewhere now */
 void rx__note_wait(rx_worker *w, int in_the_way);             /* it is over */
 
-/* ---- park.c ---- */
+/* ---- bell.c ---- */
+
+enum { RX_WORD = 1, RX_MESSAGE = 2 };
 
 void rx__wake(rx_worker *w);                                  /* those whom the last thing that was published concerns */
 void rx__changed(rx_worker *w);                               /* virtual time: something that may end a wait */
 void rx__ring_bell(void *base, uint32_t worker);
 void rx__ring_all(void *base);
-int rx__sleep(rx_bell *bell, uint32_t rung, int64_t ns);      /* until it is rung again; errno or 0 */
+int rx__sleep(uint32_t *word, uint32_t value, int64_t ns);    /* while the futex has that value, until it is roused; errno or 0 */
+void rx__rouse(uint32_t *word);
 
 /* ---- line.c ---- */
 
@@ -103,6 +114,15 @@ void rx__inbox_state(rx_worker *w, uint32_t state);
 int rx__snapshot(rx_worker *w);                               /* 0: what is known of other machines is not of one moment */
 rx_tag rx__head_with_outside(void *base, uint32_t worker, rx_tag head, rx_tag passed, int64_t clock);
 int rx__covered(rx_worker *w, const rx_wait *wait, rx_tag g); /* by what is known; 1 yes */
+
+/* ---- across.c: all do nothing where there is no link ---- */
+
+void rx__end_links(rx_worker *w);
+void rx__tell_across(rx_worker *w);
+void rx__hear_across(rx_worker *w);
+void rx__stop_hearing(rx_worker *w);
+void rx__leave_across(rx_worker *w);                          /* tell, and leave it to threads to hear */
+void rx__leave_across_if_due(rx_worker *w);                   /* if it was long ago that it told */
 
 /* ---- team.c ---- */
 

@@ -12,6 +12,7 @@ void rx__progress(rx_worker *w, uint64_t position)
     if (!p->untold && p->line->rank >= position) return;
     rx__publish(w, p->head, w->tag, position);
     p->untold = 0;
+    rx__leave_across_if_due(w);
 }
 
 /* Between two tags: publish where this worker stands, if it is not what others see. */
@@ -21,6 +22,7 @@ static void tell(rx_worker *w, rx_tag own)
     if (p->untold) rx__publish(w, own, w->tag, UINT64_MAX);
     else if (!rx__equal(own, p->head) || p->line->idle != (uint64_t)rx__idle(w)) rx__publish(w, own, p->line->passed, p->line->rank);
     p->untold = 0;
+    rx__leave_across_if_due(w);
 }
 
 /* Whether others can wait to hear of the tag that is over, in fast mode, where tags follow one another sooner than the
@@ -266,6 +268,7 @@ int64_t rx__next_together(rx_worker *w)
             if (rx__must_be_alone(w, index) || (!w->n_batch && rx__sample_now(w))) {
                 /* It may take long, and others may wait to hear that those before it send nothing. */
                 if (w->heavy[index] && (p->untold || p->line->rank < p->senders[index])) rx__progress(w, index);
+                if (w->heavy[index] == RX_LONG) rx__leave_across(w);
                 int64_t body = rx__dispatch(w, index, 1);
                 if (body != RX_RAN) return body;
                 if (w->sends[index]) rx__progress(w, p->position);

@@ -1,73 +1,73 @@
-/* The thread of a link that tells the other machine: looks at all workers here, sends the messages that were in the rings
- * then, and after them what it saw. */
+/* Telling the other machine: look at all workers here, send the messages that were in the rings then, and after them what
+ * was seen. Whoever tells may be stopped by a full socket; the next one goes on from there. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "clock.h"
 #include "link.h"
-#include "peers.h"
 
-enum { DIRECT = 1 << 14 };    /* values of so many bytes and more are sent from where they are */
 #define HEARTBEAT_NS 200000000
 #define TICK_NS 1000000       /* where something may come from outside, others go on as the clock here does */
 
 /* ---- what is to be sent ---- */
 
-static void send_all(rx_link *l, const uint8_t *bytes, uint64_t n)
+/* 1: all of it is gone. */
+static int flush(rx_link *l, int patient)
 {
-    while (n && rx__get32(&l->over) == RX_LINKED) {
-        ssize_t gone = send(l->socket, bytes, n, MSG_NOSIGNAL);
-        if (gone > 0) {
-            bytes += gone;
-            n -= (uint64_t)gone;
-        } else if (errno != EINTR) rx__link_over(l, errno == EAGAIN ? RX_SILENT : RX_CUT);
+    rx__shared *s = l->shared;
+    while (s->begin < s->end || s->direct_left) {
+        struct iovec parts[] = {
+            {l->outbox + s->begin, s->end - s->begin},
+            {(uint8_t *)l->base + s->direct, s->direct_left},
+        };
+        const struct msghdr both = {.msg_iov = parts, .msg_iovlen = s->direct_left ? 2 : 1};
+        ssize_t gone = sendmsg(l->socket, &both, MSG_NOSIGNAL | (patient ? 0 : MSG_DONTWAIT));
+        if (gone < 0 && errno == EINTR && rx__is_up(l)) continue;
+        if (gone < 0) {
+            int full = errno == EAGAIN || errno == EWOULDBLOCK;
+            if (!full || patient) rx__link_over(l, full ? RX_SILENT : RX_CUT);
+            return 0;
+        }
+        uint64_t bytes = (uint64_t)gone < s->end - s->begin ? (uint64_t)gone : s->end - s->begin;
+        s->begin += bytes;
+        s->direct += (uint64_t)gone - bytes;
+        s->direct_left -= (uint64_t)gone - bytes;
     }
+    s->begin = s->end = 0;
+    return 1;
 }
 
-static void flush(rx_link *l)
+/* A large value goes from where it is, behind all that the outbox has, so nothing can be put there before it is gone. */
+static int fits(const rx_link *l, uint32_t size, uint64_t data)
 {
-    send_all(l, l->buffer.bytes, l->buffer.n);
-    l->buffer.n = 0;
+    const rx__shared *s = l->shared;
+    return !s->direct_left && s->end + sizeof(rx__frame) + size + (data < RX_DIRECT ? data : 0) <= l->outbox_room;
 }
 
 static void put(rx_link *l, const void *from, uint64_t n)
 {
-    rx__buffer *b = &l->buffer;
-    if (b->n + n > b->room) {
-        uint64_t room = 2 * (b->n + n);
-        uint8_t *moved = realloc(b->bytes, room);
-        if (!moved) {
-            rx__link_over(l, RX_NO_ROOM);
-            return;
-        }
-        b->bytes = moved;
-        b->room = room;
-    }
-    if (n) memcpy(b->bytes + b->n, from, n);         /* a ping has no body */
-    b->n += n;
+    if (n) memcpy(l->outbox + l->shared->end, from, n);      /* a ping has no body */
+    l->shared->end += n;
 }
 
-static void put_frame(rx_link *l, uint32_t kind, const void *body, uint32_t size, uint64_t data)
+static void put_frame(rx_link *l, uint32_t kind, const void *body, uint32_t size, const uint8_t *from, uint64_t data)
 {
+    rx__shared *s = l->shared;
     rx__frame f = {.kind = kind, .size = size, .data = data};
     f.check = rx__frame_check(&l->crcs, &f, body);
     put(l, &f, sizeof f);
     put(l, body, size);
-    l->any_sent = 1;
-}
-
-static void put_data(rx_link *l, const uint8_t *from, uint64_t n)
-{
-    if (n < DIRECT) put(l, from, n);
+    if (data < RX_DIRECT) put(l, from, data);
     else {
-        flush(l);
-        send_all(l, from, n);
+        s->direct = (uint64_t)(from - (const uint8_t *)l->base);
+        s->direct_left = data;
     }
+    s->frames[kind]++;
 }
 
-static void put_message(rx_link *l, const rx__message *m)
+/* 0: there is no room for it yet. */
+static int put_message(rx_link *l, const rx__message *m, int patient)
 {
     const rx_sub *sub = RX_AT(rx_sub, l->base, l->image->subs) + m->sub;
     rx__f_message body = {.sent = rx__get_tag(&m->sent), .clock = m->clock, .payload = m->payload, .sub = m->sub, .known = 1};
@@ -75,9 +75,7 @@ static void put_message(rx_link *l, const rx__message *m)
     uint64_t bytes = 0;
     uint64_t slot = l->slots_of[m->sub] + m->payload;
     rx_tag *carried = sub->mode == RX_SLOTS ? &l->carried[slot] : NULL;
-    if (carried) rx__add32(&l->lent[slot], 1);
     if (carried && !rx__equal(*carried, body.sent)) {
-        *carried = body.sent;
         body.known = 0;
         from = (const uint8_t *)l->base + sub->data + m->payload * sub->stride;
         bytes = sub->bytes;
@@ -88,39 +86,73 @@ static void put_message(rx_link *l, const rx__message *m)
             from = record->spill && bytes > sub->stride - sizeof *record ? (const uint8_t *)l->base + record->spill : from + sizeof *record;
         }
     }
-    put_frame(l, RX_F_MESSAGE, &body, sizeof body, bytes);
-    if (bytes) put_data(l, from, bytes);
+    if (!fits(l, sizeof body, bytes) && !flush(l, patient)) return 0;
+    if (carried) {
+        rx__add32(&l->lent[slot], 1);
+        *carried = body.sent;
+    }
+    put_frame(l, RX_F_MESSAGE, &body, sizeof body, from, bytes);
+    return 1;
 }
 
-static void put_messages(rx_link *l)
+static int put_messages(rx_link *l, int patient)
 {
     for (uint32_t i = 0; i < l->n_out; i++) {
         const rx__ring *ring = rx__ring_between(l, l->out[i].producer, l->out[i].consumer);
         while (l->told[i] != l->tails[i]) {
-            const rx__message *m = rx__message_at(ring, l->told[i]);
+            if (!put_message(l, rx__message_at(ring, l->told[i]), patient)) return 0;
             rx__put(&l->told[i], l->told[i] + 1);    /* before it goes: the answer may be soon */
-            put_message(l, m);
         }
     }
+    return 1;
 }
 
-/* Slots whose values no worker here needs any more. */
-static void put_releases(rx_link *l)
+/* Slots whose values no worker here needs any more, as many as there is room for. 1: all of them. */
+static int put_some_releases(rx_link *l)
 {
     const rx_sub *subs = RX_AT(rx_sub, l->base, l->image->subs);
-    pthread_mutex_lock(&l->lock);
-    for (uint32_t i = 0; i < l->n_in_use;) {
+    rx__shared *s = l->shared;
+    uint32_t i = 0;
+    if (!rx__lock(l, &s->holding)) return 1;
+    while (i < s->n_in_use) {
         rx__held *held = &l->held[l->in_use[i]];
         if (rx__get32(RX_AT(uint32_t, l->base, subs[held->sub].refs) + held->slot)) {
             i++;
             continue;
         }
         rx__f_release body = {held->sub, held->slot, held->count, 0};
-        put_frame(l, RX_F_RELEASE, &body, sizeof body, 0);
+        if (!fits(l, sizeof body, 0)) break;
+        put_frame(l, RX_F_RELEASE, &body, sizeof body, NULL, 0);
         held->count = 0;
-        l->in_use[i] = l->in_use[--l->n_in_use];
+        l->in_use[i] = l->in_use[--s->n_in_use];
     }
-    pthread_mutex_unlock(&l->lock);
+    int all = i == s->n_in_use;
+    pthread_mutex_unlock(&s->holding);
+    return all;
+}
+
+/* Who hears needs that lock, so it is free while the socket is full. */
+static int put_releases(rx_link *l, int patient)
+{
+    while (!put_some_releases(l))
+        if (!flush(l, patient)) return 0;
+    return 1;
+}
+
+static int put_state(rx_link *l, int patient)
+{
+    if (!memcmp(l->state, l->last, l->state_size)) return 1;
+    if (!fits(l, l->state_size, 0) && !flush(l, patient)) return 0;
+    put_frame(l, RX_F_STATE, l->state, l->state_size, NULL, 0);
+    memcpy(l->last, l->state, l->state_size);
+    return 1;
+}
+
+static int put_bare(rx_link *l, uint32_t kind, int patient)
+{
+    if (!fits(l, 0, 0) && !flush(l, patient)) return 0;
+    put_frame(l, kind, NULL, 0, NULL, 0);
+    return flush(l, patient);
 }
 
 /* ---- looking ---- */
@@ -196,50 +228,86 @@ static void look(rx_link *l)
     state->start_ns = !l->image->machine && rx__get32(&l->image->started) == 1 ? l->image->start_ns : 0;
 }
 
-/* All that is new; 1: there was something. */
-static int tell(rx_link *l)
+/* What is left of the last look, then all that is new. 0: the socket is full, or the link is over. */
+static int tell(rx_link *l, int patient)
 {
-    l->any_sent = 0;
-    look(l);
-    put_messages(l);
-    put_releases(l);
-    if (memcmp(l->state, l->last, l->state_size)) {
-        put_frame(l, RX_F_STATE, l->state, l->state_size, 0);
-        memcpy(l->last, l->state, l->state_size);
+    rx__shared *s = l->shared;
+    for (int again = 1; again; s->looked = 0) {
+        again = (int)s->looked;
+        if (!again) look(l);
+        s->looked = 1;
+        if (!put_messages(l, patient) || !put_releases(l, patient) || !put_state(l, patient)) return 0;
     }
-    flush(l);
+    if (!flush(l, patient)) return 0;
     rx__start_together(l);
-    return l->any_sent;
+    return 1;
+}
+
+/* Who finds the lock taken leaves it to the one who has it to look again. 0: the socket is full. */
+int rx__tell_now(rx_link *l)
+{
+    rx__shared *s = l->shared;
+    int all = 1;
+    rx__put32_fenced(&s->untold, 1);
+    while (all && rx__is_up(l) && rx__get32_fenced(&s->untold) && rx__try_lock(l, &s->telling)) {
+        rx__put32_fenced(&s->untold, 0);
+        all = tell(l, 0);
+        if (!all) rx__put32_fenced(&s->untold, 1);
+        pthread_mutex_unlock(&s->telling);
+    }
+    return all || !rx__is_up(l);
+}
+
+/* ---- the thread ---- */
+
+/* 1: there was something. */
+static int tell_patiently(rx_link *l)
+{
+    rx__shared *s = l->shared;
+    uint64_t before = 0, after = 0;
+    rx__put32_fenced(&s->untold, 1);
+    while (rx__is_up(l) && rx__get32_fenced(&s->untold) && rx__lock(l, &s->telling)) {
+        for (int kind = 0; kind <= RX_F_BYE; kind++) before += s->frames[kind];
+        rx__put32_fenced(&s->untold, 0);
+        tell(l, 1);
+        for (int kind = 0; kind <= RX_F_BYE; kind++) after += s->frames[kind];
+        pthread_mutex_unlock(&s->telling);
+    }
+    return before != after;
+}
+
+static void tell_bare(rx_link *l, uint32_t kind)
+{
+    if (!rx__lock(l, &l->shared->telling)) return;
+    put_bare(l, kind, 1);
+    pthread_mutex_unlock(&l->shared->telling);
 }
 
 void *rx__tell(void *link)
 {
     rx_link *l = link;
+    rx__shared *s = l->shared;
     rx_image *image = l->image;
     rx_bell *bell = RX_AT(rx_bell, l->base, image->bells) + l->bell;
     uint64_t bit = 1ull << l->bell;
     int64_t ns = HEARTBEAT_NS, quiet = 0;
     for (uint32_t k = 0; k < l->n_mine; k++)
         if (RX_AT(rx_tables, l->base, image->tables)[l->mine[k]].physical) ns = TICK_NS;
-    while (rx__get32(&l->over) == RX_LINKED) {
-        uint32_t ending = rx__get32(&l->ending);     /* asked first: all that workers did before is told, then */
-        if (tell(l)) {
+    while (rx__is_up(l)) {
+        uint32_t ending = rx__get32(&s->ending);     /* asked first: all that workers did before is told, then */
+        if (tell_patiently(l)) {
             quiet = 0;
             continue;
         }
         if (ending) break;
         uint32_t rung = rx__get32(&bell->bell);
         rx__set_bits(&image->sleepers, bit);
-        if (!tell(l) && !rx__get32(&l->ending) && rx__sleep(bell, rung, ns) == ETIMEDOUT && (quiet += ns) >= HEARTBEAT_NS) {
-            put_frame(l, RX_F_PING, NULL, 0, 0);
-            flush(l);
+        if (!tell_patiently(l) && !rx__get32(&s->ending) && rx__sleep(&bell->bell, rung, ns) == ETIMEDOUT && (quiet += ns) >= HEARTBEAT_NS) {
+            tell_bare(l, RX_F_PING);
             quiet = 0;
         }
         rx__clear_bits(&image->sleepers, bit);
     }
-    if (rx__get32(&l->over) == RX_LINKED) {
-        put_frame(l, RX_F_BYE, NULL, 0, 0);
-        flush(l);
-    }
+    if (rx__is_up(l)) tell_bare(l, RX_F_BYE);
     return NULL;
 }

@@ -178,7 +178,7 @@ rx_worker *rx_open(void *base, uint32_t index)
         rx_close(w);
         return NULL;
     }
-    memset(w->heavy, 1, w->t->n_reactions);          /* the first time is always measured */
+    memset(w->heavy, RX_LONG, w->t->n_reactions);    /* the first time is always measured */
     find_peers(w);
     find_writes(w);
     return w;
@@ -194,6 +194,7 @@ static int none_stays(void *who, rx_tag tag, const rx_event *e)
 void rx_close(rx_worker *w)
 {
     if (!w) return;
+    rx__end_links(w);
     for (uint32_t i = 0; i < w->n_holds; i++) rx__free_copy(w->holds[i].payload);
     rx__queue_filter(&w->queue, none_stays, NULL);
     for (uint32_t i = 0; i < w->soon.n; i++) rx__free_copy(w->soon.items[i].payload);
@@ -271,6 +272,7 @@ static int64_t stopped(rx_worker *w)
         rx__put_fenced(&w->bell->looked, UINT64_MAX);
         if (w->image->virtual_time) rx__changed(w);
     }
+    rx__leave_across(w);
     if (w->t->trace) rx__show_spans(w);
     rx__put(&w->bell->finished, w->started ? (uint64_t)(rx__clock() - w->image->start_ns) : 1);
     return RX_DONE;
@@ -312,6 +314,7 @@ void rx_fail(rx_worker *w)
 {
     if (w->failed) return;
     w->failed = 1;
+    rx__leave_across(w);
     rx_cell *shutdown = &w->cells[w->t->shutdown];
     int shutting = w->stamp && shutdown->stamp == w->stamp;      /* this is the stop tag: what has run does not run again */
     uint64_t *left = w->partial;                                 /* of a batch that there is not any more */

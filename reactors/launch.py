@@ -153,6 +153,7 @@ def run(
             timeout=limit,
             processes=way == "process",
             machine_of=() if machines is None else machines.machine_of(workers),
+            here=None if machines is None else machines.here(workers),
             max_microsteps=max_microsteps or 0,
             trace=SPANS if trace is not None else 0,
             by_hand=by_hand(placement),

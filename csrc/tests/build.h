@@ -72,6 +72,7 @@ typedef struct {
     uint32_t trace;
     uint64_t watched;         /* bit per worker */
     int64_t timeout, spin_ns;
+    int apart;                /* workers leave the links to their threads */
     int64_t longest_sleep_ns; /* 0: longer than any test waits, so that a lost wake-up is a run that does not end */
     uint64_t max_microsteps;
 } program;

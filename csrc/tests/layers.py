@@ -26,10 +26,13 @@ ORDER = [
         "modes",
         "tags",
         "cores",
-        "park",
+        "bell",
         "line",
+        "inbox",
+        "frontier",
     ),
-    *("inbox", "frontier", "channel", "reaction", "solo", "team", "worker", "frames", "linked", "tell", "hear", "link"),
+    *("frames", "linked", "tell", "hear", "across", "park"),
+    *("channel", "reaction", "solo", "team", "worker", "link"),
 ]
 ALONE = ["queue", "record", "pending", "modes", "tags", "reaction", "solo"]
 CORE = Path(__file__).parents[1]

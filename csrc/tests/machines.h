@@ -86,6 +86,9 @@ static inline machines *link_up(program *p, uint64_t budget, uint64_t often, rec
             if (a == b) continue;
             m->links[a][b] = rx_link_open(here->base, here->fd, (uint32_t)b, m->sockets[a][b]);
             assert(m->links[a][b]);
+            if (p->apart) continue;
+            m->runs[a]->links[m->runs[a]->n_links].machine = (uint32_t)b;
+            m->runs[a]->links[m->runs[a]->n_links++].socket = m->sockets[a][b];
         }
     return m;
 }

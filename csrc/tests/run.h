@@ -49,6 +49,8 @@ struct run {
     seen *seen;               /* by declared reaction; shared by processes */
     store *stores;            /* by source */
     runner runners[64];
+    struct { uint32_t machine; int socket; } links[8];           /* which workers use */
+    int n_links;
 };
 
 static _Thread_local runner *me;         /* the worker whose thread this is */
@@ -193,6 +195,8 @@ static inline void open_worker(runner *m)
         if (r->native) rx_set_native(m->core, (uint32_t)i, (uint64_t)(uintptr_t)r->function, (uint64_t)(uintptr_t)r->state);
         if (r->native == 1) rx_set_native(m->core, late, (uint64_t)(uintptr_t)r->late, (uint64_t)(uintptr_t)r->state);
     }
+    for (int i = 0; i < m->run->n_links; i++)
+        assert(!rx_use_link(m->core, m->run->b->fd, m->run->links[i].machine, m->run->links[i].socket));
     me = m;
 }
 

@@ -170,6 +170,9 @@ static void test_a_silent_machine_counts_as_lost(void)
     assert(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
     assert(!setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_usec = 50000}, sizeof(struct timeval)));
     rx_link *l = rx_link_open(r->b->base, r->b->fd, 1, pair[0]);
+    r->links[0].machine = 1;
+    r->links[0].socket = pair[0];
+    r->n_links = 1;
     work(&r->runners[0]);
     assert(r->runners[0].result == RX_ABORTED && rx_link_state(l) == RX_SILENT);
     rx_link_close(l);

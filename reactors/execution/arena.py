@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 SPIN_NS = 2_000_000
 
 
-def options(workers: int, *, pin: Pin = "auto", **chosen: Any) -> RunOptions:
-    """What was chosen, with what depends on the machine and the moment."""
-    machine_of = chosen.get("machine_of", ())
-    here = machine_of.count(0) if machine_of else workers
-    busy = here + 2 * len({*machine_of} - {0})  # the threads of a link want a core now and then, too
-    spin = SPIN_NS if busy <= len(os.sched_getaffinity(0)) else 0
+def options(workers: int, *, here: int | None = None, pin: Pin = "auto", **chosen: Any) -> RunOptions:
+    """What was chosen, with what depends on the machine and the moment; `here`: so many of the workers run on this one."""
+    spin = SPIN_NS if (workers if here is None else here) <= len(os.sched_getaffinity(0)) else 0
     return RunOptions(
         spin=spin,
         epoch=time.time_ns() - time.monotonic_ns(),

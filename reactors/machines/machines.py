@@ -75,6 +75,14 @@ class Machines:
             )
         return tuple(worker * self.count // workers for worker in range(workers))
 
+    def here(self, workers: int) -> int:
+        """How many of so many workers run on this very machine: all, where the others are processes of it.
+
+        >>> Machines(count=2).here(4), Machines(count=2, ray="auto").here(4)
+        (4, 2)
+        """
+        return workers if self.listen is None and self.ray is None else workers // self.count
+
     def numbered(self, placement: Any, workers: int) -> Any:
         """A placement whose values may be pairs, machine and worker there, with the number of each worker instead.
 

@@ -251,6 +251,11 @@ class Engine:
         local = self.current[0] if self.core != ffi.NULL else -1
         return self.reactions[local] if local >= 0 else -1
 
+    def use_link(self, machine: int, descriptor: int) -> None:
+        """Tell another machine over this link to it, and hear from there, where this worker waits."""
+        if lib.rx_use_link(self.core, self.memory.descriptor, machine, descriptor):
+            raise MemoryError(f"worker {self.worker}: no memory for the link to machine {machine}")
+
     # ---- the loop ----
 
     def run(self, bodies: Sequence[Callable[[], None]], late: Sequence[Callable[[], None] | None]) -> None:

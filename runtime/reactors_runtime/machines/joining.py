@@ -116,7 +116,10 @@ def _run(job: Job, image: Image, memory: Memory, channel: Channel, links: list[L
         if poll.poll(0):  # while a program runs, the leading machine says nothing: it is gone
             engine.abort(memory, image)
 
-    reports = workers.run(image, memory, job.parts, modules=job.modules, values=job.values, on_wait=look)
+    sockets = {link.machine: link.fileno() for link in links}
+    reports = workers.run(
+        image, memory, job.parts, modules=job.modules, values=job.values, on_wait=look, links=sockets
+    )
     for seconds in (0.0, _GRACE):
         for link in links:
             link.end(seconds)

@@ -169,7 +169,8 @@ class Gathering:
                     on_wait()
 
             mine = {worker: part for worker, part in parts.items() if of[worker] == 0}
-            reports = workers.run(image, memory, mine, modules=modules, on_wait=look)
+            sockets = {link.machine: link.fileno() for link in links}
+            reports = workers.run(image, memory, mine, modules=modules, on_wait=look, links=sockets)
             for seconds in (0.0, _GRACE):
                 for link in links:
                     link.end(seconds)

@@ -35,6 +35,10 @@ class Link:
         if self._link == ffi.NULL:
             raise MemoryError(f"machine {machine}: no memory, or no threads, for the link to it")
 
+    def fileno(self) -> int:
+        """The descriptor of its socket, which workers use, too."""
+        return self._connection.fileno()
+
     @property
     def lost(self) -> str | None:
         """What is wrong with it, if anything is."""

@@ -58,6 +58,7 @@ class Setting:
     inheritance: Inheritance
     values: ValueSettings
     logging: Configuration
+    links: list[int]  # the machines that this one is linked with
     encoding: str  # of standard output
     errors: str  # what to do with characters that it does not have
 
@@ -104,7 +105,8 @@ loading = False  # whether this process is a worker that is yet to get its part 
 def main(number: int, setting: Setting, wire: WireEnd, descriptors: list[int]) -> NoReturn:
     """Be worker `number`.
 
-    The descriptors: image, part, arena, where records go, standard output and error, and input if there is one.
+    The descriptors: image, part, arena, where records go, a socket for each link, standard output and error, and input
+    if there is one.
     """
     try:
         # The pages of a memfd outlive us in the caller's hands: it reads there where a crash was.
@@ -122,12 +124,13 @@ def main(number: int, setting: Setting, wire: WireEnd, descriptors: list[int]) -
 
 
 def _live(
-    number: int, setting: Setting, wire: WireEnd, image_at: int, part_at: int, arena_at: int, records_at: int, *out: int
+    number: int, setting: Setting, wire: WireEnd, image_at: int, part_at: int, arena_at: int, records_at: int, *rest: int
 ) -> None:
     global loading  # noqa: PLW0603 - of this process
     loading = True
     before = list(sys.modules)
     when = "start"
+    sockets, out = rest[: len(setting.links)], rest[len(setting.links) :]
     try:
         _settle(setting, *out)
         from reactors_runtime.engine import Engine
@@ -143,6 +146,8 @@ def _live(
         memory = Memory.attach(arena_at, image.size)
         terminal.debug_here(memory, number)
         engine = Engine(image, number, memory)
+        for machine, descriptor in zip(setting.links, sockets, strict=True):
+            engine.use_link(machine, descriptor)
         with mapped(part_at) as pickled:
             part: Shipment = pickle.loads(pickled)
         loading = False

@@ -17,6 +17,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
@@ -69,12 +70,13 @@ def run(
     on_wait: Callable[[], None] | None = None,
     reports: dict[int, Report] | None = None,
     values: ValueSettings | None = None,
+    links: Mapping[int, int] = MappingProxyType({}),
 ) -> list[Report]:
     """Run a process for each of the workers that have a part, to the end of the program, and return a report of each.
 
     `modules` are imported before the workers are forked, where that is possible. `environment` is set on top of the
     caller's. `on_wait` is called ten times a second. `reports` is filled as they come. `values` are
-    the settings of another thread than this one. What goes wrong is in the reports, and ends the program also where the
+    the settings of another thread than this one. `links` are the sockets of links to other machines, by machine. What goes wrong is in the reports, and ends the program also where the
     caller runs a worker of it; after Ctrl-C, all of them hold KeyboardInterrupt. `first_error` picks the one to raise.
     """
     error: Exception
@@ -84,7 +86,7 @@ def run(
             servers.warm_up(modules, environment)  # it gets ready while we pickle
             plan = pickled(image)
             with servers.lent(modules, environment, interrupts) as server:
-                run = _Run(image, memory, server, interrupts, output, records, on_wait, reports)
+                run = _Run(image, memory, server, interrupts, output, records, on_wait, reports, links)
                 return run.through(plan, parts, environment, values or ValueSettings.now())
         except servers.ServerDied as died:  # while it started
             error = WorkerNotStarted(str(died))
@@ -129,10 +131,12 @@ class _Run:
         records: Records,
         on_wait: Callable[[], None] | None,
         reports: dict[int, Report] | None,
+        links: Mapping[int, int],
     ) -> None:
         self.image, self.memory, self.server = image, memory, server
         self.interrupts, self.output, self.records, self.on_wait = interrupts, output, records, on_wait
         self.reports = {} if reports is None else reports
+        self.links = links
         self.forking = False  # the server has not answered yet
         self.alive: dict[int, float] = {}  # forked and not yet ended: when it is to be killed
         self.crashes: dict[int, int] = {}  # where a worker's faulthandler writes
@@ -183,6 +187,7 @@ class _Run:
             Inheritance.now(),
             values,
             Configuration.now(),
+            [*self.links],
             *self.output.encoding,
         )
         image = spill([plan])
@@ -192,7 +197,8 @@ class _Run:
                 self.reports[worker] = Report(worker)
                 part = spill([pickled])
                 try:
-                    descriptors = [image, part, self.memory.descriptor, self.records.descriptor, *shown]
+                    descriptors = [image, part, self.memory.descriptor, self.records.descriptor]
+                    descriptors += [*self.links.values(), *shown]
                     self.server.wire.send("fork", worker, setting, descriptors=descriptors)
                 except ConnectionError:
                     raise self.abandoned() from None
