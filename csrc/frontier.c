@@ -77,7 +77,7 @@ static int collect(rx_worker *w)
         else p->own[i] = tables[i].physical ? rx__head_with_outside(w->base, i, head, p->passed[i], clock) : head;
         if (starved && rx__less(p->passed[i], w->image->starved_at)) p->own[i] = rx__least(p->own[i], w->image->starved_at);
         int idle = (int)rx__get(&line->idle);
-        if (!idle || (!far && tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) p->idle_everywhere = 0;
+        if (idle != 1 || (!far && tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) p->idle_everywhere = 0;
         /* a worker has an event at the stop tag, or is there already: it will be the last tag indeed */
         if ((!idle && rx__equal(head, w->stop)) || !rx__less(p->passed[i], w->stop)) p->stop_is_certain = 1;
     }

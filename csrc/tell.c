@@ -166,7 +166,8 @@ static void look_at_worker(const rx_link *l, uint32_t i, int64_t clock, rx__f_wo
     row->passed = rx__get_tag(&line->passed);
     row->rank = rx__get(&line->rank);
     row->own = tables->physical ? rx__head_with_outside(l->base, i, row->events, row->passed, clock) : row->events;
-    row->idle = rx__get(&line->idle) && (!tables->inbox || rx__inbox_quiet(rx__inbox_of(l->base, i)));
+    row->idle = rx__get(&line->idle);
+    if (row->idle && tables->inbox && !rx__inbox_quiet(rx__inbox_of(l->base, i))) row->idle = RX_UNREAD;
 }
 
 /* As frontier.c looks at lines and rings; a message to a worker that it has not read counts as its own event. */
@@ -195,7 +196,7 @@ static int look_once(rx_link *l)
             rx_tag sent;
             if (!there[a * W + b] || !rx__ring_first(RX_AT(rx__ring, l->base, there[a * W + b]), &sent)) continue;
             rx_tag arrival = rx__plus(sent, direct[a * W + b]);
-            rows[k].idle = 0;
+            if (rows[k].idle) rows[k].idle = RX_UNREAD;
             rows[k].own = rx__least(rows[k].own, arrival);
             rows[k].events = rx__least(rows[k].events, arrival);
         }

@@ -2,6 +2,7 @@
  * of, on one worker and on two and three machines; and what becomes of the others when one machine ends before its time.
  *
  *     test_link [first seed [count]] */
+#include "link.h"
 #include "machines.h"
 #include "random.h"
 
@@ -53,6 +54,7 @@ static void test_random_program_means_the_same_on_any_number_of_machines(uint64_
         int workers = machines + (int)dice(4);
         place(p, workers);
         p->virtual_time = 0;                         /* there is none across machines */
+        p->apart = yes(25);
         spread(p, machines, workers);
         means_the_same(p, alone, budget, often);
     }
@@ -104,6 +106,32 @@ static void test_a_pipeline_through_all_machines_waits_for_room(void)
     spread(p, 3, 3);
     means_the_same(p, alone, 100, 100);
     end_run(alone);
+    free(p);
+}
+
+/* Two machines that answer one another at every tag; what each has told in the end. */
+static void test_lock_step_takes_at_most_two_states_a_tag(void)
+{
+    enum { TAGS = 500 };
+    program *p = new_program();
+    int asks = reactor_on(p, 0), answers = reactor_on(p, 1), question = output(p, asks, 8), answer = output(p, answers, 8);
+    look_at(p, asks, OF(timer(p, asks, 0, 1)), OF(question));
+    look_at(p, answers, OF(input(p, answers, question, AT_ONCE)), OF(answer));
+    look_at(p, asks, OF(input(p, asks, answer, AT_ONCE)), NOTHING);
+    p->timeout = TAGS;
+    p->spin_ns = 20000000;
+    spread(p, 2, 2);
+    machines *m = link_up(p, UINT64_MAX, 100, NULL);
+    start_machines(m);
+    join_machines(m);
+    for (int a = 0; a < 2; a++) {
+        const uint64_t *frames = m->links[a][!a]->shared->frames;
+        if (getenv("VERBOSE")) fprintf(stderr, "machine %d: %ju messages, %ju states, %ju releases\n", a,
+                                       (uintmax_t)frames[RX_F_MESSAGE], (uintmax_t)frames[RX_F_STATE], (uintmax_t)frames[RX_F_RELEASE]);
+        assert(frames[RX_F_MESSAGE] == TAGS + 1 && frames[RX_F_STATE] <= 2 * TAGS);
+    }
+    end_links(m, RX_SAID_BYE);
+    end_machines(m);
     free(p);
 }
 
@@ -188,8 +216,11 @@ int main(int argc, char **argv)
         if (getenv("VERBOSE")) fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
         test_random_program_means_the_same_on_any_number_of_machines(seed);
     }
+    /* a request to stop that a worker elsewhere had yet to take seemed to keep the program going until then */
+    for (int i = 0; i < 5; i++) test_random_program_means_the_same_on_any_number_of_machines(1114);
     test_large_values_come_whole();
     test_a_pipeline_through_all_machines_waits_for_room();
+    test_lock_step_takes_at_most_two_states_a_tag();
     test_an_abort_ends_all_machines();
     test_a_cut_link_ends_all_machines();
     test_a_silent_machine_counts_as_lost();
