@@ -53,7 +53,7 @@ def test_the_core_as_it_is_calls_downwards(look: Look) -> None:
     assert (found.returncode, found.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("file", ["clocks.c", "park.c"])
+@pytest.mark.parametrize("file", ["clocks.c", "bell.c"])
 def test_a_call_upwards_is_noticed(look: Look, file: str) -> None:
     found = look(file, UPWARDS)
     assert found.returncode == 1

@@ -1,10 +1,10 @@
-/* Does a worker sleep for ever? Three workers that wait for each other, sleep and are rung, step by step as in park.c.
+/* Does a worker sleep for ever? Three workers that wait for each other, sleep and are rung, step by step as in park.c and bell.c.
  *
  *   here                            there
  *   line                            rx_line: what was passed, as a count of rounds
  *   lacks, look                     rx__wait's `done`: it looks at one worker after the other, and says what it waits for
  *   the inner loop                  last_look
- *   rung, futex                     sleep_until_rung, futex_wait; a bell is counted, as the word there is
+ *   rung, futex                     sleep_until_rung, rx__sleep; a bell is counted, as the word there is
  *   the end of a round              rx__publish and rx__wake, with concerns for one who wants a worker to have passed
  *   ring                            rx__ring_bell: who is rung is awake for all others, too, before it runs
  *

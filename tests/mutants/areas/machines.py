@@ -11,13 +11,18 @@ MISTAKES = (
         (
             Mistake(
                 "a state goes before the messages that it counts as sent",
-                "    put_messages(l);\n    put_releases(l);\n",
-                "    put_releases(l);\n    if (memcmp(l->state, l->last, l->state_size)) {\n        put_frame(l, RX_F_STATE, l->state, l->state_size, 0);\n        memcpy(l->last, l->state, l->state_size);\n    }\n    put_messages(l);\n",
+                "if (!put_messages(l, patient) || !put_releases(l, patient) || !put_state(l, patient)) return 0;",
+                "if (!put_state(l, patient) || !put_messages(l, patient) || !put_releases(l, patient)) return 0;",
             ),
             Mistake(
                 "a value that is there already is sent again",
                 "if (carried && !rx__equal(*carried, body.sent)) {",
                 "if (carried) {",
+            ),
+            Mistake(
+                "what a worker has yet to take is an event of its own",
+                "            if (rows[k].idle) rows[k].idle = RX_UNREAD;\n",
+                "            rows[k].idle = 0;\n",
             ),
             Mistake(
                 "messages between workers of a machine are no events of theirs",
@@ -32,7 +37,7 @@ MISTAKES = (
         (
             Mistake(
                 "a value is given back while it is in use",
-                "        held->count++;\n        rx__add32(refs, 1);",
+                "        held->count++;\n        rx__add32(RX_AT(uint32_t, l->base, sub->refs) + m->payload, 1);",
                 "        held->count++;",
             ),
         ),
