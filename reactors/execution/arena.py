@@ -27,7 +27,7 @@ SPIN_NS = 2_000_000
 
 
 def options(workers: int, *, here: int | None = None, pin: Pin = "auto", **chosen: Any) -> RunOptions:
-    """What was chosen, with what depends on the machine and the moment; `here`: so many of the workers run on this one."""
+    """What was chosen, with what depends on the machine, where `here` of the workers run or all, and on the moment."""
     spin = SPIN_NS if (workers if here is None else here) <= len(os.sched_getaffinity(0)) else 0
     return RunOptions(
         spin=spin,

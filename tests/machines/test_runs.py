@@ -215,6 +215,39 @@ def test_a_worker_that_dies_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "stayed").exists()
 
 
+class Waits(rx.Reactor):
+    pid, given = rx.Output(int), rx.Input(int)
+
+    @rx.reaction(rx.startup, effects=pid)
+    def begin(self) -> None:
+        self.pid.set(os.getpid())
+
+    @rx.reaction(given)
+    def take(self) -> None:
+        pass
+
+
+class Kills(rx.Reactor):
+    pid, out = rx.Input(int), rx.Output(int)
+
+    @rx.reaction(pid, effects=out)
+    def kill(self) -> None:
+        os.kill(self.pid.value, signal.SIGKILL)
+        self.out.set(1)
+
+
+class Killing(rx.Reactor):
+    def __init__(self) -> None:
+        self.kills, self.waits = Kills(), Waits()
+        self.waits.pid >> self.kills.pid
+        rx.connect(self.kills.out, self.waits.given, after="1 ms")
+
+
+def test_a_worker_that_is_killed_while_it_looks_on_is_named() -> None:
+    with pytest.raises(rx.WorkerDied, match=r"worker 1 \(pid \d+; runs main\.waits\) was killed by SIGKILL"):
+        run(Killing(), placement={"main.waits": 1})
+
+
 @pytest.mark.parametrize(("how", "why"), [("killed", "it was cut"), ("frozen", "nothing was heard for too long")])
 def test_a_machine_that_is_lost_is_named_with_its_reactors(how: str, why: str, tmp_path: Path) -> None:
     with pytest.raises(rx.MachineLost, match=rf"machine 1 \(.*\), which runs main\.fails, is lost: {why}"):

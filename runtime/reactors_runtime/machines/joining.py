@@ -117,9 +117,7 @@ def _run(job: Job, image: Image, memory: Memory, channel: Channel, links: list[L
             engine.abort(memory, image)
 
     sockets = {link.machine: link.fileno() for link in links}
-    reports = workers.run(
-        image, memory, job.parts, modules=job.modules, values=job.values, on_wait=look, links=sockets
-    )
+    reports = workers.run(image, memory, job.parts, modules=job.modules, values=job.values, on_wait=look, links=sockets)
     for seconds in (0.0, _GRACE):
         for link in links:
             link.end(seconds)

@@ -124,7 +124,14 @@ def main(number: int, setting: Setting, wire: WireEnd, descriptors: list[int]) -
 
 
 def _live(
-    number: int, setting: Setting, wire: WireEnd, image_at: int, part_at: int, arena_at: int, records_at: int, *rest: int
+    number: int,
+    setting: Setting,
+    wire: WireEnd,
+    image_at: int,
+    part_at: int,
+    arena_at: int,
+    records_at: int,
+    *rest: int,
 ) -> None:
     global loading  # noqa: PLW0603 - of this process
     loading = True

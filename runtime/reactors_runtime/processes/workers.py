@@ -75,9 +75,10 @@ def run(
     """Run a process for each of the workers that have a part, to the end of the program, and return a report of each.
 
     `modules` are imported before the workers are forked, where that is possible. `environment` is set on top of the
-    caller's. `on_wait` is called ten times a second. `reports` is filled as they come. `values` are
-    the settings of another thread than this one. `links` are the sockets of links to other machines, by machine. What goes wrong is in the reports, and ends the program also where the
-    caller runs a worker of it; after Ctrl-C, all of them hold KeyboardInterrupt. `first_error` picks the one to raise.
+    caller's. `on_wait` is called ten times a second. `reports` is filled as they come. `values` are the settings of
+    another thread than this one. `links` are the sockets of links to other machines, by machine. What goes wrong is in
+    the reports, and ends the program also where the caller runs a worker of it; after Ctrl-C, all of them hold
+    KeyboardInterrupt. `first_error` picks the one to raise.
     """
     error: Exception
     with Interrupts() as interrupts, WorkerOutput() as output, Records() as records, terminal.kept():
