@@ -291,23 +291,26 @@ void *rx__tell(void *link)
     rx_image *image = l->image;
     rx_bell *bell = RX_AT(rx_bell, l->base, image->bells) + l->bell;
     uint64_t bit = 1ull << l->bell;
-    int64_t ns = HEARTBEAT_NS, quiet = 0;
+    int64_t ns = HEARTBEAT_NS, said = rx__clock();
     for (uint32_t k = 0; k < l->n_mine; k++)
         if (RX_AT(rx_tables, l->base, image->tables)[l->mine[k]].physical) ns = TICK_NS;
     while (rx__is_up(l)) {
         uint32_t ending = rx__get32(&s->ending);     /* asked first: all that workers did before is told, then */
         if (tell_patiently(l)) {
-            quiet = 0;
+            said = rx__clock();
             continue;
         }
         if (ending) break;
         uint32_t rung = rx__get32(&bell->bell);
         rx__set_bits(&image->sleepers, bit);
-        if (!tell_patiently(l) && !rx__get32(&s->ending) && rx__sleep(&bell->bell, rung, ns) == ETIMEDOUT && (quiet += ns) >= HEARTBEAT_NS) {
-            tell_bare(l, RX_F_PING);
-            quiet = 0;
-        }
+        int any = tell_patiently(l);
+        if (!any && !rx__get32(&s->ending)) rx__sleep(&bell->bell, rung, ns);
         rx__clear_bits(&image->sleepers, bit);
+        if (any) said = rx__clock();
+        else if (rx__clock() - said >= HEARTBEAT_NS) {         /* by the clock: sleeps may last longer than they should */
+            tell_bare(l, RX_F_PING);
+            said = rx__clock();
+        }
     }
     if (rx__is_up(l)) tell_bare(l, RX_F_BYE);
     return NULL;

@@ -112,7 +112,7 @@ static void test_a_pipeline_through_all_machines_waits_for_room(void)
 /* Two machines that answer one another at every tag; what each has told in the end. */
 static void test_lock_step_takes_at_most_two_states_a_tag(void)
 {
-    enum { TAGS = 500 };
+    enum { TAGS = 500, OTHERS = 50 };                /* at the start and the end, and where a worker is put off its core */
     program *p = new_program();
     int asks = reactor_on(p, 0), answers = reactor_on(p, 1), question = output(p, asks, 8), answer = output(p, answers, 8);
     look_at(p, asks, OF(timer(p, asks, 0, 1)), OF(question));
@@ -128,7 +128,7 @@ static void test_lock_step_takes_at_most_two_states_a_tag(void)
         const uint64_t *frames = m->links[a][!a]->shared->frames;
         if (getenv("VERBOSE")) fprintf(stderr, "machine %d: %ju messages, %ju states, %ju releases\n", a,
                                        (uintmax_t)frames[RX_F_MESSAGE], (uintmax_t)frames[RX_F_STATE], (uintmax_t)frames[RX_F_RELEASE]);
-        assert(frames[RX_F_MESSAGE] == TAGS + 1 && frames[RX_F_STATE] <= 2 * TAGS);
+        assert(frames[RX_F_MESSAGE] == TAGS + 1 && frames[RX_F_STATE] <= 2 * TAGS + OTHERS);
     }
     end_links(m, RX_SAID_BYE);
     end_machines(m);
