@@ -61,5 +61,5 @@ void rx__leave_across(rx_worker *w)
 void rx__leave_across_if_due(rx_worker *w)
 {
     const rx_peers *p = rx__peers(w);
-    if (p->to_tell && rx__clock() - p->busy > RX_LONG_NS) rx__leave_across(w);
+    if (p->to_tell && !p->listens && rx__clock() - p->busy > RX_LONG_NS) rx__leave_across(w);
 }

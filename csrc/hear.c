@@ -319,7 +319,7 @@ static void hear(rx_link *l)
             why = understand_all(l);
         }
         if (why != RX_LINKED) rx__link_over(l, (uint32_t)why);
-        if ((uint64_t)got < room) return;            /* that was all */
+        if (!value && (uint64_t)got < room) return;      /* that was all */
     }
 }
 

@@ -34,6 +34,7 @@ typedef struct {              /* in the arena, followed by the arrays that rx_li
     uint32_t looked;          /* the state is that of a look of which not all is in the outbox yet */
     uint64_t begin, end;      /* bytes of the outbox that are yet to be sent, */
     uint64_t direct, direct_left;      /* and behind them a value, from where it lies in the arena */
+    uint32_t full;            /* the socket did not take them all */
     uint64_t frames[RX_F_BYE + 1];     /* told so far, by kind */
 
     /* of who hears, by the lock */

@@ -1,6 +1,7 @@
 /* Telling the other machine: look at all workers here, send the messages that were in the rings then, and after them what
  * was seen. Whoever tells may be stopped by a full socket; the next one goes on from there. */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -12,10 +13,18 @@
 
 /* ---- what is to be sent ---- */
 
+/* There is room for a good part again: bit by bit, as others read, would take much longer. */
+static int is_writable(const rx_link *l)
+{
+    struct pollfd socket = {.fd = l->socket, .events = POLLOUT};
+    return poll(&socket, 1, 0) != 0;
+}
+
 /* 1: all of it is gone. */
 static int flush(rx_link *l, int patient)
 {
     rx__shared *s = l->shared;
+    if (s->full && !patient && !is_writable(l)) return 0;
     while (s->begin < s->end || s->direct_left) {
         struct iovec parts[] = {
             {l->outbox + s->begin, s->end - s->begin},
@@ -27,6 +36,7 @@ static int flush(rx_link *l, int patient)
         if (gone < 0) {
             int full = errno == EAGAIN || errno == EWOULDBLOCK;
             if (!full || patient) rx__link_over(l, full ? RX_SILENT : RX_CUT);
+            s->full = 1;
             return 0;
         }
         uint64_t bytes = (uint64_t)gone < s->end - s->begin ? (uint64_t)gone : s->end - s->begin;
@@ -35,6 +45,7 @@ static int flush(rx_link *l, int patient)
         s->direct_left -= (uint64_t)gone - bytes;
     }
     s->begin = s->end = 0;
+    s->full = 0;
     return 1;
 }
 
