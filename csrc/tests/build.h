@@ -73,6 +73,7 @@ typedef struct {
     uint64_t watched;         /* bit per worker */
     int64_t timeout, spin_ns;
     int apart;                /* workers leave the links to their threads */
+    int narrow;               /* sockets take little at once */
     int64_t longest_sleep_ns; /* 0: longer than any test waits, so that a lost wake-up is a run that does not end */
     uint64_t max_microsteps;
 } program;

@@ -64,6 +64,7 @@ static inline void connect_machines(machines *m, int a, int b, recording *record
     assert(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
     m->sockets[a][b] = pair[0];
     m->sockets[b][a] = pair[1];
+    for (int i = 0; i < 2 && m->p->narrow; i++) assert(!setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &(int){4096}, sizeof(int)));
     if (!recording) return;
     assert(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, other));
     m->relay = (relay){.ends = {pair[1], other[0]}, .recording = recording};

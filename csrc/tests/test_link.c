@@ -82,8 +82,10 @@ static void test_large_values_come_whole(void)
     }
     p->timeout = 60;
     run *alone = run_alone(p, 60, 90);
-    for (int machines = 2; machines <= 3; machines++) {
-        spread(p, machines, 3);
+    for (int i = 0; i < 8; i++) {
+        spread(p, 2 + i % 2, 3);
+        p->narrow = i / 2 % 2;
+        p->spin_ns = i / 4 * 2000000;
         means_the_same(p, alone, 60, 90);
     }
     end_run(alone);
