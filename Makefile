@@ -1,9 +1,10 @@
-# make demo | test | check | docs | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | build | format | clean | distclean
+# make demo | test | check | docs | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | wheels | try_wheels
+# make build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test check docs lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures build format clean distclean dot chromium
+.PHONY: demo test check docs lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 build format clean distclean dot chromium
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -11,7 +12,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The build tools come first and stay, so that building again needs no isolated environment and takes seconds.
-build_tools := cffi cmake ninja numpy scikit-build-core
+build_tools := cffi cmake hatch-fancy-pypi-readme ninja numpy scikit-build-core
 core := CMakeLists.txt $(shell find csrc \( -name tests -o -name model \) -prune -o -print)
 apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 
@@ -106,6 +107,33 @@ pictures: build dot
 	reactors graph examples/qlearning.py --apg -o docs/pictures/qlearning-apg.svg
 	python -m tests.docs.algorithm_pages --pictures
 
+# What a release consists of, into dist/: a wheel for each machine, for CPython 3.11 and later and glibc 2.17 and later, and
+# the source. zig compiles, auditwheel looks whether a wheel keeps what its name promises.
+define wheel
+RX_TARGET=$(1) _PYTHON_HOST_PLATFORM=linux-$(1) CMAKE_TOOLCHAIN_FILE=$(CURDIR)/csrc/zig.cmake \
+    python -m pip wheel -qq --no-build-isolation --no-deps -C build-dir=build/wheel-$(1) -C install.strip=false -w build/wheels .
+auditwheel repair --only-plat -w dist build/wheels/*-linux_$(1).whl
+endef
+
+wheels: export PATH := $(CURDIR)/.venv-wheels/bin:$(PATH)
+wheels: .venv-wheels/installed
+	rm -rf dist build/wheels
+	$(call wheel,x86_64)
+	$(call wheel,aarch64)
+	python -m build -q --sdist --no-isolation
+	twine check --strict dist/*
+	check-wheel-contents --toplevel reactors,reactors_runtime dist/*.whl
+	@! find dist -name '*.whl' -size +1000k | grep . || { echo "larger than 1 MB"; exit 1; }
+
+# Each wheel where it has to work: without a compiler under every Python, and, emulated, on the other machine.
+PYTHONS ?= python3.11 python3.12 python3.13
+try_wheels: wheels try_aarch64
+	.venv-wheels/bin/python tests/wheels/empty.py dist $(PYTHONS)
+
+try_aarch64: wheels
+	command -v qemu-aarch64 >/dev/null || { $(apt) qemu-user; }
+	PATH="$(CURDIR)/.venv-wheels/bin:$$PATH" tests/wheels/emulated.sh
+
 build: .venv/built
 
 format: build
@@ -145,6 +173,11 @@ chromium:
 	.venv-bench/bin/python -m pip install -qq -c constraints.txt --no-build-isolation -C build-dir=build/bench \
 	    -e '.[rl]' -r tests/benchmarks/requirements.txt
 	.venv-bench/bin/python -m pip install -qq --no-deps -r tests/benchmarks/requirements-alone.txt
+	touch $@
+
+.venv-wheels/installed: tests/wheels/requirements.txt constraints.txt
+	[ -x .venv-wheels/bin/python ] || $(PYTHON) -m venv .venv-wheels
+	.venv-wheels/bin/python -m pip install -qq -c constraints.txt $(build_tools) -r tests/wheels/requirements.txt
 	touch $@
 
 .venv-%/installed: tests/benchmarks/requirements-%.txt

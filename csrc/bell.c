@@ -1,7 +1,7 @@
 /* Bells: to sleep on one, to ring one, and whom a publication wakes.
  *
  * A publisher makes no system call when no worker sleeps: it stores, then loads `sleepers`; a waiter sets its bit there,
- * then looks again. Both are sequentially consistent, so one of them sees the other. Who rings takes the bit away first:
+ * then looks again, behind a fence: so one of them sees the other. Who rings takes the bit away first:
  * from then on that worker counts as awake. */
 #include <errno.h>
 #include <limits.h>

@@ -103,6 +103,7 @@ int rx_send(void *base, int fd, uint32_t worker, uint32_t action, int64_t delay,
     int64_t min_delay = RX_AT(rx_action, base, t->actions)[action].min_delay;
     for (;;) {
         lock(inbox);
+        rx__settle();                                /* who still sees no lock has read the clock before this worker does */
         int open = (int)rx__get32(&inbox->open) && !rx__get32(&image->abort);
         uint64_t tail = rx__get(&inbox->tail);
         int full = tail - rx__get(&inbox->head) == inbox->capacity;

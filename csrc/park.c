@@ -31,6 +31,7 @@ static int last_look(rx_worker *w, int (*done)(rx_worker *))
         rx__put_tag(&w->bell->want, want);
         rx__put(&w->bell->want_rank, rank);
         rx__set_bits(&w->image->sleepers, 1ull << w->index);
+        rx__fence();                                 /* [done] looks by loads that could pass that store */
         w->until = INT64_MAX;
         int result = done(w);
         int same = wants == p->wants && producer == p->producer && rx__equal(want, p->want) && rank == p->want_rank;

@@ -314,6 +314,7 @@ void *rx__tell(void *link)
         if (ending) break;
         uint32_t rung = rx__get32(&bell->bell);
         rx__set_bits(&image->sleepers, bit);
+        rx__fence();                                 /* what is looked at now could else be looked at before */
         int any = tell_patiently(l);
         if (!any && !rx__get32(&s->ending)) rx__sleep(&bell->bell, rung, ns);
         rx__clear_bits(&image->sleepers, bit);

@@ -5,7 +5,7 @@ back. Here the same reactors are wired by hand, so that `Curiosity` can stand be
 states that were seldom seen. With `--bonus 0` the weights are those of `rl.train`, bit for bit.
 
 Run:   python own_training.py --workers 2
-Needs: pip install 'reactors[rl]'
+Needs: pip install '.[rl]'
 """
 
 import argparse

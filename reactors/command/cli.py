@@ -259,10 +259,15 @@ def graph_command(
 
 @main.command("doctor", short_help="Check whether this machine has what programs need.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def doctor_command(as_json: bool) -> None:
+@click.option("--report", is_flag=True, help="Print what an issue needs, as Markdown: also versions and the machine.")
+def doctor_command(as_json: bool, report: bool) -> None:
     """Look whether this machine has what programs need; the exit status is 1 if something is missing."""
+    if as_json and report:
+        raise click.UsageError("--json and --report exclude each other")
     findings = diagnosis.examine()
-    if as_json:
+    if report:
+        click.echo(diagnosis.report(findings))
+    elif as_json:
         click.echo(json_line([dataclasses.asdict(finding) for finding in findings]))
     else:
         click.echo(diagnosis.table(findings))

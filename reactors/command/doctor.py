@@ -69,6 +69,51 @@ def table(findings: list[Finding]) -> str:
     return "\n".join(lines)
 
 
+_DECISIVE = (  # variables by which programs run otherwise
+    "CC", "CI", "CUDA_VISIBLE_DEVICES", "LD_PRELOAD", "MALLOC_ARENA_MAX", "MKL_NUM_THREADS", "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS", "PYTHONBREAKPOINT", "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONOPTIMIZE", "PYTHONPATH",
+    "PYTHONWARNINGS", "RAY_ADDRESS",
+)  # fmt: skip
+
+
+def report(findings: list[Finding]) -> str:
+    """What an issue needs, as Markdown: versions, the machine, variables by which programs run otherwise, the findings.
+
+    The home folder is written as `~`.
+    """
+    libc = " ".join(platform.libc_ver()) or "an unknown C library"
+    said = {name: os.environ[name] for name in _DECISIVE if name in os.environ}
+    lines = [
+        f"reactors {metadata.version('reactors')} on {platform.platform()}, {libc}",
+        f"processor: {_processor()}",
+        f"packages: {', '.join(f'{name} {version}' for name, version in _dependencies())}",
+        f"environment: {', '.join(starmap('{}={}'.format, said.items())) or 'nothing that decides how programs run'}",
+        "",
+        table(findings),
+    ]
+    return "\n".join(["```text", *lines, "```"]).replace(str(Path.home()), "~")
+
+
+def _dependencies() -> Iterator[tuple[str, str]]:
+    """The packages that this one names, but for its own development, as far as they are installed."""
+    named = (
+        re.match(r"[\w.-]+", each)
+        for each in metadata.requires("reactors") or ()
+        if "'dev'" not in each.replace('"', "'")
+    )
+    for name in sorted({found[0] for found in named if found and found[0] != "reactors"}):
+        if version := _version(name):
+            yield name, version
+
+
+def _processor() -> str:
+    try:
+        found = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or "unknown"
+
+
 def _python() -> Finding:
     fact = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
     if sys.version_info < (3, 11) or sys.implementation.name != "cpython":
@@ -80,7 +125,7 @@ def _compiled(name: str, modules: tuple[str, ...]) -> Finding:
     try:
         files = [str(import_module(module).__file__) for module in modules]
     except ImportError as error:
-        remedy = "reinstall reactors (pip install --force-reinstall reactors); in a clone: make build"
+        remedy = "reinstall reactors, from where it came (pip install --force-reinstall FILE); in a clone: make build"
         return Finding(name, "bad", f"cannot be loaded: {error}", remedy)
     return Finding(name, "ok", files[0])
 

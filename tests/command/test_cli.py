@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -514,6 +515,21 @@ def test_doctor_has_a_verdict_and_a_remedy_for_everything() -> None:
     assert {"processes", "descriptors", "locked memory"} <= set(findings)
     assert all(finding["remedy"] for finding in findings.values() if finding["verdict"] != "ok")
     assert "core in C" in reactors("doctor").output
+
+
+def test_doctor_reports_what_an_issue_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("PYTHONPATH", str(Path.home() / "lib"))
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    output = reactors("doctor", "--report").output
+    assert output.startswith(f"```text\nreactors {rx.__version__} on Linux-")
+    assert output.endswith("```\n")
+    assert f"numpy {version('numpy')}" in output
+    assert "OMP_NUM_THREADS=3, PYTHONPATH=~/lib" in output
+    assert "core in C" in output
+    assert "hidden" not in output
+    assert "pytest" not in output
+    assert "exclude each other" in reactors("doctor", "--report", "--json").output
 
 
 def test_doctor_notes_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

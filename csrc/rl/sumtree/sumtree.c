@@ -7,16 +7,8 @@
 
 #include "atomic.h"
 
-#ifdef __SANITIZE_THREAD__
-#define TSAN
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TSAN
-#endif
-#endif
-
 #define EACH inline __attribute__((always_inline))
-#if defined(__SANITIZE_ADDRESS__) || defined(TSAN)
+#if defined(__SANITIZE_ADDRESS__) || defined(RX_TSAN)
 #define UNROLL           /* checks between all steps of straight code take compilers minutes */
 #else
 #define UNROLL _Pragma("GCC unroll 8")
@@ -46,16 +38,6 @@ typedef int64_t pair_mask __attribute__((vector_size(16)));
 typedef struct { uint32_t mask, keys[SEEN]; } rx_seen;      /* rows met lately; some are forgotten */
 typedef struct { uint64_t ticket; int alone; } rx_write;
 typedef enum { ABSOLUTE, FRACTION, STRATUM } rx_masses;
-
-static inline void fence(void)
-{
-#ifdef TSAN              /* which knows no fences */
-    _Atomic uint32_t anything = 0;
-    atomic_fetch_add_explicit(&anything, 0, memory_order_seq_cst);
-#else
-    atomic_thread_fence(memory_order_seq_cst);
-#endif
-}
 
 static inline rx_write begin(rx_sumtree *t)
 {

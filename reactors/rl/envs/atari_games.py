@@ -75,7 +75,7 @@ class atari:  # noqa: N801 - one calls it, as functools.partial
                 import_module(module)
             except ImportError as error:
                 raise ParameterError(
-                    f"Atari's games need the package {package} ({error}); pip install 'reactors[atari]'"
+                    f"Atari's games need the package {package} ({error}); pip install ale-py opencv-python-headless"
                 ) from error
         games = [name[len("ALE/") : -len("-v5")] for name in gym.registry if name.startswith("ALE/")]
         if self.game not in games:

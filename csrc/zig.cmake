@@ -1,0 +1,14 @@
+# A CMake toolchain: zig, a C compiler for any target, which comes as the Python package `ziglang`; for the machine that the
+# environment names, RX_TARGET=x86_64 or aarch64. What is built runs with glibc 2.17 and all later ones. CMake is not told that
+# it compiles for another system: all that it runs while it builds is Python, and that is this system's.
+find_program(zig python-zig REQUIRED)
+set(CMAKE_C_COMPILER ${zig} cc -target $ENV{RX_TARGET}-linux-gnu.2.17)
+foreach(tool ar ranlib)  # for which CMake takes no arguments
+  set(script ${CMAKE_BINARY_DIR}/zig-${tool})
+  file(CONFIGURE OUTPUT ${script} CONTENT "#!/bin/sh\nexec '${zig}' ${tool} \"$@\"\n" @ONLY)
+  file(CHMOD ${script} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  string(TOUPPER ${tool} name)
+  set(CMAKE_${name} ${script})
+  set(CMAKE_C_COMPILER_${name} ${script})
+endforeach()
+set(CMAKE_MODULE_LINKER_FLAGS_INIT -s)  # a `strip` may know this machine's files alone
