@@ -1,8 +1,8 @@
-# A CMake toolchain: zig, a C compiler for any target, which comes as the Python package `ziglang`; for the machine that the
-# environment names, RX_TARGET=x86_64 or aarch64. What is built runs with glibc 2.17 and all later ones. CMake is not told that
-# it compiles for another system: all that it runs while it builds is Python, and that is this system's.
+# A CMake toolchain: zig, a C compiler for any target, which comes as the Python package `ziglang`; for the machine, and that
+# glibc and all later ones, which the environment names: RX_TARGET=aarch64-linux-gnu.2.17. CMake is not told that it compiles
+# for another system: all that it runs while it builds is Python, and that is this system's.
 find_program(zig python-zig REQUIRED)
-set(CMAKE_C_COMPILER ${zig} cc -target $ENV{RX_TARGET}-linux-gnu.2.17)
+set(CMAKE_C_COMPILER ${zig} cc -target $ENV{RX_TARGET})
 foreach(tool ar ranlib)  # for which CMake takes no arguments
   set(script ${CMAKE_BINARY_DIR}/zig-${tool})
   file(CONFIGURE OUTPUT ${script} CONTENT "#!/bin/sh\nexec '${zig}' ${tool} \"$@\"\n" @ONLY)

@@ -282,7 +282,7 @@ def nothing_left(*, seconds: float = 5.0) -> Iterator[None]:
         from reactors.testing import nothing_left_behind
     """
     _listen()
-    before = _processes(), _descriptors(), {*SHARED.iterdir()}, set(threading.enumerate()), len(_made)
+    before = _pids(), _descriptors(), {*SHARED.iterdir()}, set(threading.enumerate()), len(_made)
     yield
     deadline = time.monotonic() + seconds
     while left := _left(before):
@@ -312,36 +312,33 @@ if not TYPE_CHECKING:  # type checkers shall know which names there are
         return globals().setdefault(name, fixture)
 
 
-def _left(before: tuple[set[str], dict[int, str], set[Path], set[threading.Thread], int]) -> list[str]:
+def _left(before: tuple[set[int], dict[int, str], set[Path], set[threading.Thread], int]) -> list[str]:
     return [
-        *(f"process {each}" for each in sorted(_processes() - before[0])),
+        *(f"process {each}" for each in _processes(_pids() - before[0])),
         *(f"descriptor {fd}: {what}" for fd, what in _descriptors().items() if fd not in before[1]),
-        *(f"{file}" for file in sorted(_shared_memory(before[4]) - before[2])),
+        *(f"{file}" for file in sorted(_shared_memory({*SHARED.iterdir()} - before[2], before[4]))),
         *(f"{thread}" for thread in threading.enumerate() if thread not in before[3]),
     ]
 
 
-def _processes() -> set[str]:
-    """Children of this process and of the idle server, which itself may stay."""
+def _pids() -> set[int]:
+    """Of all processes on the machine."""
+    return {int(each.name) for each in PROC.iterdir() if each.name.isdecimal()}
+
+
+def _processes(pids: set[int]) -> Iterator[str]:
+    """Those of them that are children of this process or of the idle server, which itself may stay."""
     server = workers.idle_server()
-    mine, its = _children(os.getpid(), server.pid if server else -1)
-    return {str(pid) for pid in mine if server is None or pid != server.pid} | {
-        f"{pid}, a child of the server" for pid in its
-    }
+    its = server.pid if server else -1
+    for pid in sorted(pids - {its}):
+        parent = _parent(PROC / str(pid))
+        if parent in {os.getpid(), its}:
+            yield f"{pid}, a child of the server" if parent == its else str(pid)
 
 
 def children(pid: int) -> set[int]:
     """The processes that `pid` has started and that are still there, waited for or not."""
-    return _children(pid)[0]
-
-
-def _children(*parents: int) -> list[set[int]]:
-    """Those of each; in one look, which takes a file for each process of the machine."""
-    found: dict[int, set[int]] = {pid: set() for pid in parents}
-    for entry in PROC.iterdir():
-        if entry.name.isdecimal() and (parent := _parent(entry)) in found:
-            found[parent].add(int(entry.name))
-    return [*found.values()]
+    return {each for each in _pids() if _parent(PROC / str(each)) == pid}
 
 
 def _parent(process: Path) -> int:
@@ -382,10 +379,12 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
             _made.append(Path(f"/proc/self/fd/{arguments[0]}").readlink())
 
 
-def _shared_memory(since: int) -> set[Path]:
-    """What this process has made in /dev/shm since then, or has mapped of it, and what is still there."""
+def _shared_memory(files: set[Path], since: int) -> set[Path]:
+    """Those of some files in /dev/shm that this process has made since then, or has mapped."""
+    if not files:
+        return files
     maps = (line.partition(f"{SHARED}/")[2] for line in Path("/proc/self/maps").read_text().splitlines())
-    return {*SHARED.iterdir()}.intersection([*_made[since:], *(SHARED / name for name in maps)])
+    return files.intersection([*_made[since:], *(SHARED / name for name in maps)])
 
 
 # ---- random values ----

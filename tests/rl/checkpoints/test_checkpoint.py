@@ -282,8 +282,7 @@ def places(tree: Any) -> list[tuple[Any, Any]]:
     return [(tree, key) for key, _ in parts] + [place for _, part in parts for place in places(part)]
 
 
-@pytest.mark.parametrize("name", ["PPO", "DQN", "IMPALA"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("name", "seed"), [("PPO", 0), ("DQN", 1), ("IMPALA", 2)])
 def test_a_checkpoint_of_another_structure_is_refused_by_name(name: str, seed: int, tmp_path: Path) -> None:
     """Whatever passes has to run as well as any."""
     algorithm, out = {**ALGORITHMS, **OTHERS}[name], tmp_path / "run"
