@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "lock.h"
 
 enum { TELLS = 1, HEARS = 2 };
 
@@ -30,8 +31,10 @@ int rx_link_end(rx_link *l, int64_t ns)
     int64_t until = rx__clock() + ns;
     rx__put32_fenced(&l->shared->ending, 1);
     rx__ring_bell(l->base, l->bell);
+    void *held = rx__let_go ? rx__let_go() : NULL;       /* who copies what the link sends may need it */
     while (rx_link_state(l) == RX_LINKED && rx__clock() < until)
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    if (rx__take_back) rx__take_back(held);
     return rx_link_state(l);
 }
 
@@ -40,10 +43,12 @@ void rx_link_close(rx_link *l)
     if (!l) return;
     rx__put32_fenced(&l->shared->ending, 1);
     if (l->started) rx__ring_bell(l->base, l->bell);
+    void *held = rx__let_go ? rx__let_go() : NULL;
     if (l->started & TELLS) pthread_join(l->telling, NULL);
     shutdown(l->socket, SHUT_RDWR);
     rx__call_thread(l);
     if (l->started & HEARS) pthread_join(l->hearing, NULL);
+    if (rx__take_back) rx__take_back(held);
     l->image->links[l->machine] = 0;
     rx__link_freed(l);
 }

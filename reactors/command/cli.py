@@ -166,6 +166,8 @@ def main() -> None:
 @click.option("--machines", type=COUNT, metavar="N", help="On so many machines, this one included.")
 @click.option("--listen", metavar="HOST:PORT", help="Where the others join by reactors join. [default: they are here]")
 @click.option("--token-file", type=_path, metavar="FILE", help="With --listen: what the others have to know.")
+@click.option("--certificate", type=_path, metavar="FILE", help="With --listen: encrypt, and show this (PEM).")
+@click.option("--key", type=_path, metavar="FILE", help="The certificate's.  [default: in the same file]")
 @click.option(
     "--trace", type=_path, callback=_file, metavar="FILE", help="Write all that runs: run.rxt, or a timeline run.json."
 )
@@ -185,6 +187,8 @@ def run_command(
     machines: int | None,
     listen: str | None,
     token_file: Path | None,
+    certificate: Path | None,
+    key: Path | None,
     **values: Any,
 ) -> None:
     """Run the program that the reactor CLASS of FILE is.
@@ -196,10 +200,14 @@ def run_command(
         progress = sys.stderr.isatty() and not os.environ.get("CI")
     with reported():
         given["pin"] = "auto" if pin is None else pin
-        if machines is None and (listen or token_file):
-            raise click.UsageError("--listen and --token-file are for --machines; say how many there are")
+        if machines is None and (listen or token_file or certificate or key):
+            raise click.UsageError(
+                "--listen, --token-file, --certificate and --key are for --machines; say how many there are"
+            )
         if machines is not None:
-            given["machines"] = Machines(count=machines, listen=listen, token_file=token_file)
+            given["machines"] = Machines(
+                count=machines, listen=listen, token_file=token_file, certificate=certificate, key=key
+            )
         result = run(_made(values), progress=progress, placement=placement or "auto", **given)
     click.echo(_as_json(result) if as_json else f"\n{result.summary()}")
 

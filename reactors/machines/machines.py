@@ -17,6 +17,7 @@ from reactors_runtime.machines.channel import LEAST_TOKEN, address_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from reactors_runtime.machines.encryption import Identity
     from reactors_runtime.machines.leading import Gathering
 
 
@@ -25,7 +26,8 @@ class Machines:
     """Several machines for one program, this one among them: `rx.run(..., machines=rx.Machines(count=2), workers=2)`.
 
     `count` is how many there are with this one. The others join at `listen`, "10.0.0.1:7777", by `reactors join`, and
-    know the token in the file `token_file`; or Ray starts them, `ray="auto"` in the cluster that this process is
+    know the token in the file `token_file`; with a `certificate` and its `key`, PEM files, all that goes between them
+    is encrypted (`reactors join --ca`). Or Ray starts them, `ray="auto"` in the cluster that this process is
     connected with, or finds, and otherwise at that address, each with `resources`, one CPU for each of its workers if
     nothing else is said. With neither, the others are processes of this machine, to try things out. All have to come
     within `patience`, and run the same versions of Python and of this package.
@@ -40,6 +42,8 @@ class Machines:
     count: int = 2
     listen: str | None = None
     token_file: str | os.PathLike[str] | None = None
+    certificate: str | os.PathLike[str] | None = None
+    key: str | os.PathLike[str] | None = None
     ray: str | None = None
     resources: Mapping[str, float] | None = None
     patience: Duration = "60 s"
@@ -58,6 +62,10 @@ class Machines:
                     "rx.Machines listens without a token, so anyone could join; write token_file=, the name of a file "
                     "that all machines have (reactors join --token-file)"
                 )
+        if self.key is not None and self.certificate is None:
+            raise ArgumentError("rx.Machines has a key and no certificate; write certificate=, or leave it out")
+        if self.certificate is not None and self.listen is None:
+            raise ArgumentError("certificate of rx.Machines is for who joins; write listen= and token_file=, too")
         if self.resources is not None and self.ray is None:
             raise ArgumentError("resources of rx.Machines are for Ray; write ray='auto', too, or leave them out")
         duration(self.patience, "patience of rx.Machines")
@@ -111,6 +119,7 @@ class Machines:
         """The machines, once they are all there. Raises `MachineError`."""
         from reactors_runtime.machines.leading import Gathering, MachinesMissing
 
+        identity = None if self.certificate is None else read_identity(self.certificate, self.key)
         token = None if self.token_file is None else read_token(self.token_file)
         address = ("127.0.0.1", 0)
         if self.listen is not None:
@@ -120,7 +129,7 @@ class Machines:
 
             address = own_address(self.ray)
         try:
-            gathering = Gathering(self.count, address, token)
+            gathering = Gathering(self.count, address, token, identity)
         except OSError as error:
             raise MachineError(f"rx.Machines cannot listen at {address[0]}:{address[1]}: {error}") from None
         with contextlib.closing(gathering), self._others(gathering, workers) as look:
@@ -165,6 +174,16 @@ def read_token(file: str | os.PathLike[str]) -> bytes:
             "more, as `openssl rand -hex 32` makes them"
         )
     return token
+
+
+def read_identity(certificate: str | os.PathLike[str], key: str | os.PathLike[str] | None) -> Identity:
+    """What a machine shows to those who connect to it. Raises `MachineError`."""
+    from reactors_runtime.machines.encryption import Identity, NoCertificate
+
+    try:
+        return Identity.read(certificate, key)
+    except NoCertificate as error:
+        raise MachineError(str(error)) from None
 
 
 @contextlib.contextmanager

@@ -366,6 +366,23 @@ def test_who_has_another_token_does_not_get_in(tmp_path: Path) -> None:
     assert "refused: 127.0.0.1: it has another token" in errors
 
 
+def test_a_machine_more_than_there_are_to_be_is_turned_away(tmp_path: Path) -> None:
+    program, token = tmp_path / "program.py", tmp_path / "token"
+    program.write_text(PROGRAM)
+    token.write_text("a token of enough bytes\n")
+    address = f"127.0.0.1:{free_port()}"
+    joins = [command("join", address, "--token-file", token, "--patience", "20 s", cwd=tmp_path) for _ in range(3)]
+    leads = command(
+        "run", program, "--machines", "2", "--workers", "2", "--listen", address, "--token-file", token, "--fast",
+        "--timeout", "2 ms", "--placement", "main.says=1", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    _, errors = leads.communicate(timeout=60)
+    complaints = sorted(each.communicate(timeout=60)[1] for each in joins)
+    assert complaints[0] == ""
+    assert leads.returncode == 0, errors
+    assert sorted(each.returncode for each in joins) == [0, 1, 1], complaints
+
+
 def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("short\n")
     joins = command("join", "127.0.0.1:1", "--token-file", tmp_path / "token")

@@ -10,6 +10,7 @@ import hmac
 import pickle
 import secrets
 import struct
+import time
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 _MAGIC = b"reactors 1\n"
 _CHALLENGE = 32
-_PATIENCE = 10.0  # seconds for the few bytes of a proof
+TLS_ALERT, TLS_HELLO = b"\x15", b"\x16"  # how what TLS says begins
+PATIENCE = 10.0  # seconds for the few bytes of a proof
 MOST = 1 << 36  # bytes of a message
 LEAST_TOKEN = 16  # bytes
 
@@ -34,16 +36,22 @@ def prove(connection: socket.socket, token: bytes, *, role: bytes) -> None:
     """
     other = b"joins" if role == b"leads" else b"leads"
     before = connection.gettimeout()
-    connection.settimeout(_PATIENCE)
+    connection.settimeout(PATIENCE)
+    until = time.monotonic() + PATIENCE
     try:
         mine = secrets.token_bytes(_CHALLENGE)
         connection.sendall(_MAGIC + mine)
-        theirs = _exactly(connection, len(_MAGIC) + _CHALLENGE)
+        first = _exactly(connection, 1, until)
+        if first == TLS_ALERT:
+            raise NotOurs("it speaks TLS: join with --ca")
+        if first == TLS_HELLO:
+            raise NotOurs("it speaks TLS, and this machine has no certificate to show")
+        theirs = first + _exactly(connection, len(_MAGIC) + _CHALLENGE - 1, until)
         if theirs[: len(_MAGIC)] != _MAGIC:
             raise NotOurs("it speaks another language than this version of reactors")
         challenge = theirs[len(_MAGIC) :]
         connection.sendall(_answer(token, role, challenge, mine))
-        if not hmac.compare_digest(_exactly(connection, 32), _answer(token, other, mine, challenge)):
+        if not hmac.compare_digest(_exactly(connection, 32, until), _answer(token, other, mine, challenge)):
             raise NotOurs("it has another token")
     except (OSError, EOFError) as error:
         raise NotOurs(f"it hung up before it had shown that it knows the token ({error})") from None
@@ -55,10 +63,13 @@ def _answer(token: bytes, role: bytes, challenge: bytes, own: bytes) -> bytes:
     return hmac.new(token, role + challenge + own, sha256).digest()
 
 
-def _exactly(connection: socket.socket, n: int) -> bytes:
+def _exactly(connection: socket.socket, n: int, until: float | None = None) -> bytes:
+    """So many bytes; `until` is when all of them have to be there, by time.monotonic()."""
     found = bytearray(n)
     view = memoryview(found)
     while view:
+        if until is not None:
+            connection.settimeout(max(1e-3, until - time.monotonic()))
         got = connection.recv_into(view)
         if not got:
             raise EOFError("the other side has closed the connection")

@@ -8,13 +8,16 @@ import select
 import socket
 import sys
 import time
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reactors_runtime.machines.channel import Channel, NotOurs, prove
+from reactors_runtime.machines.channel import Channel, NotOurs
+from reactors_runtime.machines.connections import Listener
+from reactors_runtime.machines.encryption import Place
 from reactors_runtime.machines.job import Job, MachineReport, Platform, pages_of
-from reactors_runtime.machines.link import Link
+from reactors_runtime.machines.link import SILENCE, Link
 from reactors_runtime.planning.options import MachineClock
 from reactors_runtime.processes import workers
 from reactors_runtime.processes.faults import ranges
@@ -24,10 +27,12 @@ from reactors_runtime.settings.value_settings import ValueSettings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from reactors_runtime.machines.encryption import Identity
     from reactors_runtime.machines.keeping import RunFiles
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
+_AGAIN = 1.0  # seconds after which those that have come are asked again, until all have
 _TRIPS = 16  # to each machine, of which the shortest counts
 _GRACE = 10.0  # seconds for others to say goodbye, and to send home what became of them once all is over
 
@@ -48,7 +53,7 @@ class Member:
 
     machine: int
     channel: Channel
-    address: tuple[str, int]  # where it waits for links
+    place: Place  # where it waits for links
     host: str
     pid: int
     platform: Platform
@@ -66,7 +71,7 @@ def _trip(channel: Channel) -> tuple[int, int]:
     """Ns for a word there and back, and those by which the clock there is ahead, if both ways took equally long."""
     began = time.monotonic_ns()
     channel.send("how far")
-    _, there = channel.receive(_GRACE)
+    _, there = channel.receive(SILENCE)
     ended = time.monotonic_ns()
     return ended - began, there - (began + ended) // 2
 
@@ -81,48 +86,74 @@ def _has_said_something(member: Member) -> bool:
 class Gathering:
     """The machines of one run, the leading one among them: `wait` for them, `run` a program on all, `close`."""
 
-    def __init__(self, count: int, address: tuple[str, int], token: bytes | None = None) -> None:
-        self.count = count
+    def __init__(
+        self, count: int, address: tuple[str, int], token: bytes | None = None, identity: Identity | None = None
+    ) -> None:
+        self.count, self._encrypted = count, identity is not None
         self.token = token or secrets.token_hex(32).encode()
         self.members: list[Member] = []
-        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        self._server = socket.create_server(address, family=family)
-        self.address: tuple[str, int] = self._server.getsockname()[:2]
+        self._listener = Listener(address, self.token, identity)
+        self.address = self._listener.address
         self._platform = Platform.here()
 
     def wait(self, seconds: float, look: Callable[[], None] | None = None) -> None:
         """Until all have joined; `look` is called now and then. Raises `MachinesMissing`."""
-        until = time.monotonic() + seconds
+        asked = time.monotonic()
+        until = asked + seconds
         refused: list[str] = []
         while len(self.members) < self.count - 1:
             if look is not None:
                 look()
-            left = until - time.monotonic()
+            now = time.monotonic()
+            if now > asked + _AGAIN:
+                refused += self._without_lost()
+                asked = now
+            left = until - now
             if left <= 0:
-                why = f"; refused: {'; '.join(refused)}" if refused else ""
+                why = f"; {'; '.join(refused)}" if refused else ""
                 raise MachinesMissing(
                     f"{len(self.members)} of {self.count - 1} machines have joined at "
                     f"{self.address[0]}:{self.address[1]} within {seconds:g} s{why}"
                 )
-            self._server.settimeout(min(left, 0.1))
             try:
-                connection, peer = self._server.accept()
+                connection, machine = self._listener.accept(min(left, 0.1))
             except TimeoutError:
                 continue
+            except NotOurs as error:
+                refused.append(f"refused: {error}")
+                continue
             try:
-                prove(connection, self.token, role=b"leads")
-                self._welcome(Channel(connection))
+                self._welcome(Channel(connection), machine)
             except (NotOurs, OSError, EOFError) as error:
-                refused.append(f"{peer[0]}: {error}")
+                refused.append(f"refused: {error}")
                 connection.close()
         self._measure()
 
-    def _welcome(self, channel: Channel) -> None:
-        _, platform, address, host, pid = channel.receive(_GRACE)
-        if (why := self._platform.cannot_run_with(platform)) is not None:
+    def _without_lost(self) -> list[str]:
+        """Ask those that have come whether they are still there, which shows them that this one is; who is not."""
+        lost, members = [], self.members
+        self.members = []
+        for member in members:
+            try:
+                _trip(member.channel)
+                member.machine = len(self.members) + 1
+                self.members.append(member)
+            except (OSError, EOFError):
+                lost.append(f"{member.name} has come and is gone again")
+                member.channel.close()
+        return lost
+
+    def _welcome(self, channel: Channel, machine: int) -> None:
+        if machine:
+            raise NotOurs(f"machine {machine} of another run has come")
+        _, platform, place, host, pid = channel.receive(_GRACE)
+        why = self._platform.cannot_run_with(platform)
+        if why is None and self._encrypted and self.count > 2 and place.certificate is None:
+            why = "others are to connect to it, and it has no certificate; let it join with --certificate and --key"
+        if why is not None:
             channel.send("refused", why)
-            raise NotOurs(why)
-        self.members.append(Member(len(self.members) + 1, channel, tuple(address), host, pid, platform))
+            raise NotOurs(f"{host}: {why}")
+        self.members.append(Member(len(self.members) + 1, channel, place, host, pid, platform))
 
     def _measure(self) -> None:
         """How far all are, and how their clocks differ, now that there is nothing more to wait for."""
@@ -136,6 +167,11 @@ class Gathering:
         """Of all machines, this one's first."""
         others = [MachineClock(each.host, each.ahead, -(-each.round_trip // 2)) for each in self.members]
         return [MachineClock(socket.gethostname(), 0, 0), *others]
+
+    @property
+    def word(self) -> int:
+        """How many ns a word from one machine to another takes, at most."""
+        return max((member.round_trip // 2 for member in self.members), default=0)
 
     def differences(self) -> list[str]:
         """What may let machines calculate in other ways, a sentence each."""
@@ -160,8 +196,8 @@ class Gathering:
         of = image.options.machine_of
         image.options.clocks = self.clocks()
         self._send_jobs(image, memory, parts, modules)
-        links = self._links(memory)
-        try:
+        with ExitStack() as stack:
+            links = self._links(memory, stack)
 
             def look() -> None:
                 self._hear()
@@ -175,14 +211,11 @@ class Gathering:
                 for link in links:
                     link.end(seconds)
             reports += self._gather(image, memory, {link.machine: link.lost for link in links}, files)
-        finally:
-            for link in links:
-                link.close()
         return reports
 
     def _send_jobs(self, image: Image, memory: Memory, parts: Mapping[int, bytes], modules: list[str]) -> None:
         pickled, (pages, contents) = workers.pickled(image), pages_of(memory)
-        addresses = {0: self.address} | {member.machine: member.address for member in self.members}
+        places = {0: Place(self.address)} | {member.machine: member.place for member in self.members}
         for member in self.members:
             its = {w: part for w, part in parts.items() if image.options.machine_of[w] == member.machine}
             job = Job(
@@ -195,27 +228,31 @@ class Gathering:
                 pages,
                 contents,
             )
-            others = {machine: address for machine, address in addresses.items() if machine != member.machine}
+            others = {machine: place for machine, place in places.items() if machine != member.machine}
             member.channel.send("job", job, others)
 
-    def _links(self, memory: Memory) -> list[Link]:
-        found: dict[int, socket.socket] = {}
+    def _links(self, memory: Memory, stack: ExitStack) -> list[Link]:
+        found: dict[int, Link] = {}
         until = time.monotonic() + _GRACE
-        self._server.settimeout(0.1)
-        while len(found) < len(self.members):
+        while missing := {member.machine: member for member in self.members if member.machine not in found}:
             try:
-                connection, _ = self._server.accept()
+                connection, machine = self._listener.accept(0.1)
+            except NotOurs:
+                continue
             except TimeoutError:
-                missing = [member for member in self.members if member.machine not in found]
-                if not any(map(_has_said_something, missing)) and time.monotonic() < until:
+                if not any(map(_has_said_something, missing.values())) and time.monotonic() < until:
                     continue
-                raise MachinesMissing(f"{', '.join(member.name for member in missing)} cannot be linked with") from None
-            try:
-                prove(connection, self.token, role=b"leads")
-                found[connection.recv(1)[0]] = connection
-            except (NotOurs, OSError, IndexError):
-                connection.close()
-        return [Link(memory, machine, connection) for machine, connection in sorted(found.items())]
+                names = ", ".join(member.name for member in missing.values())
+                raise MachinesMissing(f"{names} cannot be linked with") from None
+            if machine in missing:
+                found[machine] = stack.enter_context(closing(Link(memory, machine, stack.enter_context(connection))))
+            else:
+                self._turn_away(connection)
+        return [*found.values()]
+
+    def _turn_away(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            Channel(connection).send("refused", f"all {self.count} machines are there")
 
     def _hear(self) -> None:
         """What machines send that have come to their end before this one."""
@@ -271,6 +308,6 @@ class Gathering:
 
     def close(self) -> None:
         """Nothing more comes, and nothing is listened to."""
-        self._server.close()
+        self._listener.close()
         for member in self.members:
             member.channel.close()
