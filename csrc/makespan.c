@@ -28,6 +28,13 @@ static rx_tag tag_of(const rx_model *m, uint64_t i) { return (rx_tag){m->time[i]
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* ns from a worker to another. */
+static int64_t hop(const run *r, uint32_t from, uint32_t to)
+{
+    const rx_model *m = r->m;
+    return m->machine_of && m->machine_of[from] != m->machine_of[to] ? m->word : m->hop;
+}
+
 /* When worker [other] was done with all of its executions up to a tag: all of that tag before reaction [rank], or none. */
 static int64_t passed(const run *r, uint32_t other, look *l, rx_tag tag, uint32_t rank)
 {
@@ -76,7 +83,7 @@ static int64_t may_begin(run *r, uint32_t me, rx_tag tag)
         if (i == me || rx__is_forever(delay)) continue;
         int none = !delay.time && !delay.microstep;      /* what comes at this tag itself is waited for where it is read */
         int64_t its = passed(r, i, &r->before[me * r->workers + i], rx__minus(tag, delay), none ? 0 : UINT32_MAX);
-        at = later(at, its ? its + r->m->hop : 0);
+        at = later(at, its ? its + hop(r, i, me) : 0);
     }
     return at;
 }
@@ -88,14 +95,15 @@ static int64_t when_inputs_are_there(run *r, uint64_t i, uint32_t me)
     int64_t at = 0;
     for (uint64_t k = m->first_edge[i]; k < m->first_edge[i + 1]; k++) {
         uint64_t from = m->source[k];
-        at = later(at, r->end[from] + (r->worker[m->reaction[from]] == me ? 0 : m->hop));
+        uint32_t its = r->worker[m->reaction[from]];
+        at = later(at, r->end[from] + (its == me ? 0 : hop(r, its, me)));
     }
     if (W == 1 || m->present[i]) return at;
     for (uint32_t other = 0; other < W; other++) {
         uint32_t rank = r->last[reaction * W + other];
         if (other == me || !rank) continue;
         int64_t its = passed(r, other, &r->absent[reaction * W + other], tag_of(m, i), rank);
-        at = later(at, its ? its + m->hop : 0);
+        at = later(at, its ? its + hop(r, other, me) : 0);
     }
     return at;
 }

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from reactors.model.reactor import Reactor
     from reactors.tag import Tag
     from reactors_runtime.machines.keeping import RunFiles
+    from reactors_runtime.machines.leading import Gathering
     from reactors_runtime.memory import Memory
 
 SPANS = 1 << 17  # that wait to be written into a trace, at most, of each worker: 8 MiB
@@ -129,7 +130,7 @@ def run(
         several(machines, clock=clock)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     reactor = main.main if isinstance(main, Graph) else whole(main)
-    with claimed(reactor):
+    with claimed(reactor), contextlib.ExitStack() as stack:
         check_main(reactor)  # which has become part of another program, perhaps, since a graph was made of it
         graph = main if isinstance(main, Graph) else Graph(reactor, debug=debug)
         way = chosen(backend, workers) if machines is None else "process"
@@ -141,7 +142,12 @@ def run(
         program = graph.program
         if machines is not None:
             placement = machines.numbered(placement, workers)
-        where = placed(graph.program, workers, _read(placement, graph, workers))
+        machine_of = () if machines is None else machines.machine_of(workers)
+        gathering = None
+        if machines is not None and isinstance(placement, str) and placement.startswith("profile:"):
+            # it needs to know what a word between them takes
+            gathering = stack.enter_context(machines.gathered(workers))
+        where = placed(program, workers, _read(placement, graph, workers, machines, gathering), machine_of)
         if placement == "auto":
             warn_of_idleness(graph, where, workers)
         physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
@@ -152,7 +158,7 @@ def run(
             keepalive=physical and clock is None if keepalive is None else keepalive,
             timeout=limit,
             processes=way == "process",
-            machine_of=() if machines is None else machines.machine_of(workers),
+            machine_of=machine_of,
             here=None if machines is None else machines.here(workers),
             max_microsteps=max_microsteps or 0,
             trace=SPANS if trace is not None else 0,
@@ -181,7 +187,7 @@ def run(
                     _watched(graph, image, memory, live, seed, way),
                     Progress(progress if live is not True else None, image, memory, way == "inline") as line,
                 ):
-                    _backend(way, machines, files)(graph, image, memory, line, debug)
+                    _backend(way, machines, files, gathering)(graph, image, memory, line, debug)
             except ReactionFailed as failed:
                 raise failure(graph, failed, way) from failed.exception
             except Runaway as error:
@@ -209,24 +215,27 @@ def _readable(trace: str | os.PathLike[str] | None) -> str | None:
     return None if name is None or name.endswith(".json") else name
 
 
-def _read(placement: Placement, graph: Graph, workers: int) -> Placement:
+def _read(
+    placement: Placement, graph: Graph, workers: int, machines: Machines | None, gathering: Gathering | None
+) -> Placement:
     """What a placement says that names a file."""
     if not isinstance(placement, str) or placement == "auto":
         return placement
     from reactors.tracing.profile import from_file
 
-    return from_file(placement, graph.program, workers)
+    count = 1 if machines is None else machines.count
+    return from_file(placement, graph.program, workers, count, *([] if gathering is None else [gathering.word]))
 
 
 def _backend(
-    way: str, machines: Machines | None, files: RunFiles | None
+    way: str, machines: Machines | None, files: RunFiles | None, gathering: Gathering | None
 ) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
     """What runs the workers; imported late, for one that is alone does without."""
     if machines is not None:
         from reactors.machines.on_machines import on_machines
 
         assert files is not None
-        return on_machines(machines, files)
+        return on_machines(machines, files, gathering)
     if way == "process":
         from reactors.shipping.processes import in_processes
 

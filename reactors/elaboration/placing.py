@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import PlacementError
 from reactors_runtime.planning import placement as placements
+from reactors_runtime.planning.grouping import grouped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reactors_runtime.program import Program
 
 
-def placed(program: Program, workers: int, placement: Any) -> list[int]:
-    """The worker of each reactor."""
+def placed(program: Program, workers: int, placement: Any, machine_of: Sequence[int] = ()) -> list[int]:
+    """The worker of each reactor; `machine_of` each worker, where there are several machines."""
     reactors = program.reactors
     if placement == "auto":
-        return automatic(program, workers)
+        return automatic(program, workers, machine_of)
     if not isinstance(placement, Mapping) and not callable(placement):
         raise PlacementError(
             f'placement of rx.run is {placement!r}; write "auto", a dict or a function of path -> worker'
@@ -31,8 +34,8 @@ def placed(program: Program, workers: int, placement: Any) -> list[int]:
         raise PlacementError(f"placement of {error}; workers are whole numbers from 0 to {workers - 1}") from None
 
 
-def automatic(program: Program, workers: int) -> list[int]:
-    """Banks are spread; a program without any is by what can run at the same time.
+def automatic(program: Program, workers: int, machine_of: Sequence[int] = ()) -> list[int]:
+    """Banks are spread, over machines together with what they talk to; else by what can run at the same time.
 
     >>> import reactors as rx
     >>> class Clock(rx.Reactor):
@@ -46,6 +49,8 @@ def automatic(program: Program, workers: int) -> list[int]:
     [0, 0, 1]
     """
     found = placements.spread(program.reactors, workers)
+    if any(found) and any(machine_of):
+        return grouped(program, machine_of)
     if workers == 1 or any(found):
         return found
     from reactors_runtime.planning.spreading import guessed

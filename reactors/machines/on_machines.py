@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from reactors.machines.machines import Machines
     from reactors.reports.progress import Progress
     from reactors_runtime.machines.keeping import RunFiles
+    from reactors_runtime.machines.leading import Gathering
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
@@ -47,15 +49,17 @@ def warn_of_round_trips(graph: Graph, image: Image, seconds: Mapping[int, float]
         return
 
 
-def on_machines(machines: Machines, files: RunFiles) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
+def on_machines(
+    machines: Machines, files: RunFiles, ready: Gathering | None = None
+) -> Callable[[Graph, Image, Memory, Progress, bool], None]:
     """A backend, as the others are: a process for each worker, wherever it is.
 
-    What all machines have kept of the run is in `files` then.
+    What all machines have kept of the run is in `files` then. The machines may be there already, `ready`.
     """
 
     def run(graph: Graph, image: Image, memory: Memory, line: Progress, debug: bool) -> None:
         parts = {worker: parcels.pack(graph, image, worker, debug=debug) for worker in range(image.workers)}
-        with machines.gathered(image.workers) as gathering:
+        with contextlib.nullcontext(ready) if ready is not None else machines.gathered(image.workers) as gathering:
             warn_of_round_trips(graph, image, {member.machine: member.round_trip / 1e9 for member in gathering.members})
             binding = Binding(graph.elements, debug=debug)
             binding.attach_caller(image, memory)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from reactors.errors import TraceError
 from reactors_runtime._core import lib
 
+WORD_NS = 60_000  # from a machine to another, by TCP on one: docs/machines.md
 HOP_NS = 2_000  # from a worker to another that looks on: docs/decisions/speed.md
 _NS = 20_000_000
 
@@ -20,15 +21,22 @@ _NS = 20_000_000
 class Machine:
     """What a prediction assumes: how fast each of so many workers is, where one alone is 1, and ns between two.
 
-    Numbers of workers that `shares` lacks are those for which nothing was measured.
+    Where workers are shared out to several `machines`, those of two are a `word` apart. Numbers of workers that
+    `shares` lacks are those for which nothing was measured.
     """
 
     shares: dict[int, float] = field(default_factory=dict)
     hop: int = HOP_NS
+    machines: int = 1
+    word: int = WORD_NS
 
     def share(self, workers: int) -> float:
-        """Of what one worker alone would do, each of so many does that much."""
+        """Of what one worker alone would do, each of so many on one machine does that much."""
         return self.shares.get(workers, 1.0)
+
+    def machine_of(self, workers: int) -> list[int]:
+        """The machine of each of so many workers."""
+        return [worker * self.machines // workers for worker in range(workers)]
 
     @classmethod
     def here(cls, *workers: int) -> Machine:

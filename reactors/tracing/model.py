@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import TraceError
+from reactors.time import measured
 from reactors.tracing.accounting import accounts
 from reactors.tracing.executions import Executions
 from reactors.tracing.sharing import shared
@@ -83,12 +84,15 @@ class Model:
         """With each reactor on its worker; `faster` reactions, by number, take that part of what they took."""
         # What was measured beside others is as slow as that already; of more workers than there are cores here it is
         # not known, and each of them counts as fast as in the run.
-        there = machine.shares.get(workers) if workers > 1 else 1.0
+        each = workers // machine.machines
+        there = machine.shares.get(each) if each > 1 else 1.0
         slower = 1.0 if there is None else machine.share(self.trace.workers) / there
         cost = (self._scaled(faster) * slower).astype(np.int64)
         worker = np.asarray(workers_of, np.uint32)[self.reactor_of]
         busy = np.zeros(workers, np.int64)
         model, kept = self._model(cost, machine.hop)
+        machine_of = np.array(machine.machine_of(workers), np.uint32)
+        model.machine_of, model.word = _of("uint32_t", machine_of), machine.word
         ns = lib.rx_makespan(model, _of("uint32_t", worker), workers, _of("int64_t", busy))
         del kept
         if ns < 0:
@@ -126,17 +130,20 @@ class Model:
 
     def assumed(self, machine: Machine, workers: Sequence[int]) -> list[str]:
         """What a prediction for so many workers rests on."""
+        each = {n // machine.machines for n in workers}
         part, whole = len(self.executions), self.executions.all
         some = f", the {part:,} in the middle of the run" if part < whole else ""
         found = [f"from {whole:,} reactions{some}"]
         found += [
             f"{n} workers at once: each does {machine.share(n):.0%} of what one does alone, measured now"
-            for n in workers
+            for n in sorted(each)
             if n in machine.shares
         ]
-        others = [str(n) for n in workers if n > 1 and n not in machine.shares]
+        others = [str(n) for n in sorted(each) if n > 1 and n not in machine.shares]
         if others:
             found.append(f"{', '.join(others)} workers: on a machine with so many cores, each as fast as here")
+        if machine.machines > 1:
+            found.append(f"a word from one machine to another: {measured(machine.word / 1e9)}")
         return found
 
     def loads(self) -> NDArray[np.float64]:

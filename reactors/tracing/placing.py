@@ -31,24 +31,25 @@ class BestPlacement:
     """A placement by reactor, what it is predicted to take, and what "auto" is."""
 
     workers: int
+    machines: int
     worker_of: list[int]
     prediction: Prediction
     auto: Prediction
 
 
-def automatic(trace: Trace, workers: int) -> list[int]:
+def automatic(trace: Trace, workers: int, machine_of: Sequence[int] = ()) -> list[int]:
     """Where `placement="auto"` has each reactor."""
-    placed = placing.automatic(trace.program, workers)
+    placed = placing.automatic(trace.program, workers, machine_of)
     return [placed[each["home"]] for each in trace.reactors]  # who is in a mode is where its modal reactor is
 
 
 def best(model: Model, workers: int, machine: Machine) -> BestPlacement:
     """The fastest that the search finds; never slower by the model than "auto"."""
     search = _Search(model, workers, machine)
-    auto = automatic(model.trace, workers)
+    auto = automatic(model.trace, workers, machine.machine_of(workers))
     found = min(search.beginnings(auto), key=search.seconds)
     found = search.improved(found)
-    return BestPlacement(workers, found, search.prediction(found), search.prediction(auto))
+    return BestPlacement(workers, machine.machines, found, search.prediction(found), search.prediction(auto))
 
 
 class _Search:

@@ -7,11 +7,12 @@ written, and whatever was changed there since.
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import PlacementError
-from reactors.tracing.capacity import Machine
+from reactors.tracing.capacity import WORD_NS, Machine
 from reactors.tracing.model import Model
 from reactors.tracing.placing import best
 from reactors.tracing.trace import Trace
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 _PROFILE = "profile:"
 
 
-def from_file(said: str, program: Program, workers: int) -> dict[str, int]:
-    """Workers by path. Raises `PlacementError`, and `TraceError` for what is no trace."""
+def from_file(said: str, program: Program, workers: int, machines: int = 1, word: int = WORD_NS) -> dict[str, int]:
+    """Workers by path; from machine to machine a `word` takes so many ns.
+
+    Raises `PlacementError`, and `TraceError` for what is no trace.
+    """
     if said.startswith(_PROFILE):
         name = said.removeprefix(_PROFILE)
         if not name:
@@ -38,10 +42,10 @@ def from_file(said: str, program: Program, workers: int) -> dict[str, int]:
                 f"placement {said!r} is of another program, {trace.header['program']}, or of other parameters: "
                 f"{first}; trace this one"
             )
-        model = Model(trace)
-        return entries(trace, best(model, workers, Machine.here(workers)).worker_of, workers)
+        machine = replace(Machine.here(workers // machines), machines=machines, word=word)
+        return entries(trace, best(Model(trace), workers, machine).worker_of, workers)
     if said.endswith(".toml"):
-        return _read(said, workers)
+        return _read(said, workers, machines)
     raise PlacementError(
         f'placement of rx.run is {said!r}; write "auto", "profile:run.rxt", a .toml file of reactors place, '
         "a dict, or a function of path -> worker"
@@ -76,28 +80,35 @@ def text(trace: Trace, found: Sequence[BestPlacement]) -> str:
     """TOML with a table for each number of workers."""
     lines = [
         f"# Where the reactors of {trace.header['program']} run, from {trace.path.name}.",
-        '# rx.run(..., workers=N, placement="FILE.toml") takes the table [workers-N]. What has no line is where what',
+        '# rx.run(..., workers=N, placement="FILE.toml") takes the table [workers-N]; on M machines, which share them',
+        "# out by their numbers, it is [machines-M-workers-N]. What has no line is where what",
         "# contains it is; else members of banks are spread, and all else is on worker 0.",
     ]
     for placed in found:
         gain = placed.auto.seconds / placed.prediction.seconds if placed.prediction.seconds else 1.0
-        lines += ["", f'[workers-{placed.workers}]  # predicted: {gain:.2f} times as fast as "auto"']
+        lines += ["", f'[{_table(placed.workers, placed.machines)}]  # predicted: {gain:.2f} times as fast as "auto"']
         lines += [f'"{path}" = {worker}' for path, worker in entries(trace, placed.worker_of, placed.workers).items()]
     return "\n".join([*lines, ""])
 
 
-def _read(name: str, workers: int) -> dict[str, int]:
+def _table(workers: int, machines: int) -> str:
+    return f"workers-{workers}" if machines == 1 else f"machines-{machines}-workers-{workers}"
+
+
+def _read(name: str, workers: int, machines: int) -> dict[str, int]:
     try:
         found: dict[str, Any] = tomllib.loads(Path(name).read_text())
     except OSError as error:
         raise PlacementError(f"placement {name!r} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PlacementError(f"placement {name!r} is no TOML: {error}") from None
-    table = found.get(f"workers-{workers}")
+    wanted = _table(workers, machines)
+    table = found.get(wanted)
     if not isinstance(table, dict):
-        there = ", ".join(each.removeprefix("workers-") for each in found) or "none"
+        there = ", ".join(f"[{each}]" for each in found) or "none"
+        on = "" if machines == 1 else f" --machines {machines}"
         raise PlacementError(
-            f"placement {name!r} has no table [workers-{workers}], only for {there} workers; reactors place "
-            f"--workers {workers} makes one"
+            f"placement {name!r} has no table [{wanted}]; it has {there}; reactors place --workers {workers}{on} makes "
+            "one"
         )
     return table

@@ -26,6 +26,8 @@ class Case:
     worker: list[int]
     workers: int
     hop: int
+    word: int
+    machine_of: list[int]
     earliest: list[int] | None = None
     end: list[int] = field(default_factory=list)
 
@@ -66,15 +68,20 @@ def before(case: Case, reaction: int) -> set[int]:
     return found
 
 
+def way(case: Case, worker: int, other: int) -> int:
+    """ns between two."""
+    return case.hop if case.machine_of[worker] == case.machine_of[other] else case.word
+
+
 def makespan(case: Case) -> int:
     """By the rules, the slow way."""
     delays, n = ways(case), case.workers
     free, begun, gates = [0] * n, [None] * n, [0] * n
     end: list[int] = []
 
-    def passed(worker: int, holds: list[bool]) -> int:
+    def passed(worker: int, me: int, holds: list[bool]) -> int:
         ends = [end[i] for i in range(len(end)) if case.worker[case.executions[i][1]] == worker and holds[i]]
-        return max(ends) + case.hop if ends and max(ends) else 0
+        return max(ends) + way(case, worker, me) if ends and max(ends) else 0
 
     for i, (tag, reaction, cost) in enumerate(case.executions):
         me = case.worker[reaction]
@@ -82,21 +89,22 @@ def makespan(case: Case) -> int:
             begun[me] = tag  # type: ignore[call-overload]
             gate = 0 if case.earliest is None else case.earliest[i]
             for other in range(n):
-                way = delays[other][me]
-                if other == me or way is None:
+                delay = delays[other][me]
+                if other == me or delay is None:
                     continue
-                at = [plus(case.executions[k][0], way) for k in range(len(end))]
-                gate = max(gate, passed(other, [its < tag if way == (0, 0) else its <= tag for its in at]))
+                at = [plus(case.executions[k][0], delay) for k in range(len(end))]
+                gate = max(gate, passed(other, me, [its < tag if delay == (0, 0) else its <= tag for its in at]))
             gates[me] = gate
         start = max(free[me], gates[me])
         for source in case.sources[i]:
-            start = max(start, end[source] + (0 if case.worker[case.executions[source][1]] == me else case.hop))
+            its = case.worker[case.executions[source][1]]
+            start = max(start, end[source] + (0 if its == me else way(case, its, me)))
         if not case.present[i]:
             for other in range(n):
                 ranks = [each for each in before(case, reaction) if case.worker[each] == other]
                 if other != me and ranks:
                     limit = (tag, max(ranks))
-                    start = max(start, passed(other, [case.executions[k][:2] <= limit for k in range(len(end))]))
+                    start = max(start, passed(other, me, [case.executions[k][:2] <= limit for k in range(len(end))]))
         end.append(start + cost)
         free[me] = end[-1]
     return max(end, default=0)
@@ -129,10 +137,9 @@ def random_case(seed: int) -> Case:
         present.append(len(found) == len(reads[reaction]))
     workers = rng.randint(1, 4)
     earliest = [10 * tag[0] for tag, *_ in executions] if rng.random() < 0.3 else None
-    return Case(
-        reads, executions, sources, present, [rng.randrange(workers) for _ in range(n)], workers, rng.choice([0, 2]),
-        earliest,
-    )  # fmt: skip
+    worker, hop = [rng.randrange(workers) for _ in range(n)], rng.choice([0, 2])
+    machine_of = sorted(rng.randrange(2) for _ in range(workers))
+    return Case(reads, executions, sources, present, worker, workers, hop, hop + 7, machine_of, earliest)
 
 
 def in_c(case: Case) -> int:
@@ -151,12 +158,14 @@ def in_c(case: Case) -> int:
     }
     if case.earliest is not None:
         arrays["earliest"] = "int64_t", np.array(case.earliest, np.int64)
+    if len({*case.machine_of}) > 1:
+        arrays["machine_of"] = "uint32_t", np.array(case.machine_of, np.uint32)
     model = ffi.new("rx_model *")
     kept = []
     for name, (kind, array) in arrays.items():
         kept.append(ffi.from_buffer(f"{kind}[]", array))
         setattr(model, name, kept[-1])
-    model.n, model.n_reactions, model.hop = len(case.executions), len(case.reads), case.hop
+    model.n, model.n_reactions, model.hop, model.word = len(case.executions), len(case.reads), case.hop, case.word
     busy = np.zeros(case.workers, np.int64)
     worker = np.array(case.worker, np.uint32)
     found = lib.rx_makespan(

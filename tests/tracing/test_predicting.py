@@ -271,9 +271,51 @@ def test_what_the_command_writes_a_run_takes(tmp_path: Path) -> None:
     workers = {each.path: each.worker for each in by_toml.statistics}
     assert workers["main.a.work"] != workers["main.c.work"]
     with pytest.raises(
-        rx.PlacementError, match=r"has no table \[workers-3\], only for 1, 2, 4 workers; reactors place"
+        rx.PlacementError,
+        match=r"has no table \[workers-3\]; it has \[workers-1\], \[workers-2\], \[workers-4\]; reactors place",
     ):
         rx.run(Farm(), **options, workers=3, placement=str(file))
+
+
+class Turns(rx.Reactor):
+    """Two that take turns at each tag, and two more."""
+
+    def __init__(self) -> None:
+        self.circles = rx.bank(2, Circle)
+
+
+@pytest.mark.parametrize("word", [0, 1_000_000])
+def test_what_waits_for_each_other_stays_on_one_machine_where_words_are_dear(word: int, tmp_path: Path) -> None:
+    model = modelled(traced(Turns(), tmp_path), one=1000, other=1000)
+    found = best(model, 4, Machine(hop=0, machines=2, word=word))
+    machine = {each["path"]: found.worker_of[n] // 2 for n, each in enumerate(model.trace.reactors)}
+    apart = [machine[f"main.circles[{i}].one"] != machine[f"main.circles[{i}].other"] for i in range(2)]
+    assert not any(apart) or word == 0
+    assert machine["main.circles[0].one"] != machine["main.circles[1].one"] or word == 0
+    assert found.prediction.seconds <= found.auto.seconds
+
+
+def test_a_word_is_dear_where_a_program_waits_for_it(tmp_path: Path) -> None:
+    model = modelled(traced(Circle(), tmp_path), one=1000, other=1000)
+    apart = [int(each["path"].endswith("other")) for each in model.trace.reactors]
+    near, far = (model.predicted(apart, 2, Machine(hop=0, machines=n, word=5000)).seconds for n in (1, 2))
+    words = (far - near) * 1e9 / 5000
+    assert words > 100  # two for each of the 100 tags, but at the ends
+
+
+def test_a_run_on_machines_takes_the_placement_for_them(tmp_path: Path) -> None:
+    trace, file = traced(Farm((9000, 100, 9000, 100)), tmp_path), tmp_path / "places.toml"
+    words = ["place", str(trace.path), "--machines", "2", "--workers", "2", "--word", "1 ms", "-o", str(file)]
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 0, done.output
+    assert "a word from one machine to another: 1.00 ms" in done.output
+    assert "[machines-2-workers-2]" in file.read_text()
+    options: dict[str, Any] = {"fast": True, "timeout": "100 us", "workers": 2, "machines": rx.Machines(count=2)}
+    digest = rx.run(Farm((9000, 100, 9000, 100)), fast=True, timeout="100 us").digest
+    for placement in (str(file), f"profile:{trace.path}"):
+        assert rx.run(Farm((9000, 100, 9000, 100)), placement=placement, **options).digest == digest
+    with pytest.raises(rx.PlacementError, match=r"no table \[machines-2-workers-4\]; .*--workers 4 --machines 2 makes"):
+        rx.run(Farm((9000, 100, 9000, 100)), placement=str(file), **{**options, "workers": 4})
 
 
 @pytest.mark.parametrize("rounds", [(100, 9000, 100, 100), (3000, 3000, 3000, 3000)])
