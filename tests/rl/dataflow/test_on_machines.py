@@ -14,8 +14,7 @@ import reactors as rx
 from reactors import rl
 from tests.machines.lost import machine
 
-
-@pytest.mark.parametrize(
+ALGORITHMS = pytest.mark.parametrize(
     ("algorithm", "env", "steps"),
     [
         (rl.PPO(num_envs=4, horizon=16, epochs=2, hidden=(8,)), "CartPole-v1", 512),
@@ -24,6 +23,9 @@ from tests.machines.lost import machine
     ],
     ids=["PPO", "APPO", "SAC"],
 )
+
+
+@ALGORITHMS
 def test_training_on_two_machines_gives_the_weights_of_one(algorithm: Any, env: str, steps: int) -> None:
     given: dict[str, Any] = {"total_steps": steps, "mode": "pipelined", "seed": 3}
     one = rl.train(algorithm, env, **given)
@@ -32,16 +34,32 @@ def test_training_on_two_machines_gives_the_weights_of_one(algorithm: Any, env: 
     assert (two.digest, two.result.digest) == (one.digest, one.result.digest)
 
 
-class Kills(gym.Wrapper[Any, Any, Any, Any]):
-    """CartPole, whose machine is lost at its hundredth step, once."""
+@ALGORITHMS
+def test_training_on_two_machines_goes_on_on_one(
+    algorithm: Any, env: str, steps: int, tmp_path: Path, bare_runs: None
+) -> None:
+    """And the checkpoint, with the state of both machines, is where the one that leads has written it."""
+    given: dict[str, Any] = {"total_steps": steps, "mode": "pipelined", "seed": 3, "checkpoint_every": 2}
+    rl.train(algorithm, env, workers=2, machines=rx.Machines(count=2), out=tmp_path / "two", **given)
+    given["total_steps"] *= 2
+    one = rl.train(algorithm, env, resume=tmp_path / "two", out=tmp_path / "one", **given)
+    two = rl.train(
+        algorithm, env, resume=tmp_path / "two", out=tmp_path / "on", workers=2, machines=rx.Machines(count=2), **given
+    )
+    assert (two.weights == one.weights).all()
+    assert (two.digest, two.result.digest) == (one.digest, one.result.digest)
 
-    def __init__(self, done: str) -> None:
-        super().__init__(gym.make("CartPole-v1"))
-        self.done, self.steps = done, 0
+
+class Kills(gym.Wrapper[Any, Any, Any, Any]):
+    """An environment whose machine is lost at one of its steps, once."""
+
+    def __init__(self, done: str, env: str = "CartPole-v1", at: int = 100) -> None:
+        super().__init__(gym.make(env))
+        self.done, self.at, self.steps = done, at, 0
 
     def step(self, action: Any) -> Any:
         self.steps += 1
-        if self.steps == 100 and not Path(self.done).exists():
+        if self.steps == self.at and not Path(self.done).exists():
             Path(self.done).touch()
             os.kill(machine(), signal.SIGKILL)
         return super().step(action)
@@ -64,6 +82,30 @@ def test_training_goes_on_without_a_machine_that_is_lost(count: int, tmp_path: P
     assert done.exists()
     assert (lost.weights == whole.weights).all()
     assert lost.digest == whole.digest
+
+
+@ALGORITHMS
+def test_what_a_lost_machine_leaves_is_what_its_last_checkpoint_gives(
+    algorithm: Any, env: str, steps: int, tmp_path: Path, bare_runs: None
+) -> None:
+    """The run that goes on by itself is the one that somebody resumes from that checkpoint on one machine."""
+    at = 3 * steps // 4 // algorithm.num_envs
+    kills = {"done": str(tmp_path / "done"), "env": env, "at": at}
+    given: dict[str, Any] = {
+        "total_steps": steps, "mode": "pipelined", "seed": 3, "checkpoint_every": 2, "env_kwargs": kills,
+        "actors": algorithm.num_envs,
+    }  # fmt: skip
+    two: dict[str, Any] = {"workers": 2, "machines": rx.Machines(count=2)}
+    with pytest.raises(rx.MachineLost):
+        rl.train(algorithm, Kills, out=tmp_path / "by hand", **two, **given)
+    by_hand = rl.train(algorithm, Kills, resume=tmp_path / "by hand", **given)
+    (tmp_path / "done").unlink()
+    with pytest.warns(rx.ReactorWarning, match=r"is lost: it was cut; going on from the last checkpoint"):
+        by_itself = rl.train(
+            algorithm, Kills, out=tmp_path / "by itself", on_machine_lost="resume", **two, **given
+        )  # fmt: skip
+    assert (by_itself.weights == by_hand.weights).all()
+    assert by_itself.digest == by_hand.digest
 
 
 def test_training_that_has_no_checkpoint_says_so(tmp_path: Path) -> None:
