@@ -36,6 +36,25 @@ def started(actors: int) -> Iterator[Any]:
         ray.shutdown()
 
 
+@contextlib.contextmanager
+def nodes(count: int) -> Iterator[Any]:
+    """`ray` on so many nodes, each a raylet of this machine with room for one actor."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+    from ray.cluster_utils import Cluster
+
+    given = {"num_cpus": 1, "object_store_memory": 1 << 30}
+    cluster = Cluster(initialize_head=True, head_node_args={**given, "include_dashboard": False})
+    try:
+        for _ in range(count - 1):
+            cluster.add_node(**given)
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        yield ray
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
 class Compiled:
     """A compiled graph that hands its one input to `method` of every actor and gathers their answers.
 

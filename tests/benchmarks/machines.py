@@ -1,4 +1,4 @@
-"""What does it cost that a program is on several machines? Beside raw sockets, one machine, and Ray's actors; all here.
+"""What does it cost that a program is on several machines? Beside raw sockets, one machine, and TLS; all are here.
 
     python tests/benchmarks/machines.py --repetitions 5
 
@@ -11,12 +11,21 @@ import argparse
 import multiprocessing
 import socket
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from apart import MILLISECONDS, working
 
 import reactors as rx
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.machines.certificates import certificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,42 +78,16 @@ def rounds(size: int, **options: Any) -> float:
     return (begun[-1] - begun[0]) / (len(begun) - 1)
 
 
-class Side(rx.Reactor):
-    """Works for a while at each round, and begins the next one when it has heard from the other of this one."""
-
-    given, out = rx.Input(int), rx.Output(int)
-    again = rx.LogicalAction()
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.begun: list[float] = []
-
-    @rx.reaction(rx.startup, again, effects=out)
-    def work(self) -> None:
-        self.begun.append(time.perf_counter())
-        while time.perf_counter() < self.begun[-1] + self.seconds:
-            pass
-        self.out.set(1)
-
-    @rx.reaction(given, effects=again)
-    def hear(self) -> None:
-        self.again.schedule(delay="1 us")
-
-
-class BothWork(rx.Reactor):
-    def __init__(self, seconds: float) -> None:
-        self.one, self.other = Side(seconds), Side(seconds)
-        self.one.out >> self.other.given
-        self.other.out >> self.one.given
-
-
-def working(seconds: float, **options: Any) -> float:
-    """Seconds of a round."""
-    main = BothWork(seconds)
-    n = int(min(2000, 2 / (seconds + 1e-4)))
-    rx.run(main, fast=True, timeout=f"{n} us", workers=2, placement={"main.other": 1}, **options)
-    begun = main.one.begun[n // 10 :]
-    return (begun[-1] - begun[0]) / (len(begun) - 1)
+def by_tls(size: int) -> float:
+    """Seconds of a round, by a machine that joins with a certificate."""
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
+        address = "{}:{}".format(*server.getsockname())
+        server.close()
+        token, own = Path(folder) / "token", certificate(Path(folder), "own")
+        token.write_text("a token of enough bytes\n")
+        words = [sys.executable, "-m", "reactors", "join", address, "--token-file", token, "--ca", own.certificate]
+        with subprocess.Popen(words):
+            return rounds(size, machines=rx.Machines(2, address, token, own.certificate, own.key))
 
 
 def training(**options: Any) -> float:
@@ -173,6 +156,7 @@ def main() -> None:
             {
                 "raw TCP": lambda size=size: raw(size),
                 "two machines": lambda size=size: rounds(size, machines=rx.Machines(count=2)),
+                "two machines by TLS": lambda size=size: by_tls(size),
                 "one machine, two processes": lambda size=size: rounds(size),
             },
             repetitions,
@@ -183,15 +167,17 @@ def main() -> None:
         print(
             f"two machines / raw {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})", flush=True
         )
-    for seconds in (1e-4, 1e-3, 1e-2):
+    for name, (ms, size) in MILLISECONDS.items():
+        rounds_of = int(2 / (ms / 1000 + 1e-3))
+        given = rounds_of, ms / 1000, size
         found = in_turn(
             {
-                "one": lambda seconds=seconds: working(seconds),
-                "two": lambda seconds=seconds: working(seconds, machines=rx.Machines(count=2)),
+                "one": lambda given=given: working(*given),
+                "two": lambda given=given: working(*given, machines=rx.Machines(count=2)),
             },
             repetitions,
         )
-        compare(f"rounds of {1e3 * seconds:g} ms of work on both sides", found)
+        compare(f"rounds of {name} on both sides", found)
     two = {"one": training, "two": lambda: training(machines=rx.Machines(count=2))}
     compare("PPO on CartPole, pipelined", in_turn(two, repetitions))
 

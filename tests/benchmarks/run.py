@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 ROWS = (
     "bare", "tracing", "ports", "latency", "native", "pending", "pinning", "lockstep", "lockstep_ports", "vector_env",
     "frames", "broadcast", "tabular", "dqn", "agents", "chains", "build", "growth", "growth_memory", "replay",
-    "replay_beside", "sum_tree", "batched", "training", "updating",
+    "replay_beside", "sum_tree", "apart", "batched", "training", "updating",
 )  # fmt: skip
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 TIME_LIMIT = 120.0
