@@ -34,8 +34,10 @@ def snippets(page: str) -> str:
 
 
 PAGES = (
-    "model.md", "tutorial.md", "generated.md", "environments.md", "replay.md", "training.md", "modes.md",
-    "reproducibility.md", "serving.md", "own_algorithm.md", "logging.md",
+    "start.md", "tutorial.md", "concepts.md", "model.md", "generated.md", "own_environment.md", "environments.md",
+    "replay.md", "training.md", "modes.md", "reproducibility.md", "serving.md", "own_algorithm.md", "logging.md",
+    "notebooks.md", "debugging.md", "observing.md", "machines.md", "migration/gymnasium.md",
+    "migration/lingua_franca.md",
 )  # fmt: skip
 
 
