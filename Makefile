@@ -102,8 +102,10 @@ model:
 pages: build
 	python -m tests.docs.algorithm_pages
 
-# The graphs that README and docs/ show.
-pictures: build dot
+# The pictures that README, docs/ and examples/ show: graphs, learning curves, a live view; and the notebook's own.
+pictures: build dot chromium
+	jupyter execute --inplace --kernel_name=python3 examples/tour.ipynb
+	python docs/pictures/examples.py
 	python docs/pictures/architecture.py
 	reactors graph examples/hello.py -o docs/pictures/hello.svg
 	reactors graph examples/qlearning.py --workers 2 -o docs/pictures/qlearning.svg

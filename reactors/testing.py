@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from reactors.launch import Placement
     from reactors.model.actions import Action, PhysicalAction
     from reactors.model.reactor import Reactor
-    from reactors.rl.envs.checker import check_env  # noqa: F401 - found by __getattr__
+    from reactors.rl.envs.checker import check_env
     from reactors.tag import Tag
     from reactors.time import Duration
 

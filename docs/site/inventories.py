@@ -31,7 +31,9 @@ PROJECTS: dict[str, tuple[str, dict[str, dict[str, str]]]] = {
                 "library/pathlib.html#$": "pathlib.Path",
                 "library/logging.html#$": "logging.Logger logging.Handler",
             },
-            "exception": {"library/exceptions.html#$": "KeyboardInterrupt TypeError ValueError RuntimeError UserWarning"},
+            "exception": {
+                "library/exceptions.html#$": "KeyboardInterrupt TypeError ValueError RuntimeError UserWarning"
+            },
             "function": {"library/asyncio-future.html#$": "asyncio.wrap_future"},
         },
     ),
@@ -80,6 +82,8 @@ def written(folder: Path) -> dict[str, tuple[str, str]]:
             for page, names in pages.items()
             for name in names.split()
         ]
-        head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n# The remainder is compressed by zlib.\n"
+        head = (
+            f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n# The remainder is compressed by zlib.\n"
+        )
         (folder / f"{project}.inv").write_bytes(head.encode() + zlib.compress("".join(lines).encode()))
     return {project: (address, str(folder / f"{project}.inv")) for project, (address, _) in PROJECTS.items()}

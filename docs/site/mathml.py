@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
@@ -23,14 +23,14 @@ def mathml(formula: str, display: str) -> str:
     >>> mathml(r"\\overline{x}", "inline")  # doctest: +ELLIPSIS
     '<math xmlns="..." display="inline"><mrow><mrow style="border-top: 0.06em solid">...</math>'
     """
-    ElementTree.register_namespace("", MATHML)
-    tree = ElementTree.fromstring(convert(formula.strip("`"), display=display))  # forges want backticks in the dollars
+    ET.register_namespace("", MATHML)
+    tree = ET.fromstring(convert(formula.strip("`"), display=display))  # forges want backticks in the dollars
     for mover in tree.iter(f"{{{MATHML}}}mover"):
         if mover[1].text == LINE_ABOVE:
             mover.tag = f"{{{MATHML}}}mrow"
             mover.set("style", "border-top: 0.06em solid")
             mover.remove(mover[1])
-    return ElementTree.tostring(tree, encoding="unicode")
+    return ET.tostring(tree, encoding="unicode")
 
 
 def _inline(self: HTML5Translator, node: nodes.math) -> None:

@@ -43,7 +43,9 @@ class PublicName(PyXRefRole):
     ) -> tuple[str, str]:
         """Keep the name; Python's own role takes a leading dot for a wish to search everywhere."""
         del has_explicit_title
-        refnode.update_basic_atts({"py:module": env.ref_context.get("py:module"), "py:class": env.ref_context.get("py:class")})
+        refnode.update_basic_atts(
+            {"py:module": env.ref_context.get("py:module"), "py:class": env.ref_context.get("py:class")}
+        )
         refnode["reftype"], refnode["refdomain"] = "obj", "py"
         return title, target
 

@@ -33,7 +33,9 @@ class LinksToSource(SphinxTransform):
         here = PurePosixPath(self.env.docname).parent
         for node in [*self.document.findall(download_reference), *self.document.findall(pending_xref)]:
             path = os.path.normpath(here / str(node["reftarget"]))
-            if isinstance(node, pending_xref) and not (node["reftype"] == "myst" and Path(self.app.srcdir, path).is_dir()):
+            if isinstance(node, pending_xref) and not (
+                node["reftype"] == "myst" and Path(self.app.srcdir, path).is_dir()
+            ):
                 continue
             uri = self.app.builder.get_relative_uri(self.env.docname, path)
             node.replace_self(nodes.reference("", "", *node.children, refuri=uri))

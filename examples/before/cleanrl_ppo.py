@@ -35,7 +35,9 @@ def make_envs(args):
 class Agent(nn.Module):
     def __init__(self, observations=4, actions=2):
         super().__init__()
-        self.critic = nn.Sequential(nn.Linear(observations, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1))
+        self.critic = nn.Sequential(
+            nn.Linear(observations, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1)
+        )
         self.actor = nn.Sequential(
             nn.Linear(observations, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, actions)
         )

@@ -45,7 +45,7 @@ class Driver:
             self.learn(ray.get([player.play.remote(weights) for player in self.players]))
 
     def learn(self, results):
-        noise, gains = (np.concatenate(parts) for parts in zip(*results))
+        noise, gains = (np.concatenate(parts) for parts in zip(*results, strict=True))
         self.curve.append(gains.mean())
         self.weights = self.weights + STEP * (gains - gains.mean()) @ noise / (len(gains) * (gains.std() + 1e-8))
 

@@ -9,7 +9,7 @@ ENV = "CartPole-v1"
 
 
 def train(steps=15_360, seed=0, workers=2):
-    """The mean return of the policy afterwards; SubprocVecEnv has a process for each environment, whatever `workers`."""
+    """The mean return of the policy afterwards; SubprocVecEnv has a process for each environment."""
     envs = make_vec_env(ENV, n_envs=8, seed=seed, vec_env_cls=SubprocVecEnv)
     model = PPO(
         "MlpPolicy",

@@ -4,10 +4,15 @@ import gc
 import importlib
 import importlib.util
 import io
+import json
 import re
 import shutil
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -250,6 +255,91 @@ def test_train_and_serve_answers_clients_with_new_weights(call: Callable[..., st
     match = re.search(r"main.serving: ([\d,]+) requests answered and \d refused", output)
     assert match
     assert int(match[1].replace(",", "")) > 5
+
+
+def asked(port: int, what: str, body: bytes | None = None) -> tuple[int, Any]:
+    """The status and the answer of the web service."""
+    with closing(HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request("GET" if body is None else "POST", what, body)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
+def test_web_answers_while_it_trains(call: Callable[..., str]) -> None:
+    output = call("web", "--port", "0", "--clients", "2", "--steps", "1024")
+    assert "1,024 steps, 4 times new weights" in output
+    assert re.search(r"[\d,]+ answers over HTTP: p50 [\d.]+ ms, p99 [\d.]+ ms", output)
+
+
+def test_web_says_what_is_wrong_with_a_request(example: Load) -> None:
+    web, algorithm = example("web"), rl.PPO(num_envs=4, horizon=16)
+    service = web.Service(rl.serve(algorithm, env="CartPole-v1", stoppable=True))
+    good = b'{"observation": [0.0, 0.1, 0.0, -0.1]}'
+    with web.listening(service.app, 0) as port:
+        assert asked(port, "/act", good)[0] == 503  # not yet
+        thread = threading.Thread(target=rx.run, args=(service.server,))
+        thread.start()
+        assert service.server.wait()
+        status, answer = asked(port, "/act", good)
+        assert status == 200
+        assert answer["action"] in (0, 1)
+        for wrong, said in ((b"x", "Expecting value"), (b'{"observation": [1.0]}', "shape"), (b"{}", "observation")):
+            status, answer = asked(port, "/act", wrong)
+            assert status == 400
+            assert said in answer["error"]
+        assert asked(port, "/statistics")[1]["answered"] == 1
+        service.server.stop()
+        thread.join()
+        assert asked(port, "/act", good)[0] == 503
+
+
+# ---- moved over ----
+
+
+def test_from_ray_learns_the_same_on_any_number_of_workers(example: Load) -> None:
+    train = example("from_ray").train
+    (alone, curve), (together, _) = train(workers=1, rounds=12), train(workers=2, rounds=12)
+    assert np.array_equal(alone, together)
+    assert max(curve) > 3 * curve[0]
+
+
+def test_from_sb3_trains(example: Load) -> None:
+    assert example("from_sb3").train(steps=512, workers=1) > 0
+
+
+def test_from_cleanrl_learns_the_same_on_any_number_of_workers(example: Load) -> None:
+    train = example("from_cleanrl").train
+    alone, together = train(iterations=4, workers=1), train(iterations=4, workers=2)
+    assert alone == together
+    assert len(alone) > 50
+
+
+def test_what_changed_is_counted(example: Load) -> None:
+    changes = example("before.comparison").changes
+    before, after = example("before.cleanrl_ppo"), example("from_cleanrl")
+    *lines, counts = changes(before.train, after.train, before.update)
+    assert "+class Player(rx.Reactor):" in lines
+    assert "-class Training:" in lines
+    assert re.fullmatch(r"\d+ lines stay, \d+ go, \d+ come", counts)
+    assert changes(before.train, before.train)[-1].endswith(" 0 go, 0 come")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("before.ray_actors", "players=2, tries=1, rounds=1"),
+        ("before.sb3_ppo", "steps=256"),
+        ("before.cleanrl_ppo", "iterations=1"),
+    ],
+)
+def test_the_programs_before_run(name: str, settings: str) -> None:
+    pytest.importorskip("ray")
+    program = f"from {name} import train; print('done', train({settings}) is not None)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=EXAMPLES, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("done True\n")
 
 
 # ---- many agents ----

@@ -1,0 +1,211 @@
+"""Draws what examples/README.md shows: the graph of each example, what those learned that learn, and a live view.
+
+python docs/pictures/examples.py [NAME ...]      all, or those of these examples
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from matplotlib import rcParams
+from matplotlib.figure import Figure
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
+
+import reactors as rx  # noqa: E402
+from reactors import rl  # noqa: E402
+from tests.viewing.browser import Browser  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PICTURES = HERE / "examples"
+rcParams["svg.hashsalt"] = "reactors"  # the same file again
+CARTPOLE = "CartPole-v1"
+
+
+def graph(name: str, main: rx.Reactor, workers: int = 2, **look: Any) -> None:
+    """The graph of an example, coloured by worker."""
+    rx.Graph(main).draw(PICTURES / f"{name}.svg", workers=workers, **look)
+
+
+def curve(name: str, xs: Sequence[float], ys: Sequence[float], xlabel: str) -> None:
+    """What an example learned."""
+    figure = Figure(figsize=(5, 2.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(xs, ys, linewidth=1)
+    axes.set(xlabel=xlabel, ylabel="mean return")
+    axes.grid(alpha=0.3)
+    figure.savefig(PICTURES / f"{name}-curve.svg", metadata={"Date": None})
+
+
+def hello() -> None:
+    """One timer, one connection."""
+    from hello import Hello
+
+    graph("hello", Hello(), workers=1)
+
+
+def pingpong() -> None:
+    """A circle with a delay."""
+    from pingpong import PingPong
+
+    graph("pingpong", PingPong())
+
+
+def native() -> None:
+    """The same graph, whatever bodies are written in."""
+    from native import Counting
+
+    graph("native", Counting(), workers=1)
+
+
+def qlearning() -> None:
+    """A bank, a broadcast, a gather."""
+    from qlearning import QLearning
+
+    program = QLearning()
+    graph("qlearning", program)
+    rx.run(program, fast=True)
+    curve("qlearning", range(len(program.learner.curve)), program.learner.curve, "round")
+
+
+def dqn_blackjack() -> None:
+    """The same with a replay."""
+    from dqn_blackjack import Blackjack
+
+    graph("dqn_blackjack", Blackjack())
+
+
+def pipeline() -> None:
+    """Actors, replay, learner and evaluator that overlap."""
+    from pipeline import Train
+
+    program = Train(updates=500)
+    graph("pipeline", program)
+    rx.run(program, fast=True)
+    curve("pipeline", *zip(*program.evaluator.curve, strict=True), "update")
+
+
+def replay_dataflow() -> None:
+    """A DQN wired by hand."""
+    from replay_dataflow import DQN
+
+    graph("replay_dataflow", DQN())
+
+
+def own_training() -> None:
+    """The pieces of `rl.train`, and one more."""
+    from own_training import Training
+
+    graph("own_training", Training(rl.DQN(), "MountainCar-v0"))
+
+
+def tour() -> None:
+    """The graph that the notebook has stored."""
+    cells = json.loads((ROOT / "examples" / "tour.ipynb").read_text())["cells"]
+    shown = (output.get("data", {}) for cell in cells for output in cell.get("outputs", ()))
+    (PICTURES / "tour.svg").write_text(
+        "".join(next(data["image/svg+xml"] for data in shown if "image/svg+xml" in data))
+    )
+
+
+def train_cartpole() -> None:
+    """What `rl.train` leaves in a run's folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = rl.train(
+            rl.PPO.preset(CARTPOLE), CARTPOLE, total_steps=30_000, mode="pipelined", seed=1, eval_every=10, workers=2,
+            out=folder,
+        )  # fmt: skip
+        (PICTURES / "train_cartpole.svg").write_bytes(Path(folder, "graph.svg").read_bytes())
+    found = [
+        (row["global_step"], row["eval/episodic_return"]) for row in done.journal if row.get("eval/episodic_return")
+    ]
+    curve("train_cartpole", *zip(*found, strict=True), "environment steps")
+
+
+def train_and_serve() -> None:
+    """A server in the graph that trains."""
+    with tempfile.TemporaryDirectory() as folder:
+        algorithm = rl.PPO(num_envs=4, horizon=16, epochs=2)
+        server = rl.serve(algorithm, env=CARTPOLE)
+        rl.train(algorithm, CARTPOLE, total_steps=64, serve=server, out=folder)
+        (PICTURES / "train_and_serve.svg").write_bytes(Path(folder, "graph.svg").read_bytes())
+
+
+def multi_agent() -> None:
+    """A world and a bank of agents."""
+    from multi_agent import MultiAgent
+
+    graph("multi_agent", MultiAgent())
+
+
+def pettingzoo_parallel() -> None:
+    """An environment of many agents, and a learner for each."""
+    from pettingzoo_parallel import Match
+
+    graph("pettingzoo_parallel", Match())
+
+
+def from_ray() -> None:
+    """A driver and its players."""
+    from from_ray import Strategies
+
+    program = Strategies()
+    graph("from_ray", program)
+    rx.run(program, fast=True)
+    curve("from_ray", range(len(program.driver.curve)), program.driver.curve, "round")
+
+
+def from_cleanrl() -> None:
+    """A loop, cut in two."""
+    from before.cleanrl_ppo import Args
+    from from_cleanrl import Training
+
+    graph("from_cleanrl", Training(Args()))
+
+
+def live() -> None:
+    """A training while it goes on, in a browser."""
+    command = [sys.executable, "-m", "reactors"]
+    with tempfile.TemporaryDirectory() as folder, Browser(Path(folder) / "browser") as browser:
+        run = Path(folder) / "run"
+        training = subprocess.Popen(
+            [*command, "train", "ppo", "--env", CARTPOLE, "--workers", "2", "--mode", "pipelined",
+             "--total-steps", "400000", "--out", str(run)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        journal = run / "journal.csv"
+        while training.poll() is None and not (journal.exists() and len(journal.read_text().splitlines()) > 150):
+            browser.value("new Promise(later => setTimeout(later, 200, true))")
+        view = subprocess.Popen([*command, "view", str(run)], stdout=subprocess.PIPE, text=True)
+        assert view.stdout is not None
+        browser.open(view.stdout.readline().strip())
+        browser.until("document.querySelector('canvas, svg')")
+        browser.value("new Promise(later => setTimeout(later, 3000, true))")
+        browser.screenshot(HERE / "live.png")
+        for process in (view, training):
+            process.terminate()
+            process.wait()
+
+
+DRAWN: dict[str, Callable[[], None]] = {
+    each.__name__: each
+    for each in (
+        hello, pingpong, native, qlearning, dqn_blackjack, pipeline, replay_dataflow, own_training, tour,
+        train_cartpole, train_and_serve, multi_agent, pettingzoo_parallel, from_ray, from_cleanrl, live,
+    )
+}  # fmt: skip
+
+
+if __name__ == "__main__":
+    PICTURES.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or DRAWN:
+        DRAWN[name]()
