@@ -125,10 +125,13 @@ def train_cartpole() -> None:
             out=folder,
         )  # fmt: skip
         (PICTURES / "train_cartpole.svg").write_bytes(Path(folder, "graph.svg").read_bytes())
-    found = [
-        (row["global_step"], row["eval/episodic_return"]) for row in done.journal if row.get("eval/episodic_return")
-    ]
-    curve("train_cartpole", *zip(*found, strict=True), "environment steps")
+        rows = [row for row in done.journal if row.get("eval/mean_return") is not None]
+    curve(
+        "train_cartpole",
+        [row["global_step"] for row in rows],
+        [row["eval/mean_return"] for row in rows],
+        "environment steps",
+    )
 
 
 def train_and_serve() -> None:
@@ -183,7 +186,7 @@ def live() -> None:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         journal = run / "journal.csv"
-        while training.poll() is None and not (journal.exists() and len(journal.read_text().splitlines()) > 150):
+        while training.poll() is None and not (journal.exists() and len(journal.read_text().splitlines()) > 60):
             browser.value("new Promise(later => setTimeout(later, 200, true))")
         view = subprocess.Popen([*command, "view", str(run)], stdout=subprocess.PIPE, text=True)
         assert view.stdout is not None
