@@ -13,6 +13,8 @@ import reactors as rx
 from reactors import rl, testing
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from docutils import nodes
     from sphinx.addnodes import pending_xref
     from sphinx.application import Sphinx
@@ -21,18 +23,23 @@ if TYPE_CHECKING:
 SHORT = {"rx": "reactors", "rl": "reactors.rl", "np": "numpy", "gym": "gymnasium"}
 
 
-def _public() -> dict[str, str]:
-    """The public name of everything public, by where it is defined and by its own name alone."""
+def _public(*modules: ModuleType) -> dict[str, str]:
+    """The public names of modules, by the names themselves, and by where things are defined."""
     found: dict[str, str] = {}
-    for module in (testing, rl, rx):  # what two have belongs to the last
+    for module in modules:
         for name in module.__all__:
-            thing = getattr(module, name)
-            found[f"{getattr(thing, '__module__', module.__name__)}.{name}"] = f"{module.__name__}.{name}"
-            found[name] = f"{module.__name__}.{name}"
+            place = getattr(getattr(module, name), "__module__", module.__name__)
+            found[name] = found[f"{place}.{name}"] = f"{module.__name__}.{name}"
     return found
 
 
-PUBLIC = _public()
+# In `rl` a bare name is one of its own, or an error: all else it spells `rx.Mode`, and has a `Mode` of another kind.
+IN_RL = {
+    name: place
+    for name, place in _public(rx).items()
+    if "." in name or getattr(rx, name).__module__ == "reactors.errors"
+} | _public(rl)
+ELSEWHERE = _public(rl) | _public(testing, rx)
 
 
 class PublicName(PyXRefRole):
@@ -55,8 +62,9 @@ def _found(app: Sphinx, env: BuildEnvironment, node: pending_xref, child: nodes.
     if node.get("refdomain") != "py":
         return None
     target = node["reftarget"]
+    names = IN_RL if (node.get("py:module") or "").startswith("reactors.rl") else ELSEWHERE
     first, _, rest = target.partition(".")
-    written = f"{SHORT[first]}.{rest}" if first in SHORT and rest else PUBLIC.get(target)
+    written = f"{SHORT[first]}.{rest}" if first in SHORT and rest else names.get(target)
     if written is None or written == target:
         return None
     node["reftarget"] = written
