@@ -39,7 +39,7 @@ IN_RL = {
     for name, place in _public(rx).items()
     if "." in name or getattr(rx, name).__module__ == "reactors.errors"
 } | _public(rl)
-ELSEWHERE = _public(rl) | _public(testing, rx)
+ELSEWHERE = _public(testing, rx)
 
 
 class PublicName(PyXRefRole):
@@ -53,7 +53,8 @@ class PublicName(PyXRefRole):
         refnode.update_basic_atts(
             {"py:module": env.ref_context.get("py:module"), "py:class": env.ref_context.get("py:class")}
         )
-        refnode["reftype"], refnode["refdomain"] = "obj", "py"
+        a_parameter = target.islower() and "." not in target  # such words are, mostly: `trace` of `rx.run`
+        refnode["reftype"], refnode["refdomain"] = "obj", "" if a_parameter else "py"
         return title, target
 
 
