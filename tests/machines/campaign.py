@@ -137,7 +137,8 @@ def on_ray(programs: int) -> int:
         cluster.add_node(num_cpus=2)
     ray.init(address=cluster.address, logging_level="ERROR")
     try:
-        return tried(programs, lambda count: rx.Machines(ray="auto", count=count, patience="300 s"), [(2, 1), (3, 1), (2, 2)], "ray")
+        shapes = [(2, 1), (3, 1), (2, 2)]
+        return tried(programs, lambda count: rx.Machines(ray="auto", count=count, patience="300 s"), shapes, "ray")
     finally:
         ray.shutdown()
         cluster.shutdown()
