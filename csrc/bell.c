@@ -81,3 +81,24 @@ void rx_abort(void *base, uint32_t code)
 
 int rx__aborted(const rx_worker *w) { return rx__get32(&w->image->abort) != 0; }
 
+/* ---- virtual time: whether anything goes on ----------------------------------------------------------------- */
+
+int rx__all_wait(void *base, uint64_t changes, int64_t *until)
+{
+    const rx_image *image = rx__image(base);
+    *until = INT64_MAX;
+    for (uint32_t i = 0; i < image->workers; i++) {
+        rx_bell *bell = RX_AT(rx_bell, base, image->bells) + i;
+        if (rx__get_fenced(&bell->looked) < changes) return 0;
+        int64_t its = (int64_t)rx__get((uint64_t *)&bell->until);
+        if (its < *until) *until = its;
+    }
+    return 1;
+}
+
+uint32_t rx__timekeeper(const rx_image *image)
+{
+    uint32_t worker = 0;
+    while (image->machine_of[worker] != (image->machine ? 0 : 1)) worker++;
+    return worker;
+}

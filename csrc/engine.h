@@ -241,6 +241,7 @@ int rx__was_late(rx_worker *w, uint32_t reaction);
 /* ---- pending.c ---- */
 
 rx_tag rx__own_next(const rx_worker *w);
+uint64_t rx__idleness(const rx_worker *w);                    /* between two tags: RX_BUSY, RX_IDLE, RX_EXPECTS */
 void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload);               /* of an event that will not happen */
 void rx__queue(rx_worker *w, rx_tag tag, uint32_t cell, uint64_t payload);
 int rx__accept(rx_worker *w, uint32_t action, rx_tag tag, uint64_t payload);  /* 0: the payload is not kept */

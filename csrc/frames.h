@@ -8,7 +8,8 @@
 #include "crc.h"
 #include "reactors.h"
 
-enum { RX_F_STATE = 1, RX_F_MESSAGE = 2, RX_F_RELEASE = 3, RX_F_PING = 4, RX_F_BYE = 5 };
+/* The first four say what may end a wait there; in virtual time they are counted. */
+enum { RX_F_STATE = 1, RX_F_MESSAGE = 2, RX_F_RELEASE = 3, RX_F_TIME = 4, RX_F_QUIET = 5, RX_F_PING = 6, RX_F_BYE = 7 };
 
 typedef struct {
     uint32_t kind, size;      /* RX_F_...; bytes of the body */
@@ -38,6 +39,10 @@ typedef struct {
 } rx__f_message;
 
 typedef struct { uint32_t sub, slot, count, pad; } rx__f_release;         /* consumers that need it no more */
+
+typedef struct { int64_t now; } rx__f_time;                   /* the virtual clock there, before what was done by it */
+typedef struct { int64_t until; } rx__f_quiet;                /* as in rx_quiet; a row for each machine follows: */
+typedef struct { uint64_t sent, heard; } rx__f_traffic;       /* as in rx_traffic */
 
 uint32_t rx__frame_check(const rx__crcs *crcs, const rx__frame *f, const void *body);
 

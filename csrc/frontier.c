@@ -71,15 +71,15 @@ static int collect(rx_worker *w)
         rx_tag head = rx__get_tag(&line->head);
         p->passed[i] = rx__get_tag(&line->passed);
         p->rank[i] = rx__get(&line->rank);
-        p->events[i] = head;
+        uint64_t idle = rx__get(&line->idle);
+        p->events[i] = idle == RX_EXPECTS ? rx__forever() : head;      /* none yet */
         int far = several && w->image->machine_of[i] != w->image->machine;
         if (far) p->own[i] = rx__get_tag(&RX_AT(rx_far, w->base, w->image->far)[i].own);
         else p->own[i] = tables[i].physical ? rx__head_with_outside(w->base, i, head, p->passed[i], clock) : head;
         if (starved && rx__less(p->passed[i], w->image->starved_at)) p->own[i] = rx__least(p->own[i], w->image->starved_at);
-        int idle = (int)rx__get(&line->idle);
-        if (idle != 1 || (!far && tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) p->idle_everywhere = 0;
+        if (idle != RX_IDLE || (!far && tables[i].inbox && !rx__inbox_quiet(rx__inbox_of(w->base, i)))) p->idle_everywhere = 0;
         /* a worker has an event at the stop tag, or is there already: it will be the last tag indeed */
-        if ((!idle && rx__equal(head, w->stop)) || !rx__less(p->passed[i], w->stop)) p->stop_is_certain = 1;
+        if ((idle == RX_BUSY && rx__equal(head, w->stop)) || !rx__less(p->passed[i], w->stop)) p->stop_is_certain = 1;
     }
     const uint64_t *rings = RX_AT(uint64_t, w->base, w->image->rings);
     for (uint32_t a = 0; a < n; a++)

@@ -124,6 +124,7 @@ static void deliver(rx_link *l)
         pthread_mutex_unlock(&l->shared->holding);
     }
     rx__ring_push(rx__ring_between(l, sub->producer, sub->consumer), m->sent, m->clock, m->payload, m->sub);
+    if (l->image->virtual_time) rx__have_heard(l);
 }
 
 static int release(rx_link *l, const rx__frame *f)
@@ -218,6 +219,25 @@ static int state(rx_link *l, const rx__frame *f)
     return RX_LINKED;
 }
 
+/* ---- virtual time ---- */
+
+static int time_there(rx_link *l, const rx__frame *f)
+{
+    const rx__f_time *t = (const rx__f_time *)l->body;
+    if (f->size != sizeof *t || f->data || t->now < 0 || !l->image->virtual_time) return RX_NONSENSE;
+    uint64_t *now = (uint64_t *)&l->image->now, shown = rx__get(now);
+    while (shown < (uint64_t)t->now && !rx__swap_if(now, &shown, (uint64_t)t->now)) {}   /* other links say so, too */
+    return RX_LINKED;
+}
+
+static int quiet(rx_link *l, const rx__frame *f)
+{
+    if (f->size != l->quiet_size || f->data || !l->image->virtual_time || l->image->machine) return RX_NONSENSE;
+    return rx__note_quiet(l, (const rx__f_quiet *)l->body) ? RX_LINKED : RX_NONSENSE;
+}
+
+/* ---- the end ---- */
+
 /* Whoever says goodbye while its workers go on takes away what others wait for. */
 static int all_done_there(const rx_link *l)
 {
@@ -242,6 +262,8 @@ static int understand(rx_link *l, const rx__frame *f)
     if (f->check != rx__frame_check(&l->crcs, f, l->body)) return RX_NONSENSE;
     if (f->kind == RX_F_MESSAGE) return message(l, f);
     if (f->kind == RX_F_RELEASE) return release(l, f);
+    if (f->kind == RX_F_TIME) return time_there(l, f);
+    if (f->kind == RX_F_QUIET) return quiet(l, f);
     if (f->kind == RX_F_BYE && is_bare(f)) return bye(l);
     if (f->kind != RX_F_STATE) return f->kind == RX_F_PING && is_bare(f) ? RX_LINKED : RX_NONSENSE;
     int why = state(l, f);
@@ -285,7 +307,10 @@ static int understand_all(rx_link *l)
         if (s->last - s->first < sizeof s->frame + s->frame.size) break;
         s->first += sizeof s->frame;
         take(l, l->body, s->frame.size);
+        int counted = l->image->virtual_time && s->frame.kind <= RX_F_TIME;
+        if (counted) rx__begin_to_hear(l);
         why = understand(l, &s->frame);
+        if (counted && s->frame.kind != RX_F_MESSAGE) rx__have_heard(l);
         if (why != RX_LINKED || s->frame.kind != RX_F_MESSAGE) continue;
         if (s->into_left) value_came(l, take(l, RX_AT(uint8_t, l->base, s->into), s->into_left));
         else deliver(l);

@@ -11,7 +11,7 @@ void rx__publish(rx_worker *w, rx_tag head, rx_tag passed, uint64_t rank)
     rx__put_tag(&line->head, head);
     rx__put_tag(&line->passed, passed);
     rx__put(&line->rank, rank);
-    rx__put(&line->idle, !w->in_tag && rx__idle(w));
+    rx__put(&line->idle, w->in_tag ? RX_BUSY : rx__idleness(w));
     rx__put_fenced(&line->version, version + 2);
     p->head = head;
     rx__wake(w);

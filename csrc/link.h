@@ -36,6 +36,7 @@ typedef struct {              /* in the arena, followed by the arrays that rx_li
     uint64_t direct, direct_left;      /* and behind them a value, from where it lies in the arena */
     uint32_t full;            /* the socket did not take them all */
     uint64_t frames[RX_F_BYE + 1];     /* told so far, by kind */
+    int64_t now;              /* virtual time: the clock, as it was told last */
 
     /* of who hears, by the lock */
     pthread_mutex_t hearing;
@@ -77,6 +78,7 @@ struct rx_link {
     uint32_t *slots_of;       /* by subscription: where the slots of its source begin in what is kept for each slot */
     uint32_t n_slots;
     uint32_t state_size, their_state_size;
+    uint32_t quiet_size;
     uint32_t room;            /* the greatest body that may come */
 
     /* in the arena */
@@ -85,6 +87,7 @@ struct rx_link {
     uint64_t *tails;          /* and how many there were at the last look */
     rx_tag *carried;          /* by slot: of which tag the value is that was sent last */
     uint8_t *state, *last;    /* bodies: the present one, and the one that was sent last */
+    uint8_t *quiet, *last_quiet;      /* virtual time: bodies, likewise */
     uint8_t *outbox, *inbox;
     uint64_t outbox_room, inbox_room;
     uint8_t *body;            /* of what was heard last */
@@ -111,6 +114,15 @@ int rx__is_up(const rx_link *l);                              /* nothing is wron
 void rx__link_over(rx_link *l, uint32_t why);                 /* unless it is over already */
 void rx__start_together(rx_link *l);                          /* machine 0: once all workers of all machines are at the start line */
 void rx__start_with_first(rx_link *l, int64_t start_ns);      /* others: machine 0 has begun then, by its clock */
+
+/* ---- quiet.c: virtual time ---- */
+
+rx_traffic *rx__traffic(const rx_link *l, uint32_t machine, uint32_t other);
+void rx__begin_to_hear(rx_link *l);                           /* a frame that is counted, */
+void rx__have_heard(rx_link *l);                              /* and it is written down */
+int rx__is_quiet(rx_link *l, uint64_t changes);               /* 1: nothing goes on on this machine; it is in `quiet`, then */
+int rx__note_quiet(rx_link *l, const rx__f_quiet *said);      /* 0: that cannot be */
+void rx__jump(rx_link *l, uint64_t changes);                  /* machine 0: the clock moves on if nothing goes on anywhere */
 
 /* ---- tell.c, hear.c; what the threads return means nothing ---- */
 

@@ -73,7 +73,9 @@ static int find_all(rx_link *l)
     l->state_size = state_size(l->n_mine, l->n_sent, l->n_taken);
     l->their_state_size = state_size(l->n_theirs, l->n_heard, l->n_gave);
     l->room = l->their_state_size > sizeof(rx__f_message) ? l->their_state_size : (uint32_t)sizeof(rx__f_message);
-    l->outbox_room = 2 * (RX_DIRECT + sizeof(rx__frame) + l->state_size);
+    l->quiet_size = (uint32_t)(sizeof(rx__f_quiet) + l->image->machines * sizeof(rx__f_traffic));
+    if (l->room < l->quiet_size) l->room = l->quiet_size;
+    l->outbox_room = 2 * (RX_DIRECT + sizeof(rx__frame) + l->state_size + l->quiet_size);
     l->inbox_room = 2 * (RX_DIRECT / 2 + sizeof(rx__frame) + l->room);
     rx__crc_fill(&l->crcs);
     return 1;
@@ -91,6 +93,8 @@ static uint64_t lay_out(rx_link *l, uint64_t at)
         {&l->carried, l->n_slots * sizeof *l->carried},
         {&l->state, l->state_size},
         {&l->last, l->state_size},
+        {&l->quiet, l->quiet_size},
+        {&l->last_quiet, l->quiet_size},
         {&l->outbox, l->outbox_room},
         {&l->inbox, l->inbox_room},
         {&l->body, l->room},
@@ -129,6 +133,11 @@ static int find_shared(rx_link *l)
     make_lock(&l->shared->holding);
     l->shared->heard = rx__clock();
     for (uint32_t i = 0; i < l->n_slots; i++) l->carried[i] = rx__tag(-1, 0);
+    for (uint32_t i = 0; i < l->n_theirs; i++) {     /* one of their bells is the thread's that tells, the others are nobody's */
+        rx_bell *bell = RX_AT(rx_bell, l->base, l->image->bells) + l->theirs[i];
+        rx__put((uint64_t *)&bell->until, INT64_MAX);
+        if (i) rx__put_fenced(&bell->looked, UINT64_MAX);
+    }
     return 1;
 }
 
@@ -187,6 +196,7 @@ static void start(rx_link *l, int64_t start_ns)
     if (!rx__swap_if32(&image->started, 0, 2)) return;
     image->start_ns = start_ns;
     rx__put32_fenced(&image->started, 1);
+    rx__add(&image->changes, 1);
     rx__ring_all(l->base);
 }
 

@@ -92,6 +92,8 @@ enum { RX_WORD = 1, RX_MESSAGE = 2 };
 
 void rx__wake(rx_worker *w);                                  /* those whom the last thing that was published concerns */
 void rx__changed(rx_worker *w);                               /* virtual time: something that may end a wait */
+int rx__all_wait(void *base, uint64_t changes, int64_t *until);       /* all here have looked in vain since then; for nothing before */
+uint32_t rx__timekeeper(const rx_image *image);               /* whose bell wakes the thread that looks whether all machines wait */
 void rx__ring_bell(void *base, uint32_t worker);
 void rx__ring_all(void *base);
 int rx__sleep(uint32_t *word, uint32_t value, int64_t ns);    /* while the futex has that value, until it is roused; errno or 0 */

@@ -18,6 +18,14 @@ rx_tag rx__own_next(const rx_worker *w)
     return w->soon.n ? rx__least(next, rx__next_microstep(w->tag)) : next;
 }
 
+uint64_t rx__idleness(const rx_worker *w)
+{
+    if (rx__idle(w)) return RX_IDLE;
+    int injected = w->coming && w->replayed == w->t->n_replayed && !w->soon.n;
+    rx_tag next = w->queue.n ? rx__least(w->queue.heap[0].tag, w->stop) : w->stop;
+    return injected && rx__less(next_from_outside(w), next) ? RX_EXPECTS : RX_BUSY;
+}
+
 void rx__forget(rx_worker *w, uint32_t cell, uint64_t payload)
 {
     if (rx__given_back(w, &w->cells[cell], payload)) rx__release(w, w->cells[cell].tap, payload);

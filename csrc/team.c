@@ -20,7 +20,7 @@ static void tell(rx_worker *w, rx_tag own)
 {
     rx_peers *p = rx__peers(w);
     if (p->untold) rx__publish(w, own, w->tag, UINT64_MAX);
-    else if (!rx__equal(own, p->head) || p->line->idle != (uint64_t)rx__idle(w)) rx__publish(w, own, p->line->passed, p->line->rank);
+    else if (!rx__equal(own, p->head) || p->line->idle != rx__idleness(w)) rx__publish(w, own, p->line->passed, p->line->rank);
     p->untold = 0;
     rx__leave_across_if_due(w);
 }
@@ -131,7 +131,10 @@ static int may_begin(rx_worker *w)
         }
         if (rx__drain(w)) continue;                  /* what came may be earlier, or a stop */
         if (!rx__need_not_wait(w)) {
-            if (w->clock < g.time) w->clock = rx__now(w);
+            if (w->clock < g.time) {
+                w->clock = rx__now(w);
+                if (w->clock >= g.time && w->coming) continue;   /* what comes from outside by then is there first */
+            }
             if (w->clock < g.time) {
                 tell(w, own);
                 if (g.time < w->until) w->until = g.time;

@@ -49,11 +49,13 @@ static int flush(rx_link *l, int patient)
     return 1;
 }
 
+enum { TIME_SIZE = sizeof(rx__frame) + sizeof(rx__f_time) };   /* for which there is room before each frame */
+
 /* A large value goes from where it is, behind all that the outbox has, so nothing can be put there before it is gone. */
 static int fits(const rx_link *l, uint32_t size, uint64_t data)
 {
     const rx__shared *s = l->shared;
-    return !s->direct_left && s->end + sizeof(rx__frame) + size + (data < RX_DIRECT ? data : 0) <= l->outbox_room;
+    return !s->direct_left && s->end + TIME_SIZE + sizeof(rx__frame) + size + (data < RX_DIRECT ? data : 0) <= l->outbox_room;
 }
 
 static void put(rx_link *l, const void *from, uint64_t n)
@@ -62,9 +64,25 @@ static void put(rx_link *l, const void *from, uint64_t n)
     l->shared->end += n;
 }
 
+static void put_frame(rx_link *l, uint32_t kind, const void *body, uint32_t size, const uint8_t *from, uint64_t data);
+
+/* What is done by the virtual clock is told after what that shows. */
+static void put_time(rx_link *l)
+{
+    int64_t now = (int64_t)rx__get((const uint64_t *)&l->image->now);
+    if (now == l->shared->now) return;
+    l->shared->now = now;
+    put_frame(l, RX_F_TIME, &(rx__f_time){now}, sizeof(rx__f_time), NULL, 0);
+}
+
 static void put_frame(rx_link *l, uint32_t kind, const void *body, uint32_t size, const uint8_t *from, uint64_t data)
 {
     rx__shared *s = l->shared;
+    if (l->image->virtual_time && kind <= RX_F_TIME) {
+        put_time(l);
+        rx_traffic *t = rx__traffic(l, l->image->machine, l->machine);
+        rx__put(&t->sent, t->sent + 1);
+    }
     rx__frame f = {.kind = kind, .size = size, .data = data};
     f.check = rx__frame_check(&l->crcs, &f, body);
     put(l, &f, sizeof f);
@@ -173,12 +191,13 @@ static void look_at_worker(const rx_link *l, uint32_t i, int64_t clock, rx__f_wo
     const rx_image *image = l->image;
     const rx_tables *tables = RX_AT(rx_tables, l->base, image->tables) + i;
     const rx_line *line = rx__line(l->base, i);
-    row->events = rx__get_tag(&line->head);
+    rx_tag head = rx__get_tag(&line->head);
+    uint64_t idle = rx__get(&line->idle);
+    row->events = idle == RX_EXPECTS ? rx__forever() : head;
     row->passed = rx__get_tag(&line->passed);
     row->rank = rx__get(&line->rank);
-    row->own = tables->physical ? rx__head_with_outside(l->base, i, row->events, row->passed, clock) : row->events;
-    row->idle = rx__get(&line->idle);
-    if (row->idle && tables->inbox && !rx__inbox_quiet(rx__inbox_of(l->base, i))) row->idle = RX_UNREAD;
+    row->own = tables->physical ? rx__head_with_outside(l->base, i, head, row->passed, clock) : head;
+    row->idle = idle == RX_IDLE && tables->inbox && !rx__inbox_quiet(rx__inbox_of(l->base, i)) ? RX_UNREAD : idle;
 }
 
 /* As frontier.c looks at lines and rings; a message to a worker that it has not read counts as its own event. */
@@ -197,7 +216,8 @@ static int look_once(rx_link *l)
         versions[k] = rx__get_fenced(&rx__line(l->base, l->mine[k])->version);
         if (versions[k] & 1) return 0;
     }
-    int64_t clock = rx__get32(&image->started) == 1 ? rx__clock() - image->start_ns : 0;
+    int64_t clock = rx__get32(&image->started) != 1 ? 0 : image->virtual_time ? (int64_t)rx__get((const uint64_t *)&image->now)
+                                                                              : rx__clock() - image->start_ns;
     state->starved = rx__get32(&image->starved) == 2;
     state->starved_at = state->starved ? image->starved_at : rx__tag(0, 0);
     for (uint32_t k = 0; k < l->n_mine; k++) look_at_worker(l, l->mine[k], clock, &rows[k]);
@@ -207,7 +227,7 @@ static int look_once(rx_link *l)
             rx_tag sent;
             if (!there[a * W + b] || !rx__ring_first(RX_AT(rx__ring, l->base, there[a * W + b]), &sent)) continue;
             rx_tag arrival = rx__plus(sent, direct[a * W + b]);
-            if (rows[k].idle) rows[k].idle = RX_UNREAD;
+            if (rows[k].idle != RX_BUSY) rows[k].idle = RX_UNREAD;
             rows[k].own = rx__least(rows[k].own, arrival);
             rows[k].events = rx__least(rows[k].events, arrival);
         }
@@ -250,6 +270,7 @@ static int tell(rx_link *l, int patient)
         s->looked = 1;
         if (!put_messages(l, patient) || !put_releases(l, patient) || !put_state(l, patient)) return 0;
     }
+    if (l->image->virtual_time && !l->image->machine && (fits(l, 0, 0) || flush(l, patient))) put_time(l);
     if (!flush(l, patient)) return 0;
     rx__start_together(l);
     return 1;
@@ -295,6 +316,28 @@ static void tell_bare(rx_link *l, uint32_t kind)
     pthread_mutex_unlock(&l->shared->telling);
 }
 
+static void tell_quiet(rx_link *l)
+{
+    if (!memcmp(l->quiet, l->last_quiet, l->quiet_size) || !rx__lock(l, &l->shared->telling)) return;
+    if (fits(l, l->quiet_size, 0) || flush(l, 1)) {
+        put_frame(l, RX_F_QUIET, l->quiet, l->quiet_size, NULL, 0);
+        memcpy(l->last_quiet, l->quiet, l->quiet_size);
+        flush(l, 1);
+    }
+    pthread_mutex_unlock(&l->shared->telling);
+}
+
+/* Virtual time: there was nothing to tell when there were so many changes. */
+static void rest(rx_link *l, rx_bell *bell, uint64_t changes)
+{
+    int64_t until;
+    rx__put_fenced(&bell->looked, changes);
+    if (!rx__all_wait(l->base, changes, &until)) return;
+    if (l->bell != rx__timekeeper(l->image)) rx__ring_bell(l->base, rx__timekeeper(l->image));
+    else if (!l->image->machine) rx__jump(l, changes);
+    else if (rx__is_quiet(l, changes)) tell_quiet(l);
+}
+
 void *rx__tell(void *link)
 {
     rx_link *l = link;
@@ -304,15 +347,17 @@ void *rx__tell(void *link)
     uint64_t bit = 1ull << l->bell;
     int64_t ns = HEARTBEAT_NS, said = rx__clock();
     for (uint32_t k = 0; k < l->n_mine; k++)
-        if (RX_AT(rx_tables, l->base, image->tables)[l->mine[k]].physical) ns = TICK_NS;
+        if (RX_AT(rx_tables, l->base, image->tables)[l->mine[k]].physical && !image->virtual_time) ns = TICK_NS;
     while (rx__is_up(l)) {
         uint32_t ending = rx__get32(&s->ending);     /* asked first: all that workers did before is told, then */
+        uint32_t rung = rx__get32(&bell->bell);
+        uint64_t changes = rx__get_fenced(&image->changes);
         if (tell_patiently(l)) {
             said = rx__clock();
             continue;
         }
         if (ending) break;
-        uint32_t rung = rx__get32(&bell->bell);
+        if (image->virtual_time) rest(l, bell, changes);
         rx__set_bits(&image->sleepers, bit);
         rx__fence();                                 /* what is looked at now could else be looked at before */
         int any = tell_patiently(l);

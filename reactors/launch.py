@@ -127,7 +127,7 @@ def run(
     writable(trace, "trace")
     outside_world(fast, clock, record, replay)
     if machines is not None:
-        several(machines, clock=clock)
+        several(machines)
     limit = None if timeout is None else duration(timeout, "timeout of rx.run")
     reactor = main.main if isinstance(main, Graph) else whole(main)
     with claimed(reactor), contextlib.ExitStack() as stack:

@@ -31,7 +31,7 @@ ORDER = [
         "inbox",
         "frontier",
     ),
-    *("frames", "linked", "tell", "hear", "across", "park"),
+    *("frames", "linked", "quiet", "tell", "hear", "across", "park"),
     *("channel", "reaction", "solo", "team", "worker", "link"),
 ]
 ALONE = ["queue", "record", "pending", "modes", "tags", "reaction", "solo"]

@@ -53,7 +53,6 @@ static void test_random_program_means_the_same_on_any_number_of_machines(uint64_
     for (int machines = 2; machines <= MOST_MACHINES; machines++) {
         int workers = machines + (int)dice(4);
         place(p, workers);
-        p->virtual_time = 0;                         /* there is none across machines */
         p->apart = yes(25);
         spread(p, machines, workers);
         means_the_same(p, alone, budget, often);

@@ -107,6 +107,7 @@ static record run_and_record(program *p)
     }
     assert(kinds[RX_F_STATE] > 10 && kinds[RX_F_MESSAGE] > 50 && kinds[RX_F_BYE] == 1);
     assert(kinds[RX_F_RELEASE] > 10 || p->machines == 2);
+    assert(kinds[RX_F_TIME] > 10 || !p->virtual_time);
     return r;
 }
 
@@ -133,10 +134,16 @@ static void find_writable(listener *l)
     uint32_t W = image->workers;
 #define FIELD(name) may_write(l, offsetof(rx_image, name), sizeof image->name)
     FIELD(sleepers), FIELD(spill), FIELD(abort), FIELD(starved), FIELD(starved_at), FIELD(started), FIELD(start_ns);
-    FIELD(machines_ready), FIELD(links);
+    FIELD(machines_ready), FIELD(changes), FIELD(links);
+    if (image->virtual_time) {
+        FIELD(now);
+        may_write(l, image->traffic + (HERE * image->machines + THERE) * sizeof(rx_traffic), sizeof(rx_traffic));
+    }
     for (uint32_t i = 0; i < W; i++) {
         may_write(l, image->bells + i * sizeof(rx_bell), sizeof(uint32_t));
         if (image->machine_of[i] != THERE) continue;
+        may_write(l, image->bells + i * sizeof(rx_bell) + offsetof(rx_bell, looked), sizeof(uint64_t));
+        may_write(l, image->bells + i * sizeof(rx_bell) + offsetof(rx_bell, until), sizeof(int64_t));
         may_write(l, image->lines + i * sizeof(rx_line), sizeof(rx_line));
         may_write(l, image->far + i * sizeof(rx_far), sizeof(rx_tag));
     }
@@ -428,10 +435,11 @@ static void listen_in_this_thread(listener *l)
     tell_in_this_thread(l);
 }
 
-static void test_damaged_frames_lead_nowhere(uint64_t most)
+static void test_damaged_frames_lead_nowhere(uint64_t most, int virtual_time)
 {
     static _Alignas(16) uint8_t bytes[2 * LONGEST];
     program *p = talkative();
+    p->virtual_time = virtual_time;
     record r = run_and_record(p);
     listener *l = new_listener(p);
     uint64_t damaged = 0, whole = 0, taken = 0;
@@ -553,7 +561,9 @@ int main(int argc, char **argv)
     alarm(2 * PATIENCE_S);
     rx__crc_fill(&crcs);
     dice_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    test_damaged_frames_lead_nowhere(argc > 1 ? strtoull(argv[1], NULL, 10) : DAMAGED);
+    uint64_t most = argc > 1 ? strtoull(argv[1], NULL, 10) : DAMAGED;
+    test_damaged_frames_lead_nowhere(most, 0);
+    test_damaged_frames_lead_nowhere(most / 4, 1);
     test_workers_come_to_an_end_whatever_is_said(ROUNDS);
     return 0;
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from reactors.errors import ArgumentError, ContainmentError, RunWhileImported
 from reactors.execution.clock import VirtualClock
@@ -68,13 +67,10 @@ def outside_world(fast: bool, clock: object, record: str | os.PathLike[str] | No
         raise ArgumentError("rx.run with replay= takes everything from the log; leave clock= and record= out")
 
 
-def several(machines: Any, **given: object) -> None:
-    """Refuse what are no machines, and what a run on several does not have."""
+def several(machines: object) -> None:
+    """Refuse what are no machines."""
     if not hasattr(machines, "gathered"):
         raise ArgumentError(f"machines of rx.run is {machines!r}; write rx.Machines(count=2)")
-    for name, value in given.items():
-        if machines.count > 1 and value is not None:
-            raise ArgumentError(f"{name} of rx.run is for one machine, and there are {machines.count}; leave it out")
 
 
 def chosen(backend: str, workers: int) -> str:

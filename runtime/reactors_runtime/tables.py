@@ -56,6 +56,8 @@ LINE = _dtype("rx_line")
 BELL = _dtype("rx_bell")
 FAR = _dtype("rx_far")
 PASSAGE = _dtype("rx_passage")
+QUIET = _dtype("rx_quiet")
+TRAFFIC = _dtype("rx_traffic")
 
 
 def view(memory: Memory, offset: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:

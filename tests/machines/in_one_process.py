@@ -38,14 +38,17 @@ def run(
     seed: int = 0,
     fast: bool = True,
     tcp: bool = False,
+    clock: rx.VirtualClock | None = None,
 ) -> Result:
     """As `rx.run` on so many machines with so many workers each."""
     graph = Graph(main)
     program, n = graph.program, machines * workers
     physical = any(element.kind == Kind.PHYSICAL_ACTION for element in program.elements)
     options = arena.options(
-        n, fast=fast, keepalive=physical if keepalive is None else keepalive, timeout=timeout, processes=True,
-        machine_of=tuple(w // workers for w in range(n)),
+        n, fast=fast and clock is None, keepalive=physical and clock is None if keepalive is None else keepalive,
+        timeout=timeout, processes=True, machine_of=tuple(w // workers for w in range(n)),
+        virtual_time=clock is not None, virtual_sleep=clock is not None and clock.sleep,
+        injections=[] if clock is None else clock.events(graph, plain=False),
     )  # fmt: skip
     image = Image(program, placements.gathered(program, placed(program, n, placement)), n, options)
     memories = []

@@ -264,7 +264,6 @@ class Unsendable(rx.Reactor):
     ("options", "said"),
     [
         ({"workers": 3}, "workers of rx.run is 3, on 2 machines; it is how many there are on all of them"),
-        ({"clock": rx.VirtualClock()}, "clock of rx.run is for one machine, and there are 2"),
         ({"machines": 2}, "machines of rx.run is 2; write rx.Machines"),
     ],
 )

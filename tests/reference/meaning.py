@@ -123,13 +123,14 @@ class Run:
 
     def advance(self) -> None:
         """Go to the least tag at which something happens; without any, the program has starved, and stops."""
-        if not self.events and not self.outside and not self.keepalive and self.tag >= START:
-            self.stop = min(self.stop, later(self.tag, 0))
-        after = self.next_tag()
-        while self.outside and self.outside[0][0] <= max(self.now, after.time):  # until then, something may come in
-            when, action, value = self.outside.pop(0)
-            self.arrive(action, when, value)
+        while True:
+            if not self.events and not self.outside and not self.keepalive and self.tag >= START:
+                self.stop = min(self.stop, later(self.tag, 0))
             after = self.next_tag()
+            if not self.outside or self.outside[0][0] > max(self.now, after.time):
+                break
+            when, action, value = self.outside.pop(0)  # until then, something may come in
+            self.arrive(action, when, value)
         self.tag, self.now = after, max(self.now, after.time)
         self.tags += 1
 

@@ -67,6 +67,8 @@ class Image(Plan):
         if options.machines > 1:
             self.at["far"] = arena.take(workers * tables.FAR.itemsize)
             self.at["passages"] = arena.take(workers**2 * tables.PASSAGE.itemsize)
+            self.at["quiets"] = arena.take(options.machines * tables.QUIET.itemsize)
+            self.at["traffic"] = arena.take(options.machines**2 * tables.TRAFFIC.itemsize)
         self._lay_out_values()
         subs = filling.numbered(self)
         counting = [n for n, sub in enumerate(subs) if sub.source.mode == lib.RX_SEQUENCE]
