@@ -235,8 +235,9 @@ static int look_once(rx_link *l)
     for (uint32_t i = 0; i < l->n_sent; i++) {
         rx__ring *ring = rx__ring_between(l, l->sent[i].producer, l->sent[i].consumer);
         rings[i] = (rx__f_ring){0};
-        rings[i].acknowledged = rx__get(&ring->head);
+        /* The first message before the count: what is acknowledged in between makes it too early a tag, not too late. */
         if (!rx__ring_first(ring, &rings[i].first)) rings[i].first = rx__tag(0, 0);
+        rings[i].acknowledged = rx__get(&ring->head);
         rings[i].sent = rx__get(&ring->tail);
     }
     for (uint32_t i = 0; i < l->n_taken; i++) counts[i] = rx__get(&rx__ring_between(l, l->taken[i].producer, l->taken[i].consumer)->head);

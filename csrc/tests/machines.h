@@ -1,29 +1,32 @@
-/* Machines that are all in this process: each has an arena, threads for its workers, and links to all others. What
- * goes from machine 0 to machine 1 can be recorded on its way. */
+/* Machines that are all in this process: each has an arena, threads for its workers, and links to all others. What they
+ * say can be late, and what machine 0 says to machine 1 can be recorded. */
 #ifndef MACHINES_H
 #define MACHINES_H
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include "run.h"
 
-enum { MOST_MACHINES = 3 };
+enum { MOST_MACHINES = 4 };
 
 typedef struct { uint8_t *bytes; size_t n; } recording;
 
-typedef struct {              /* a thread between two links */
+typedef struct {              /* a thread that passes on what one machine says to another */
     pthread_t thread;
-    int ends[2];              /* of machine 0, of machine 1 */
-    recording *recording;
+    int from, to;
+    recording *recording;     /* NULL: none */
+    uint64_t dice, latest_us; /* in pieces of any length, each at most so late; 0: as it comes */
 } relay;
+
+typedef struct way { recording *recording; uint64_t late; } way;  /* late: what decides how late all is; 0: nothing is */
 
 typedef struct {
     program *p;
     run *runs[MOST_MACHINES]; /* what reactions saw is in the last one, wherever they ran */
     rx_link *links[MOST_MACHINES][MOST_MACHINES];
     int sockets[MOST_MACHINES][MOST_MACHINES];
-    relay relay;
+    relay relays[MOST_MACHINES * MOST_MACHINES];
+    int n_relays;
 } machines;
 
 static inline void send_whole(int socket, const uint8_t *bytes, size_t n)
@@ -32,55 +35,65 @@ static inline void send_whole(int socket, const uint8_t *bytes, size_t n)
         if ((gone = send(socket, bytes, n, MSG_NOSIGNAL)) <= 0) return;
 }
 
-static inline void *pass_on_and_record(void *argument)
+static inline void record_piece(recording *r, const uint8_t *bytes, size_t n)
+{
+    r->bytes = realloc(r->bytes, r->n + n);
+    memcpy(r->bytes + r->n, bytes, n);
+    r->n += n;
+}
+
+static inline void *relay_all(void *argument)
 {
     relay *r = argument;
-    static uint8_t bytes[1 << 16];
-    for (int open = 2; open;) {
-        struct pollfd ends[2] = {{.fd = r->ends[0], .events = POLLIN}, {.fd = r->ends[1], .events = POLLIN}};
-        assert(poll(ends, 2, PATIENCE_S * 1000) > 0);
-        for (int from = 0; from < 2; from++) {
-            if (!ends[from].revents) continue;
-            ssize_t n = recv(r->ends[from], bytes, sizeof bytes, 0);
-            if (n <= 0) {
-                shutdown(r->ends[!from], SHUT_WR);
-                r->ends[from] = -1 - r->ends[from];  /* poll leaves it out */
-                open--;
-                continue;
-            }
-            send_whole(r->ends[!from], bytes, (size_t)n);
-            if (from) continue;
-            r->recording->bytes = realloc(r->recording->bytes, r->recording->n + (size_t)n);
-            memcpy(r->recording->bytes + r->recording->n, bytes, (size_t)n);
-            r->recording->n += (size_t)n;
+    uint8_t bytes[1 << 14];
+    size_t most = sizeof bytes;
+    for (ssize_t n; (n = recv(r->from, bytes, most, 0)) > 0;) {
+        if (r->latest_us) {
+            r->dice = mixed(r->dice, (uint64_t)n);
+            most = 1 + r->dice % 600;                /* a frame and a half, or a few bytes */
+            if (r->dice >> 32 & 1) usleep((useconds_t)(r->dice >> 33) % (useconds_t)r->latest_us);
         }
+        if (r->recording) record_piece(r->recording, bytes, (size_t)n);
+        send_whole(r->to, bytes, (size_t)n);
     }
+    shutdown(r->to, SHUT_WR);
     return NULL;
 }
 
-static inline void connect_machines(machines *m, int a, int b, recording *recording)
+/* Some directions are slower than others, so that what one machine says is overtaken by what others say of it. */
+static inline void start_relay(machines *m, int from, int to, way way)
+{
+    relay *r = &m->relays[m->n_relays++];
+    uint64_t dice = mixed(way.late, (uint64_t)m->n_relays);
+    *r = (relay){.from = from, .to = to, .recording = way.recording, .dice = dice};
+    if (way.late) r->latest_us = (uint64_t[]){0, 50, 400, 3000}[dice % 4];
+    assert(!pthread_create(&r->thread, NULL, relay_all, r));
+}
+
+static inline void connect_machines(machines *m, int a, int b, way way)
 {
     int pair[2], other[2];
     assert(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
     m->sockets[a][b] = pair[0];
     m->sockets[b][a] = pair[1];
     for (int i = 0; i < 2 && m->p->narrow; i++) assert(!setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &(int){4096}, sizeof(int)));
-    if (!recording) return;
+    if (!way.recording && !way.late) return;
     assert(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, other));
-    m->relay = (relay){.ends = {pair[1], other[0]}, .recording = recording};
     m->sockets[b][a] = other[1];
-    assert(!pthread_create(&m->relay.thread, NULL, pass_on_and_record, &m->relay));
+    start_relay(m, pair[1], other[0], way);
+    way.recording = NULL;
+    start_relay(m, other[0], pair[1], way);
 }
 
-/* The program says which worker is on which machine. Its reactions look. */
-static inline machines *link_up(program *p, uint64_t budget, uint64_t often, recording *recording)
+/* The program says which worker is on which machine. [runs]: one for each machine. */
+static inline machines *link_runs(program *p, run *const *runs, way way)
 {
     machines *m = calloc(1, sizeof *m);
     m->p = p;
-    for (p->machine = 0; p->machine < p->machines; p->machine++)
-        m->runs[p->machine] = new_looking_run(p, budget, often);
+    memcpy(m->runs, runs, (size_t)p->machines * sizeof *runs);
     for (int a = 0; a < p->machines; a++)
-        for (int b = a + 1; b < p->machines; b++) connect_machines(m, a, b, b == 1 ? recording : NULL);
+        for (int b = a + 1; b < p->machines; b++)
+            connect_machines(m, a, b, (struct way){b == 1 ? way.recording : NULL, way.late});
     for (int a = 0; a < p->machines; a++)
         for (int b = 0; b < p->machines; b++) {
             const build *here = m->runs[a]->b;
@@ -92,6 +105,14 @@ static inline machines *link_up(program *p, uint64_t budget, uint64_t often, rec
             m->runs[a]->links[m->runs[a]->n_links++].socket = m->sockets[a][b];
         }
     return m;
+}
+
+/* Its reactions look. */
+static inline machines *link_up(program *p, uint64_t budget, uint64_t often, way way)
+{
+    run *runs[MOST_MACHINES];
+    for (p->machine = 0; p->machine < p->machines; p->machine++) runs[p->machine] = new_looking_run(p, budget, often);
+    return link_runs(p, runs, way);
 }
 
 static inline runner *runner_of(const machines *m, int worker)
@@ -147,10 +168,8 @@ static inline void end_machines(machines *m)
     for (int a = 0; a < n; a++)
         for (int b = 0; b < n; b++)
             if (a != b) close(m->sockets[a][b]);
-    if (m->relay.recording) {
-        pthread_join(m->relay.thread, NULL);
-        for (int i = 0; i < 2; i++) close(-1 - m->relay.ends[i]);
-    }
+    for (int i = 0; i < m->n_relays; i++) pthread_join(m->relays[i].thread, NULL);
+    for (int i = 0; i < m->n_relays; i++) close(m->relays[i].from);
     for (int a = 0; a < n; a++) end_run(m->runs[a]);
     free(m);
 }

@@ -1,9 +1,11 @@
 /* Does a program mean the same when its workers are on several machines? Random programs, and some that one can think
- * of, on one worker and on two and three machines; and what becomes of the others when one machine ends before its time.
+ * of, on one worker and on two to four machines, whose links are fast or late; and what becomes of the others when one
+ * machine ends before its time.
  *
  *     test_link [first seed [count]] */
 #include "link.h"
 #include "machines.h"
+#include "outside.h"
 #include "random.h"
 
 static void look_at(program *p, int r, list triggers, list effects)
@@ -11,9 +13,11 @@ static void look_at(program *p, int r, list triggers, list effects)
     react(p, r, triggers, NOTHING, effects, NULL, NULL);
 }
 
-static void means_the_same(program *p, const run *alone, uint64_t budget, uint64_t often)
+#define AS_IT_COMES (way){0}
+
+static void means_the_same(program *p, const run *alone, uint64_t budget, uint64_t often, way way)
 {
-    machines *m = link_up(p, budget, often, NULL);
+    machines *m = link_up(p, budget, often, way);
     start_machines(m);
     join_machines(m);
     end_links(m, RX_SAID_BYE);
@@ -55,7 +59,7 @@ static void test_random_program_means_the_same_on_any_number_of_machines(uint64_
         place(p, workers);
         p->apart = yes(25);
         spread(p, machines, workers);
-        means_the_same(p, alone, budget, often);
+        means_the_same(p, alone, budget, often, (way){.late = dice(4)});
     }
     end_run(alone);
     free(p);
@@ -85,7 +89,7 @@ static void test_large_values_come_whole(void)
         spread(p, 2 + i % 2, 3);
         p->narrow = i / 2 % 2;
         p->spin_ns = i / 4 * 2000000;
-        means_the_same(p, alone, 60, 90);
+        means_the_same(p, alone, 60, 90, AS_IT_COMES);
     }
     end_run(alone);
     free(p);
@@ -105,7 +109,7 @@ static void test_a_pipeline_through_all_machines_waits_for_room(void)
     p->few_slots = 1;
     run *alone = run_alone(p, 100, 100);
     spread(p, 3, 3);
-    means_the_same(p, alone, 100, 100);
+    means_the_same(p, alone, 100, 100, AS_IT_COMES);
     end_run(alone);
     free(p);
 }
@@ -122,7 +126,7 @@ static void test_lock_step_takes_at_most_two_states_a_tag(void)
     p->timeout = TAGS;
     p->spin_ns = 20000000;
     spread(p, 2, 2);
-    machines *m = link_up(p, UINT64_MAX, 100, NULL);
+    machines *m = link_up(p, UINT64_MAX, 100, AS_IT_COMES);
     start_machines(m);
     join_machines(m);
     for (int a = 0; a < 2; a++) {
@@ -134,6 +138,29 @@ static void test_lock_step_takes_at_most_two_states_a_tag(void)
     end_links(m, RX_SAID_BYE);
     end_machines(m);
     free(p);
+}
+
+/* Every second worker hears from outside; of each machine one at least. */
+static void test_what_is_heard_on_all_machines_meets_on_one(uint64_t late)
+{
+    for (int n = 2; n <= MOST_MACHINES; n++) {
+        ear e;
+        program *p = outside_program(2 * n, &e);
+        p->machines = n;
+        for (int w = 0; w < 2 * n; w++) p->machine_of[w] = w / 2;
+        run *runs[MOST_MACHINES];
+        for (p->machine = 0; p->machine < n; p->machine++) runs[p->machine] = new_run(p);
+        machines *m = link_runs(p, runs, (way){.late = late});
+        sender senders[SENDERS];
+        start_machines(m);
+        for (int i = 0; i < SENDERS; i++) start_sending(&senders[i], runs[i % n], (uint32_t)(2 * (i % n) + 1));
+        for (int i = 0; i < SENDERS; i++) pthread_join(senders[i].thread, NULL);
+        join_machines(m);
+        end_links(m, RX_SAID_BYE);
+        assert(e.n == SENDERS * EACH);
+        end_machines(m);
+        free(p);
+    }
 }
 
 /* ---- failures ------------------------------------------------------------------------------------------------ */
@@ -163,7 +190,7 @@ static void test_an_abort_ends_all_machines(void)
 {
     for (int i = 0; i < 12; i++) {
         program *p = endless(2 + i % 2);
-        machines *m = link_up(p, UINT64_MAX, 100, NULL);
+        machines *m = link_up(p, UINT64_MAX, 100, AS_IT_COMES);
         start_machines(m);
         usleep((useconds_t)(i * 500));               /* before the start, or in the middle */
         rx_abort(m->runs[0]->b->base, RX_E_ABORTED);
@@ -178,7 +205,7 @@ static void test_a_cut_link_ends_all_machines(void)
 {
     for (int i = 0; i < 12; i++) {
         program *p = endless(2 + i % 2);
-        machines *m = link_up(p, UINT64_MAX, 100, NULL);
+        machines *m = link_up(p, UINT64_MAX, 100, AS_IT_COMES);
         start_machines(m);
         usleep((useconds_t)(i * 500));
         shutdown(m->sockets[0][1], SHUT_RDWR);
@@ -212,7 +239,7 @@ static void test_a_silent_machine_counts_as_lost(void)
 
 int main(int argc, char **argv)
 {
-    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 40;
+    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 24;
     for (uint64_t seed = first; seed < first + count; seed++) {
         if (getenv("VERBOSE")) fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
         test_random_program_means_the_same_on_any_number_of_machines(seed);
@@ -222,6 +249,7 @@ int main(int argc, char **argv)
     test_large_values_come_whole();
     test_a_pipeline_through_all_machines_waits_for_room();
     test_lock_step_takes_at_most_two_states_a_tag();
+    for (uint64_t late = 0; late < 3; late++) test_what_is_heard_on_all_machines_meets_on_one(late);
     test_an_abort_ends_all_machines();
     test_a_cut_link_ends_all_machines();
     test_a_silent_machine_counts_as_lost();

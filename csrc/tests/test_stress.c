@@ -1,10 +1,9 @@
 /* Do channel, frontier and park hold when eight threads share few cores and meet in every way? Larger programs than in
  * test_shared, with everything native, compared with one worker; and the parts where nothing can be compared. */
-#include "run.h"
+#include "outside.h"
 
 enum { WORKERS = 8 };
 
-static void ignore(void **data, unsigned char *present, void *state) { (void)data, (void)present, (void)state; }
 static void look_at(program *p, int r, list triggers, list effects) { react(p, r, triggers, NOTHING, effects, NULL, NULL); }
 
 /* [times] on eight workers as on one. */
@@ -132,65 +131,14 @@ static void test_an_abort_at_any_moment_ends_all(void)
 
 /* ---- from outside --------------------------------------------------------------------------------------------- */
 
-enum { SENDERS = 4, EACH = 100 };
-
-typedef struct { run *run; uint32_t worker; pthread_t thread; } sender;
-
-static void *send_all(void *argument)
-{
-    const sender *s = argument;
-    for (int sent = 0; sent < EACH;) {
-        sent += rx_send(s->run->b->base, s->run->b->fd, s->worker, 0, 0, 1, NULL, 0);
-        sched_yield();
-    }
-    return NULL;
-}
-
-typedef struct { uint64_t n; rx_tag last; } ear;
-
-static void hear(void **data, unsigned char *present, void *state)
-{
-    ear *e = state;
-    assert(rx__less(e->last, now()));
-    e->last = now();
-    for (int k = 0; k < WORKERS; k++)
-        if (present[k]) e->n += filled(data[k], 8);
-    present[WORKERS] = e->n == SENDERS * EACH;       /* all are here: stop */
-}
-
-static void pass_on(void **data, unsigned char *present, void *state)
-{
-    (void)state;
-    fill(data[1], 8, 1);
-    present[1] = 1;
-}
-
-/* Every second worker hears from outside; one counts what all of them heard, at the tag at which they heard it. */
 static void test_what_is_heard_on_many_workers_meets_on_one(void)
 {
-    program *p = new_program();
-    int last = 0;
-    list all = NOTHING;
-    ear e = {.last = {-1, 0}};
-    for (int k = 0; k < WORKERS; k++) {
-        int r = reactor_on(p, k), out = output(p, r, 8);
-        react(p, r, OF(k % 2 ? physical_action(p, r, 0) : timer(p, r, 0, 0)), NOTHING, OF(out), k % 2 ? pass_on : ignore, NULL);
-        add(&all, out);
-        last = r;
-    }
-    for (int k = 0; k < WORKERS; k++) all.at[k] = input(p, last, all.at[k], AT_ONCE);
-    react(p, last, all, NOTHING, NOTHING, hear, &e);
-    p->reactions[p->n_reactions - 1].stop = rx__tag(0, 1);
-    p->workers = WORKERS;
-    p->keepalive = 1;
-    p->inbox = 8;
+    ear e;
+    program *p = outside_program(WORKERS, &e);
     run *r = new_run(p);
     sender senders[SENDERS];
     start_threads(r);
-    for (uint32_t i = 0; i < SENDERS; i++) {
-        senders[i] = (sender){.run = r, .worker = 1 + 2 * i};
-        assert(!pthread_create(&senders[i].thread, NULL, send_all, &senders[i]));
-    }
+    for (uint32_t i = 0; i < SENDERS; i++) start_sending(&senders[i], r, 1 + 2 * i);
     for (int i = 0; i < SENDERS; i++) pthread_join(senders[i].thread, NULL);
     join_threads(r);
     assert(e.n == SENDERS * EACH);
