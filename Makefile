@@ -94,9 +94,10 @@ papers: .venv-bench/built
 learn_beside: .venv-bench/built
 	.venv-bench/bin/python tests/benchmarks/learn_beside.py $(ARGS)
 
+# The protocol in Promela, in every interleaving; ARGS=machines is a part of it.
 model:
 	command -v spin >/dev/null || { $(apt) spin; }
-	csrc/model/check.sh
+	csrc/model/check.sh $(ARGS)
 
 # What docs/algorithms says of hyperparameters and of learning.
 pages: build

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Checks the models with spin: each in every interleaving, then with errors planted, which must be found.
+# check.sh [WORD]: only what has the word in its line, as `machines`, or `planted`.
 # A search that was cut short counts as a failure. JOBS at a time, at most 5.6 GiB together.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -31,7 +32,7 @@ check() {
     fi
     [ ! -e "../$number.err" ] || verdict="FAILED: $(<"../$number.err")"
     rm -f pan pan.[!l]*                       # the logs and the trail stay
-    printf '%-9s %-28s %10s  %s\n' "$model" "${names:--}" "$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' pan.log)" "$verdict" >"../$number.row"
+    printf '%-9s %-38s %10s  %s\n' "$model" "${names:--}" "$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' pan.log)" "$verdict" >"../$number.row"
 }
 
 judge() {
@@ -54,7 +55,7 @@ cd "$out"
 count=0
 while read -r line; do
     line=${line%%#*}
-    [ -n "${line// /}" ] || continue
+    [ -n "${line// /}" ] && [[ $line == *"${1:-}"* ]] || continue
     while (( $(jobs -rp | wc -l) >= jobs )); do wait -n || true; done
     printf -v number '%02d' $((++count))
     # shellcheck disable=SC2086
@@ -78,6 +79,14 @@ done <<'LIST'
     sound    frontier -DONWARD   -DLATE=1 -l
     sound    frontier -DEXCHANGE -DLATE=0
     sound    frontier -DEXCHANGE -DLATE=0 -l
+    sound    machines -DROUND    -DAWAY=2
+    sound    machines -DRELAY    -DAWAY=1
+    sound    machines -DPAIR     -DAWAY=2
+    sound    machines -DCHAIN    -DAWAY=2
+    sound    machines -DJOIN     -DAWAY=2
+    sound    machines -DTWICE    -DAWAY=0
+    sound    machines -DTWICE    -DAWAY=1 -DSLOW=4      # the link from 0 to 2
+    sound    machines -DREPLY    -DAWAY=0
     sound    park
     sound    channel
     sound    channel  -DLINE
@@ -96,6 +105,17 @@ done <<'LIST'
     planted  frontier -DSTOP     -DSTARVED_READ_ONCE
     planted  frontier -DONWARD   -DLATE=1 -DUNTOLD_WHILE_WAITING
     planted  frontier -DFEEDBACK -DLATE=0 -DUNTOLD_AT_REST
+    planted  machines -DTWICE    -DAWAY=0 -DNO_CUT
+    planted  machines -DCHAIN    -DAWAY=0 -DNO_UNACKNOWLEDGED
+    planted  machines -DCHAIN    -DAWAY=0 -DHEAD_LOWERED_LATE
+    planted  machines -DJOIN     -DAWAY=0 -DNO_MATES
+    planted  machines -DJOIN     -DAWAY=0 -DWAITS_UNSAID
+    planted  machines -DREPLY    -DAWAY=0 -DEMPTIED_WHEN_SENT
+    planted  machines -DCHAIN    -DAWAY=0 -DUNREAD_COUNTED
+    planted  machines -DCHAIN    -DAWAY=1 -DSTATE_BEFORE_MESSAGES
+    planted  machines -DCHAIN    -DAWAY=1 -DHALF_A_STATE
+    planted  machines -DCHAIN    -DAWAY=1 -DONE_LOOK
+    planted  machines -DTWICE    -DAWAY=1 -DSLOW=4 -DFIRST_AFTER_ACKED
     planted  park     -DBIT_AFTER_LOOK
     planted  park     -DBELL_READ_LATE
     planted  park     -DWANTS_ONCE
@@ -110,7 +130,7 @@ done <<'LIST'
 LIST
 wait
 
-printf '%-9s %-28s %10s  %s\n' model variant states verdict
+printf '%-9s %-38s %10s  %s\n' model variant states verdict
 cat ./*.row
 # every line of the list must have left a verdict
 [ "$(cat ./*.row | wc -l)" = "$count" ] || { echo "a check did not end"; exit 1; }
