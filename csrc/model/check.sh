@@ -83,7 +83,7 @@ done <<'LIST'
     sound    machines -DRELAY    -DAWAY=1
     sound    machines -DPAIR     -DAWAY=2
     sound    machines -DCHAIN    -DAWAY=2
-    sound    machines -DJOIN     -DAWAY=2
+    sound    machines -DJOIN     -DAWAY=6
     sound    machines -DTWICE    -DAWAY=0
     sound    machines -DTWICE    -DAWAY=1 -DSLOW=4      # the link from 0 to 2
     sound    machines -DREPLY    -DAWAY=0
@@ -114,7 +114,7 @@ done <<'LIST'
     planted  machines -DCHAIN    -DAWAY=0 -DUNREAD_COUNTED
     planted  machines -DCHAIN    -DAWAY=1 -DSTATE_BEFORE_MESSAGES
     planted  machines -DCHAIN    -DAWAY=1 -DHALF_A_STATE
-    planted  machines -DCHAIN    -DAWAY=1 -DONE_LOOK
+    planted  machines -DTWICE    -DAWAY=1 -DONE_LOOK
     planted  machines -DTWICE    -DAWAY=1 -DSLOW=4 -DFIRST_AFTER_ACKED
     planted  park     -DBIT_AFTER_LOOK
     planted  park     -DBELL_READ_LATE

@@ -138,7 +138,7 @@ hidden byte D[9];               /* the least delay over all paths */
 hidden byte ranks[MACHINES];
 hidden byte sends[MACHINES];    /* bits of ranks: writes to a channel */
 hidden byte from, to, via;      /* of init alone */
-hidden byte tag, at_me, at_a, at_b, ready;      /* within a step */
+hidden byte tag, at_me, at_a, at_b;      /* within a step */
 
 #define TO(x, y)    ((x) * MACHINES + (y))
 #define IS_RING(x, y) (direct[TO(x, y)] < NO_PATH)
