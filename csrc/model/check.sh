@@ -115,7 +115,7 @@ done <<'LIST'
     planted  machines -DCHAIN    -DAWAY=1 -DSTATE_BEFORE_MESSAGES
     planted  machines -DCHAIN    -DAWAY=1 -DHALF_A_STATE
     planted  machines -DTWICE    -DAWAY=1 -DONE_LOOK
-    planted  machines -DTWICE    -DAWAY=1 -DSLOW=4 -DFIRST_AFTER_ACKED
+    planted  machines -DTWICE    -DAWAY=1 -DSLOW=4 -DALWAYS -DFIRST_AFTER_ACKED
     planted  park     -DBIT_AFTER_LOOK
     planted  park     -DBELL_READ_LATE
     planted  park     -DWANTS_ONCE
