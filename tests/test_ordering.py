@@ -104,7 +104,7 @@ def test_a_message_is_seen_in_the_ring_or_in_the_head_of_who_took_it(weaker: dic
 
 
 def wake(fence: Any = FENCE) -> Threads:
-    """bell.c, park.c: a publisher stores, then looks for sleepers; a waiter says that it sleeps, then looks a last time.
+    """bell.c, park.c: a publisher stores, then looks for sleepers; a waiter says that it sleeps, and looks once more.
 
     What the waiter looks at is a version or, where it waits for room, the count of those who need a slot (values.c),
     which is lowered before the version moves.
