@@ -81,11 +81,10 @@ done <<'LIST'
     sound    frontier -DEXCHANGE -DLATE=0 -l
     sound    machines -DROUND    -DAWAY=2
     sound    machines -DRELAY    -DAWAY=1
-    sound    machines -DPAIR     -DAWAY=2
+    sound    machines -DPAIR     -DAWAY=1
     sound    machines -DCHAIN    -DAWAY=2
     sound    machines -DJOIN     -DAWAY=6
     sound    machines -DTWICE    -DAWAY=0
-    sound    machines -DTWICE    -DAWAY=1 -DSLOW=4      # the link from 0 to 2
     sound    machines -DREPLY    -DAWAY=0
     sound    park
     sound    channel
