@@ -99,7 +99,7 @@ class Learner(rx.Reactor):
     def learn(self):
         rows = self.rollout.value
         with drawing(self):
-            update(self.args, self.agent, self.optimizer, *(torch.tensor(rows[name]) for name in ROW.names))
+            update(self.args, self.agent, self.optimizer, *(torch.tensor(rows[name]) for name in ("obs", *NUMBERS)))
         self.weights.set(parameters_to_vector(self.agent.parameters()).detach().numpy())
 
 

@@ -43,7 +43,7 @@ class Player(rx.Reactor):
         obs, _ = self.env.reset()
         while not over:
             obs, reward, terminated, truncated, _ = self.env.step(int(obs @ weights > 0))
-            total += reward
+            total += float(reward)
             over = terminated or truncated
         return total
 

@@ -29,7 +29,7 @@ class Player:
         obs, _ = self.env.reset()
         while not over:
             obs, reward, terminated, truncated, _ = self.env.step(int(obs @ weights > 0))
-            total += reward
+            total += float(reward)
             over = terminated or truncated
         return total
 
@@ -37,7 +37,7 @@ class Player:
 class Driver:
     def __init__(self, players, tries, rounds):
         self.rounds, self.weights, self.curve = rounds, np.zeros(WEIGHTS), []
-        self.players = [Player.remote(seed, tries) for seed in range(players)]
+        self.players = [Player.remote(seed, tries) for seed in range(players)]  # type: ignore[attr-defined]
 
     def run(self):
         for _ in range(self.rounds):
