@@ -57,6 +57,7 @@ html_title = "reactors"
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_search_summary = False  # which a browser may not fetch from files
 html_show_sphinx = False
 html_additional_pages = {"index": "to_first_page.html"}
 templates_path = ["site/templates"]
