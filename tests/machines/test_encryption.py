@@ -14,7 +14,7 @@ import pytest
 
 import reactors as rx
 from reactors_runtime.machines.channel import Channel, NotOurs
-from reactors_runtime.machines.connections import Listener, Peer
+from reactors_runtime.machines.connections import ListeningSocket, Peer
 from reactors_runtime.machines.encryption import Identity, NoCertificate, trusting, trusting_only
 from tests.machines.certificates import Pair, certificate
 from tests.machines.test_runs import Line, free_port
@@ -30,7 +30,7 @@ class Both:
     """A machine that waits, and one that connects to it: what each of them got, or what it says."""
 
     def __init__(self, identity: Identity | None, trusted: Any, host: str = "127.0.0.1") -> None:
-        self.listener = Listener(("127.0.0.1", 0), TOKEN, identity)
+        self.listener = ListeningSocket(("127.0.0.1", 0), TOKEN, identity)
         self.peer = Peer((host, self.listener.address[1]), TOKEN, trusted)
         self.there: socket.socket | str = ""
         thread = threading.Thread(target=self._wait)
@@ -175,7 +175,7 @@ def test_who_does_not_speak_tls_is_told_by_who_does(own: Pair, meet: Any) -> Non
 
 def test_who_says_nothing_does_not_keep_others(own: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reactors_runtime.machines.encryption.PATIENCE", 0.2)
-    listener = Listener(("127.0.0.1", 0), TOKEN, read(own))
+    listener = ListeningSocket(("127.0.0.1", 0), TOKEN, read(own))
     with socket.create_connection(listener.address), pytest.raises(NotOurs, match="before all was encrypted"):
         listener.accept(5.0)
     listener.close()

@@ -154,12 +154,12 @@ MUTATIONS: dict[str, tuple[str, str]] = {
         "FOREVER if timeout is None else Tag(max(0, timeout - 1), 0)",
     ),
     "starvation ends at the present tag": (
-        "self.stop = min(self.stop, later(self.tag, 0))\n        after",
-        "self.stop = min(self.stop, later(later(self.tag, 0), 0))\n        after",
+        "self.stop = min(self.stop, later(self.tag, 0))\n            after",
+        "self.stop = min(self.stop, later(later(self.tag, 0), 0))\n            after",
     ),
     "starvation waits a nanosecond": (
-        "self.stop = min(self.stop, later(self.tag, 0))\n        after",
-        "self.stop = min(self.stop, later(self.tag, 1))\n        after",
+        "self.stop = min(self.stop, later(self.tag, 0))\n            after",
+        "self.stop = min(self.stop, later(self.tag, 1))\n            after",
     ),
     # connections
     "what travels late is lost if another is under way": (

@@ -13,10 +13,10 @@ from reactors_runtime.machines.encryption import connected, trusting_only
 if TYPE_CHECKING:
     import ssl
 
-    from reactors_runtime.machines.encryption import Identity, Place
+    from reactors_runtime.machines.encryption import Identity, LinkAddress
 
 
-class Listener:
+class ListeningSocket:
     """Waits at an address, where port 0 is any. Connections are encrypted if it has an `identity` to show.
 
     Raises OSError where that cannot be.
@@ -63,7 +63,7 @@ class Peer:
     token: bytes
     trusted: ssl.SSLContext | None = None
 
-    def at(self, place: Place) -> Peer:
+    def at(self, place: LinkAddress) -> Peer:
         """Another machine of the same job."""
         trusted = None if place.certificate is None else trusting_only(place.certificate)
         return Peer(place.address, self.token, trusted)

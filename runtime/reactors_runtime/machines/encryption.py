@@ -32,7 +32,7 @@ class NoCertificate(Exception):  # noqa: N818 - it is what is wrong
     """A certificate, or what belongs to it, cannot be used."""
 
 
-class Place(NamedTuple):
+class LinkAddress(NamedTuple):
     """Where a machine waits for links, and the certificate (PEM) that it shows there, if it does."""
 
     address: tuple[str, int]

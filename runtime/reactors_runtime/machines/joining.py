@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
 from reactors_runtime.machines.channel import Channel, NotOurs
-from reactors_runtime.machines.connections import Listener, Peer
-from reactors_runtime.machines.encryption import Place
+from reactors_runtime.machines.connections import ListeningSocket, Peer
+from reactors_runtime.machines.encryption import LinkAddress
 from reactors_runtime.machines.job import Job, MachineReport, Platform
 from reactors_runtime.machines.keeping import Keeping
 from reactors_runtime.machines.link import Link
@@ -49,10 +49,10 @@ def _joined(leader: Peer, own: Identity | None, patience: float) -> bool:
     """Take part once; whether another machine was lost, and not the one that leads."""
     with (
         leader.connection(patience) as connection,
-        closing(Listener((connection.getsockname()[0], 0), leader.token, own)) as listener,
+        closing(ListeningSocket((connection.getsockname()[0], 0), leader.token, own)) as listener,
     ):
         channel = Channel(connection)
-        place = Place(listener.address, None if own is None else own.certificate)
+        place = LinkAddress(listener.address, None if own is None else own.certificate)
         channel.send("hello", Platform.here(), place, socket.gethostname(), os.getpid())
         while (message := channel.receive(_SILENCE)) == ("how far",):
             channel.send("so far", time.monotonic_ns())
@@ -77,7 +77,7 @@ def _joined(leader: Peer, own: Identity | None, patience: float) -> bool:
 
 
 def _links(
-    job: Job, memory: Memory, others: dict[int, Place], leader: Peer, listener: Listener, stack: ExitStack
+    job: Job, memory: Memory, others: dict[int, LinkAddress], leader: Peer, listener: ListeningSocket, stack: ExitStack
 ) -> list[Link]:
     """To machines with lower numbers by connecting to them, from others by waiting for them.
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reactors_runtime.machines.channel import Channel, NotOurs
-from reactors_runtime.machines.connections import Listener
-from reactors_runtime.machines.encryption import Place
+from reactors_runtime.machines.connections import ListeningSocket
+from reactors_runtime.machines.encryption import LinkAddress
 from reactors_runtime.machines.job import Job, MachineReport, Platform, pages_of
 from reactors_runtime.machines.link import SILENCE, Link
 from reactors_runtime.planning.options import MachineClock
@@ -53,7 +53,7 @@ class Member:
 
     machine: int
     channel: Channel
-    place: Place  # where it waits for links
+    place: LinkAddress  # where it waits for links
     host: str
     pid: int
     platform: Platform
@@ -92,7 +92,7 @@ class Gathering:
         self.count, self._encrypted = count, identity is not None
         self.token = token or secrets.token_hex(32).encode()
         self.members: list[Member] = []
-        self._listener = Listener(address, self.token, identity)
+        self._listener = ListeningSocket(address, self.token, identity)
         self.address = self._listener.address
         self._platform = Platform.here()
 
@@ -215,7 +215,7 @@ class Gathering:
 
     def _send_jobs(self, image: Image, memory: Memory, parts: Mapping[int, bytes], modules: list[str]) -> None:
         pickled, (pages, contents) = workers.pickled(image), pages_of(memory)
-        places = {0: Place(self.address)} | {member.machine: member.place for member in self.members}
+        places = {0: LinkAddress(self.address)} | {member.machine: member.place for member in self.members}
         for member in self.members:
             its = {w: part for w, part in parts.items() if image.options.machine_of[w] == member.machine}
             job = Job(

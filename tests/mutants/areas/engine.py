@@ -366,7 +366,7 @@ MISTAKES = (
                 "if (W == 1 || m->present[i]) return at;",
                 "return at;",
             ),
-            Mistake("a hop takes no time", "(r->worker[m->reaction[from]] == me ? 0 : m->hop)", "0"),
+            Mistake("a hop takes no time", "(its == me ? 0 : hop(r, its, me))", "0"),
             Mistake("who comes before who comes before is forgotten", "its = r->last[from * W + i];", "its = 0;"),
             Mistake(
                 "a tag begins before others are done with what leads to it", "later(may_begin(r, me, tag),", "later(0,"

@@ -69,18 +69,6 @@ MISTAKES = (
                 "tests/runtime/test_wakeups.py csrc/tests/test_shared.c",
             ),
             Mistake(
-                "who is rung counts as asleep until it runs",
-                "    rx__clear_bits(&rx__image(base)->sleepers, 1ull << worker);\n",
-                "",
-                "csrc/tests/test_cores.c",
-            ),
-        ),
-    ),
-    Mistakes(
-        "csrc/park.c",
-        "csrc/tests/test_shared.c csrc/tests/test_random.c csrc/tests/test_stress.c",
-        (
-            Mistake(
                 "virtual time passes while a worker is busy",
                 "if (rx__get_fenced(&bell->looked) < changes) return 0;",
                 "",
@@ -91,6 +79,12 @@ MISTAKES = (
                 "if (its < *until) *until = its;",
                 "if (its != INT64_MAX) *until = its;",
                 "csrc/tests/test_inbox.c tests/semantics/test_physical_time.py tests/semantics/test_physical_actions.py tests/semantics/test_physical_connections.py tests/semantics/test_deadlines.py",
+            ),
+            Mistake(
+                "who is rung counts as asleep until it runs",
+                "    rx__clear_bits(&rx__image(base)->sleepers, 1ull << worker);\n",
+                "",
+                "csrc/tests/test_cores.c",
             ),
         ),
     ),
