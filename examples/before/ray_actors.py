@@ -37,12 +37,12 @@ class Player:
 class Driver:
     def __init__(self, players, tries, rounds):
         self.rounds, self.weights, self.curve = rounds, np.zeros(WEIGHTS), []
-        self.players = [Player.remote(seed, tries) for seed in range(players)]  # type: ignore[attr-defined]
+        self.players = [Player.remote(seed, tries) for seed in range(players)]
 
     def run(self):
         for _ in range(self.rounds):
             weights = ray.put(self.weights)
-            self.learn(ray.get([player.play.remote(weights) for player in self.players]))
+            self.learn(ray.get([player.play.remote(weights) for player in self.players]))  # type: ignore[attr-defined]
 
     def learn(self, results):
         noise, gains = (np.concatenate(parts) for parts in zip(*results, strict=True))
