@@ -21,8 +21,8 @@ MISTAKES = (
             ),
             Mistake(
                 "what a worker has yet to take is an event of its own",
-                "            if (rows[k].idle) rows[k].idle = RX_UNREAD;\n",
-                "            rows[k].idle = 0;\n",
+                "            if (rows[k].idle != RX_BUSY) rows[k].idle = RX_UNREAD;\n",
+                "            rows[k].idle = RX_BUSY;\n",
             ),
             Mistake(
                 "a ring is emptied when its messages are sent",
