@@ -74,7 +74,7 @@ def write(ordered: list[dict[str, Any]]) -> None:
     """Table of runs, and tables of medians."""
     with (DOCS / "beside.csv").open("w", newline="") as out:
         writer = csv.DictWriter(
-            out, [name for name in ordered[0] if name != "curve"], extrasaction="ignore", lineterminator="\n"
+            out, [name for name in max(ordered, key=len) if name != "curve"], extrasaction="ignore", lineterminator="\n"
         )
         writer.writeheader()
         writer.writerows(ordered)
@@ -96,7 +96,8 @@ HEAD = [
     "episodes afterwards (greedy in MuJoCo, drawn as in training elsewhere; of Atari whole games and",
     "their own scores). A number a seed. Contenders have the same hyperparameters, networks and numbers",
     "of environments, and one core each: one worker, one thread. `make learn_beside` makes the runs;",
-    "`beside.csv` has the seeds, and the digests by which ours can be made again.",
+    "`beside.csv` has the seeds, and the digests by which ours can be made again. Seconds are those that a",
+    "processor worked, or where that was not noted, those of the clock, while other work ran beside it.",
 ]
 TABLE = [
     "| environment | algorithm | steps | ours | beside | its returns | our seconds / its |",
@@ -108,13 +109,10 @@ def line(run: tuple[str, str, int, tuple[str, ...]], by: dict[str, list[dict[str
     """Of one algorithm in one environment."""
     algorithm, env, steps, (_, *others) = run
     other, game = others[0] if others else "", env.rpartition(":")[2]
-    seconds = {who: {row["seed"]: row["seconds"] for row in found} for who, found in by.items()}
-    both = [
-        seconds["ours"][seed] / seconds[other][seed]
-        for seed in seconds.get(other, {})
-        if seed in seconds.get("ours", {})
-    ]
-    ratio = f"{statistics.median(both):.2f}" if both else ""
+    pairs = [(mine, its) for mine in by.get("ours", []) for its in by.get(other, []) if mine["seed"] == its["seed"]]
+    kind = "processor" if pairs and all("processor" in row for pair in pairs for row in pair) else "seconds"
+    ratio = f"{statistics.median(mine[kind] / its[kind] for mine, its in pairs):.2f}" if pairs else ""
+    ratio += "" if kind == "processor" or not pairs else " (of the clock)"
     return (
         f"| {game} | {algorithm} | {steps:,} | {returns(by.get('ours', []))} | {NAMES.get(other, '')} "
         f"| {returns(by.get(other, []))} | {ratio} |"
@@ -132,7 +130,8 @@ def one(contender: str, task: Task) -> None:
     told = asdict(task)
     row = {
         "contender": contender, "algorithm": told["algorithm"], "env": told["env"], "asked": told["steps"],
-        "seed": told["seed"], **asdict(learned) | {"seconds": round(learned.seconds, 1)},
+        "seed": told["seed"], **asdict(learned)
+        | {"seconds": round(learned.seconds, 1), "processor": round(learned.processor, 1)},
     }  # fmt: skip
     keep(row)
     print(*(f"{name}={value}" for name, value in row.items() if name != "curve"), flush=True)

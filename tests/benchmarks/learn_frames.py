@@ -2,7 +2,7 @@
 
     make learn_frames ARGS="breakout --steps 3000000"
     make learn_frames ARGS="pong --steps 1000000 --seed 1"
-    make learn_frames ARGS="pong-dqn --steps 1000000"
+    make learn_frames ARGS="pong-dqn --steps 2000000 --out runs/pong-dqn"
 
 Results go to docs/learning: `GAME.csv`, with another seed than 0 `GAME-SEED.csv`, has the mean return of the last 20
 episodes over steps and seconds, `GAME.png` the curve.
@@ -47,10 +47,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="the run's folder; where it exists, the run goes on")
     given = parser.parse_args()
     torch.set_num_threads(1)
     make, algorithm = GAMES[given.game]
-    done = rl.train(algorithm, make, total_steps=given.steps, workers=given.workers, mode="pipelined", seed=given.seed)
+    going_on = given.out if given.out is not None and given.out.exists() else None
+    done = rl.train(
+        algorithm, make, total_steps=given.steps, workers=given.workers, mode="pipelined", seed=given.seed,
+        out=given.out, checkpoint_every=None if given.out is None else 2_000, resume=going_on,
+    )  # fmt: skip
     rows = [row for row in done.journal if "charts/episodic_return" in row]
     rows = rows[:: max(1, len(rows) // 500)]
     curve = [(int(row["global_step"]), row["seconds"], round(row["charts/episodic_return"], 2)) for row in rows]

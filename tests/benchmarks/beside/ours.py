@@ -15,9 +15,9 @@ from reactors import rl
 def run(task: Task) -> Learned:
     """Actions of an evaluation are those of training where frames are seen, else the greedy ones."""
     torch.set_num_threads(1)
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     done = rl.train(task.settings, task.make, total_steps=task.steps, seed=task.seed)
-    seconds = time.perf_counter() - began
+    seconds, processor = time.perf_counter() - began, time.process_time() - worked
     watch = Watch(task)
     for row in done.journal:
         if "charts/episodic_return" in row:
@@ -28,4 +28,5 @@ def run(task: Task) -> Learned:
     def choose(obs: Any) -> Any:
         return (done.policy.act(obs[None], rng, task.steps)[0] if ":" in task.env else done.policy.greedy(obs[None]))[0]
 
-    return Learned(done.steps, seconds, watch.returns[-1], *evaluate(task, choose), watch.curve, done.digest)
+    mean, deviation = evaluate(task, choose)
+    return Learned(done.steps, seconds, processor, watch.returns[-1], mean, deviation, watch.curve, done.digest)

@@ -40,17 +40,17 @@ def run(task: Task) -> Learned:
     torch.manual_seed(task.seed)
     ours, watch = task.settings, Watch(task)
     settings = Settings(**{name: getattr(ours, name) for name in Settings.__dataclass_fields__})
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     envs = gym.vector.SyncVectorEnv([task.make] * settings.num_envs)
     net, steps = Heads(envs), 0
     for steps, returns in ppo(task.seed, envs, net, settings):
         watch.ended(steps, returns)
         if steps >= task.steps:
             break
-    seconds = time.perf_counter() - began
+    seconds, processor = time.perf_counter() - began, time.process_time() - worked
 
     def choose(obs: Any) -> Any:
         with torch.no_grad():
             return int(net(torch.as_tensor(obs)[None])[0].sample())
 
-    return Learned(steps, seconds, watch.curve[-1][1], *evaluate(task, choose), watch.curve)
+    return Learned(steps, seconds, processor, watch.curve[-1][1], *evaluate(task, choose), watch.curve)

@@ -108,6 +108,8 @@ class Learned:
     steps: int
     seconds: float
     """Of training."""
+    processor: float
+    """Seconds of it that processors worked, which does not depend on what else they had to do."""
     last: float
     """The mean return of the last training episodes."""
     mean: float
