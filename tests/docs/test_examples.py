@@ -335,7 +335,7 @@ def test_what_changed_is_counted(example: Load) -> None:
     ],
 )
 def test_the_programs_before_run(name: str, settings: str) -> None:
-    pytest.importorskip("ray")
+    pytest.importorskip({"before.ray_actors": "ray", "before.sb3_ppo": "stable_baselines3"}.get(name, "torch"))
     program = f"from {name} import train; print('done', train({settings}) is not None)"
     done = subprocess.run([sys.executable, "-c", program], cwd=EXAMPLES, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
