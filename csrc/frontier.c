@@ -104,6 +104,7 @@ int rx__snapshot(rx_worker *w)
     int seen;
     for (int tries = 1; !(seen = collect(w)); tries++)
         if (tries % 64) rx__pause();
+        else if (rx__aborted(w)) return 0;
         else sched_yield();   /* a worker was put off its core in the middle of publishing */
     p->looked = 1;
     if (seen < 0) return 0;

@@ -67,6 +67,7 @@ static rx_tag passed_by(const rx_link *l, uint32_t worker)
         uint64_t version = rx__get(&line->version);
         rx_tag passed = rx__get_tag(&line->passed);
         if (!(version & 1) && rx__get(&line->version) == version) return passed;
+        if (rx__get32(&l->image->abort)) return rx__forever();        /* it was killed while it published */
     }
 }
 
@@ -189,6 +190,7 @@ static int state(rx_link *l, const rx__frame *f)
     const rx__f_worker *rows = (const rx__f_worker *)(s + 1);
     const rx__f_ring *rings = (const rx__f_ring *)(rows + l->n_theirs);
     const uint64_t *counts = (const uint64_t *)(rings + l->n_heard);
+    if (s->starved && s->starved_at.time < 0) return RX_NONSENSE;
     if (s->start_ns < 0 || s->start_ns > RX_FOREVER_NS / 2 || !possible(l, rows, rings, counts)) return RX_NONSENSE;
     if (s->abort) rx_abort(l->base, RX_E_ABORTED);
     if (s->starved && rx__swap_if32(&l->image->starved, 0, 1)) {
@@ -226,6 +228,7 @@ static int time_there(rx_link *l, const rx__frame *f)
     const rx__f_time *t = (const rx__f_time *)l->body;
     if (f->size != sizeof *t || f->data || t->now < 0 || !l->image->virtual_time) return RX_NONSENSE;
     uint64_t *now = (uint64_t *)&l->image->now, shown = rx__get(now);
+    if (!l->image->machine && (uint64_t)t->now > shown) return RX_NONSENSE;      /* no other moves the clock on */
     while (shown < (uint64_t)t->now && !rx__swap_if(now, &shown, (uint64_t)t->now)) {}   /* other links say so, too */
     return RX_LINKED;
 }
@@ -382,7 +385,7 @@ void *rx__hear(void *link)
         int64_t left = (int64_t)rx__get((uint64_t *)&s->heard) + l->silence - rx__clock();
         int ms = helps || left < 0 ? 0 : (int)(left / 1000000) + 1;
         if (poll(&socket, 1, l->silence || helps ? ms : -1) <= 0) {
-            if (l->silence && left <= 0) rx__link_over(l, RX_SILENT);
+            if (l->silence && rx__clock() - (int64_t)rx__get((uint64_t *)&s->heard) >= l->silence) rx__link_over(l, RX_SILENT);
         } else if ((helps || !rx__get32(&s->quiet)) && rx__lock(l, &s->hearing)) {
             hear(l);
             pthread_mutex_unlock(&s->hearing);

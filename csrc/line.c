@@ -31,6 +31,7 @@ void rx__look_at(rx_worker *w, uint32_t other)
             p->looked = 1;
             return;
         }
+        if (rx__get32(&w->image->abort)) return;
         rx__pause();
     }
 }

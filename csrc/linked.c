@@ -172,8 +172,9 @@ static int locked(rx_link *l, pthread_mutex_t *lock, int error)
     if (error == EOWNERDEAD) {
         pthread_mutex_consistent(lock);
         rx__link_over(l, RX_CUT);
+        pthread_mutex_unlock(lock);
     }
-    return !error || error == EOWNERDEAD;
+    return !error;
 }
 
 int rx__lock(rx_link *l, pthread_mutex_t *lock) { return locked(l, lock, pthread_mutex_lock(lock)); }

@@ -11,7 +11,6 @@
 #include "ring.h"
 #include "shared.h"
 
-
 typedef struct rx__inbox rx__inbox;
 
 typedef struct {

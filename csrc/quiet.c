@@ -95,7 +95,7 @@ void rx__jump(rx_link *l, uint64_t changes)
     rx_image *image = l->image;
     if (!rx__is_quiet(l, changes)) return;
     int64_t until = ((const rx__f_quiet *)l->quiet)->until;
-    if (!all_quiet(l, &until) || until == INT64_MAX) return;
+    if (!all_quiet(l, &until) || until == INT64_MAX || until <= (int64_t)rx__get((uint64_t *)&image->now)) return;
     if (!rx__swap_if(&image->changes, &changes, changes + 1)) return;
     rx__put_fenced((uint64_t *)&image->now, (uint64_t)until);
     rx__add(&image->changes, 1);

@@ -218,6 +218,7 @@ static int look_once(rx_link *l)
     }
     int64_t clock = rx__get32(&image->started) != 1 ? 0 : image->virtual_time ? (int64_t)rx__get((const uint64_t *)&image->now)
                                                                               : rx__clock() - image->start_ns;
+    if (!image->virtual_time) clock -= clock % TICK_NS;      /* or each look would find news */
     state->starved = rx__get32(&image->starved) == 2;
     state->starved_at = state->starved ? image->starved_at : rx__tag(0, 0);
     for (uint32_t k = 0; k < l->n_mine; k++) look_at_worker(l, l->mine[k], clock, &rows[k]);

@@ -140,6 +140,30 @@ static void test_lock_step_takes_at_most_two_states_a_tag(void)
     free(p);
 }
 
+/* Others go on as the clock of a machine does on which something may come from outside, a millisecond at a time. */
+static void test_an_idle_machine_says_its_time_once_a_millisecond(void)
+{
+    enum { OTHERS = 50 };                            /* at the start and the end */
+    ear e;
+    program *p = outside_program(2, &e);
+    run *runs[2];
+    p->real_time = 1;
+    p->timeout = 50000000;
+    p->machines = 2;
+    p->machine_of[0] = 0;
+    p->machine_of[1] = 1;
+    for (p->machine = 0; p->machine < 2; p->machine++) runs[p->machine] = new_run(p);
+    machines *m = link_runs(p, runs, (way){0});
+    int64_t began = rx__clock();
+    start_machines(m);
+    join_machines(m);
+    uint64_t ms = (uint64_t)(rx__clock() - began) / 1000000;
+    assert(m->links[1][0]->shared->frames[RX_F_STATE] <= ms + OTHERS);
+    end_links(m, RX_SAID_BYE);
+    end_machines(m);
+    free(p);
+}
+
 /* Every second worker hears from outside; of each machine one at least. */
 static void test_what_is_heard_on_all_machines_meets_on_one(uint64_t late)
 {
@@ -249,6 +273,7 @@ int main(int argc, char **argv)
     test_large_values_come_whole();
     test_a_pipeline_through_all_machines_waits_for_room();
     test_lock_step_takes_at_most_two_states_a_tag();
+    test_an_idle_machine_says_its_time_once_a_millisecond();
     for (uint64_t late = 0; late < 3; late++) test_what_is_heard_on_all_machines_meets_on_one(late);
     test_an_abort_ends_all_machines();
     test_a_cut_link_ends_all_machines();
