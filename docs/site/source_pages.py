@@ -62,7 +62,11 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def _files(app: Sphinx, folder: Path) -> list[Path]:
-    return sorted(folder / each.name for each in Path(app.srcdir, folder).iterdir() if each.suffix in {".py", ".toml", ".sh", ".yaml"})
+    return sorted(
+        folder / each.name
+        for each in Path(app.srcdir, folder).iterdir()
+        if each.suffix in {".py", ".toml", ".sh", ".yaml"}
+    )
 
 
 def _list(folder: Path, files: list[Path]) -> str:

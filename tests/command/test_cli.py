@@ -279,7 +279,7 @@ def test_every_option_of_run_arrives(
 
 
 def test_run_has_an_option_for_every_argument_and_no_other() -> None:
-    several = {"machines", "listen", "token_file"}  # of one argument, in tests/machines
+    several = {"machines", "listen", "token_file", "certificate", "key"}  # of one argument, in tests/machines
     arguments = set(inspect.signature(rx.run).parameters) - {"main", "clock"}  # which is an object
     assert {*OPTIONS, "machines"} == arguments
     options = {each.name for each in main.commands["run"].params} - {"target", "as_json"}

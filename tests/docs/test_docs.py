@@ -113,7 +113,7 @@ def test_the_picture_of_the_rooms_is_up_to_date() -> None:
 def commands() -> Iterator[list[str]]:
     """Calls of `reactors` in the documentation."""
     for text in TEXTS:
-        for line in "".join(blocks(text.read_text(), "")).splitlines():
+        for line in "".join(blocks(text.read_text(), "")).replace("\\\n", "").splitlines():
             words = shlex.split(line, comments=True) if line.startswith("reactors ") else []
             if words and "..." not in words:
                 yield words[1:]

@@ -408,7 +408,10 @@ def test_options_of_atari_that_make_no_sense(options: Any, message: str) -> None
 
 def test_atari_says_which_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(rx.ParameterError, match=r"need the package opencv-python-headless .*'reactors\[atari\]'"):
+    with pytest.raises(
+        rx.ParameterError,
+        match="need the package opencv-python-headless .*; pip install ale-py opencv-python-headless$",
+    ):
         rl.atari("Pong")
 
 
