@@ -9,11 +9,14 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from matplotlib import rcParams
 from matplotlib.figure import Figure
+from PIL import Image
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -171,26 +174,29 @@ def from_cleanrl() -> None:
 
 def live() -> None:
     """A training while it goes on, in a browser."""
-    command = [sys.executable, "-m", "reactors"]
-    with tempfile.TemporaryDirectory() as folder, Browser(Path(folder) / "browser") as browser:
+    with tempfile.TemporaryDirectory() as folder, Browser(Path(folder) / "browser") as browser, ExitStack() as stack:
         run = Path(folder) / "run"
-        training = subprocess.Popen(
-            [*command, "train", "ppo", "--env", CARTPOLE, "--workers", "2", "--mode", "pipelined",
-             "--total-steps", "400000", "--out", str(run)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        train = ["train", "ppo", "--env", CARTPOLE, "--workers", "2", "--mode", "pipelined", "--total-steps", "400000"]
+        started(stack, *train, "--out", str(run))
         journal = run / "journal.csv"
-        while training.poll() is None and not (journal.exists() and len(journal.read_text().splitlines()) > 60):
-            browser.value("new Promise(later => setTimeout(later, 200, true))")
-        view = subprocess.Popen([*command, "view", str(run)], stdout=subprocess.PIPE, text=True)
-        assert view.stdout is not None
-        browser.open(view.stdout.readline().strip())
-        browser.until("document.querySelector('canvas, svg')")
-        browser.value("new Promise(later => setTimeout(later, 3000, true))")
-        browser.screenshot(HERE / "live.png")
-        for process in (view, training):
-            process.terminate()
-            process.wait()
+        while not journal.exists() or len(journal.read_text().splitlines()) < 60:
+            time.sleep(0.2)
+        browser.open(started(stack, "view", str(run)).readline().strip())
+        browser.until("document.querySelector('canvas, svg') !== null")
+        time.sleep(3)  # some seconds of its own, to show
+        browser.screenshot(Path(folder) / "live.png")
+        with Image.open(Path(folder) / "live.png") as page:
+            top = page.convert("RGB").crop((0, 0, page.width, 1320))  # what comes below are all the curves
+        top.quantize(96).save(HERE / "live.png")
+
+
+def started(stack: ExitStack, *arguments: str) -> IO[str]:
+    """What a command of ours prints, while it goes on; it is ended with the stack."""
+    command = [sys.executable, "-m", "reactors", *arguments]
+    process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    stack.callback(process.terminate)
+    assert process.stdout is not None
+    return process.stdout
 
 
 DRAWN: dict[str, Callable[[], None]] = {
