@@ -410,7 +410,7 @@ def test_atari_says_which_package_is_missing(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(
         rx.ParameterError,
-        match="need the package opencv-python-headless .*; pip install ale-py opencv-python-headless$",
+        match=r"need the package opencv-python-headless .*; pip install ale-py opencv-python-headless$",
     ):
         rl.atari("Pong")
 
