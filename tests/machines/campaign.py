@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import logging
 import os
 import random
 import signal
@@ -135,7 +136,7 @@ def on_ray(programs: int) -> int:
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
     for _ in range(2):
         cluster.add_node(num_cpus=2)
-    ray.init(address=cluster.address, logging_level="ERROR")
+    ray.init(address=cluster.address, logging_level=logging.ERROR)
     try:
         shapes = [(2, 1), (3, 1), (2, 2)]
         return tried(programs, lambda count: rx.Machines(ray="auto", count=count, patience="300 s"), shapes, "ray")
