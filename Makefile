@@ -129,9 +129,10 @@ wheels: .venv-wheels/installed
 	python -m build -q --sdist --no-isolation
 	twine check --strict dist/*
 	check-wheel-contents --toplevel reactors,reactors_runtime dist/*.whl
-	@! find dist -name '*.whl' -size +1000k | grep . || { echo "larger than 1 MB"; exit 1; }
+	@! find dist -name '*.whl' -size +1000000c | grep . || { echo "larger than 1 MB"; exit 1; }
 
-# Each wheel where it has to work: without a compiler under every Python, and, emulated, on the other machine.
+# Each wheel where it has to work: without a compiler under every Python, and, emulated, on the other machine. PYTHONS are
+# names or paths.
 PYTHONS ?= python3.11 python3.12 python3.13
 try_wheels: wheels try_aarch64
 	.venv-wheels/bin/python tests/wheels/empty.py dist $(PYTHONS)

@@ -17,7 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("hypothesis", "pytest", "pytest-timeout")  # by the tests below, which want neither torch nor Gymnasium
-TESTS = ("tests/semantics", "tests/oracle", "--programs=30", "-m", "not slow")
+COMPILING = "tests/semantics/test_deadlines_of_native_reactions.py"  # compiles reactions in C, and there is no compiler
+TESTS = ("tests/semantics", "tests/oracle", f"--ignore={COMPILING}", "--programs=30", "-m", "not slow")
 
 
 class Empty:
@@ -68,12 +69,12 @@ def try_wheel(wheel: Path, python: str, folder: Path) -> str:
 def try_source(source: Path, python: str, folder: Path) -> None:
     """Builds the sdist and runs the example."""
     empty = Empty(python, folder)
-    compiler = shutil.which("cc")
-    assert compiler, "there is no C compiler"
-    links = folder / "programs"  # `cc` calls as and ld, which lie where it looks for them by itself
+    links = folder / "programs"
     links.mkdir()
-    for name in ("cc", "as", "ld", "ar", "ranlib"):
-        (links / name).symlink_to(shutil.which(name) or name)
+    for name in ("cc", "gcc", "as", "ld", "ar", "ranlib"):  # a Python may ask for the compiler that it was made by
+        found = shutil.which(name)
+        assert found, f"there is no {name}"
+        (links / name).symlink_to(found)
     empty.environ["PATH"] += f":{links}"
     empty.install(source)
     shutil.copy(ROOT / "examples" / "hello.py", folder)
