@@ -20,7 +20,7 @@ END
 touch "$here/apt/status"
 [ -x "$root/usr/bin/python3" ] || {
     APT_CONFIG=$here/apt/conf apt-get update -qq
-    APT_CONFIG=$here/apt/conf apt-get install -y -qq --download-only python3
+    APT_CONFIG=$here/apt/conf apt-get install -y -qq --download-only python3 libstdc++6
     for package in "$here"/apt/archives/*.deb; do dpkg -x "$package" "$root"; done
 }
 emulator=$(command -v qemu-aarch64)
