@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from reactors_runtime.planning.image import Image
 
 FORMAT = "reactors log 2"
+OLDER = ("0.1.0",)
+"""Versions whose logs this one replays with the same digest, as tests/old shows."""
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"  # a patch changes nothing that a program may go by
 
 
@@ -147,11 +149,11 @@ def read(file: str | os.PathLike[str], graph: Graph) -> RecordedRun:
             f"the first line of the log {os.fspath(file)!r} is not as it was written, because its checksum differs: it "
             "was damaged or changed; take the file as it was recorded, or record the run again"
         )
-    for name, then, now in (
-        ("reactors", head["reactors"], _version()),
-        ("Python", ".".join(head["python"].split(".")[:2]), PYTHON),
+    for name, then, now, older in (
+        ("reactors", head["reactors"], _version(), OLDER),
+        ("Python", ".".join(head["python"].split(".")[:2]), PYTHON, ()),
     ):
-        if then != now:
+        if then not in (now, *older):
             raise ReplayError(
                 f"the log {os.fspath(file)!r} is of {name} {then}, and this is {now}; replay it with what recorded it"
             )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT = "reactors.rl checkpoint 2"
+OLDER = ("0.1.0",)
+"""Versions whose runs this one goes on with as they would have, as tests/old shows."""
 KEPT = 2  # checkpoints of a run: if one is damaged, there is the one before
 FOLDER = "checkpoints"
 
@@ -158,7 +160,7 @@ def load(path: Path) -> Saved:
         raise _damaged(path, "meta.json", "its checksum is another")
     _check_meta(path, meta)
     then, now = meta["versions"].get("reactors"), version("reactors")
-    if then != now:
+    if then not in (now, *OLDER):
         raise CheckpointError(
             f"{path} was written by reactors {then}, and this is {now}; go on with the version that wrote it"
         )
