@@ -103,11 +103,11 @@ class Machines:
         found = {}
         for path, where in placement.items():
             if isinstance(where, tuple):
-                machine, worker = where
-                if not (0 <= machine < self.count and 0 <= worker < each):
+                machine, worker = where if len(where) == 2 else (-1, -1)
+                if not (_below(machine, self.count) and _below(worker, each)):
                     raise PlacementError(
-                        f"placement of {path} is {where}; there are machines 0 to {self.count - 1}, with workers 0 to "
-                        f"{each - 1} each"
+                        f"placement of {path} is {where}; write (machine, worker): there are machines 0 to "
+                        f"{self.count - 1}, with workers 0 to {each - 1} each"
                     )
                 found[path] = machine * each + worker
             else:
@@ -160,6 +160,10 @@ class Machines:
         from reactors.machines.local import local
 
         return local(gathering)
+
+
+def _below(number: object, limit: int) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < limit
 
 
 def read_token(file: str | os.PathLike[str]) -> bytes:

@@ -52,7 +52,7 @@ class _Machine:
             },  # Ray's, not the user's
         )
         assert self.process.stdin is not None
-        with self.process.stdin as pipe:
+        with self.process.stdin as pipe, contextlib.suppress(BrokenPipeError):  # its exit status is looked at
             pipe.write(token)
         return os.uname().nodename
 
@@ -87,6 +87,12 @@ def on_ray(
     actors: list[Any] = []
     starting: list[Any] = []
 
+    def exit_statuses() -> list[int | None]:
+        """What the processes of the others have ended with, once all have started."""
+        done, _ = ray.wait(starting, num_returns=len(starting), timeout=0) if starting else ([], [])
+        ray.get(done)
+        return ray.get([actor.wait.remote(0.0) for actor in actors]) if len(done) == len(starting) else []
+
     def look() -> None:
         if not actors and group is not None:
             if not group.wait(0.2):
@@ -109,12 +115,12 @@ def on_ray(
                 ).remote()
                 actors.append(actor)
                 starting.append(actor.start.remote(f"{host}:{port}", gathering.token))
-        done, _ = ray.wait(starting, num_returns=len(starting), timeout=0) if starting else ([], [])
-        for each in done:
-            ray.get(each)
-        if len(done) == len(starting) and len(gathering.members) < n:
-            for actor in actors:
-                status = ray.get(actor.wait.remote(0.0))
+        try:
+            statuses = exit_statuses()
+        except ray.exceptions.RayError as error:
+            raise MachineError(f"a machine of Ray's has failed before it joined: {error}") from error
+        if len(gathering.members) < n:
+            for status in statuses:
                 if status is not None:
                     raise MachineError(f"a machine of Ray's has ended with status {status} before it joined")
 

@@ -9,6 +9,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 import reactors as rx
+from reactors.machines import on_ray
 
 
 class Source(rx.Reactor):
@@ -53,8 +54,14 @@ class Line(rx.Reactor):
         self.adds.out >> self.sink.given
 
 
+class Broken(on_ray._Machine):
+    def start(self, address: str, token: bytes) -> str:
+        """As where there is no Python to start."""
+        raise FileNotFoundError("no python")
+
+
 def main() -> None:
-    """One row of JSON for each number of machines, and what is said where there is no room."""
+    """One row of JSON for each number of machines, what is said where there is no room, and where none starts."""
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     for _ in range(2):
         cluster.add_node(num_cpus=1)
@@ -69,6 +76,11 @@ def main() -> None:
             found.append([count, result.digest, main.sink.seen])
         try:
             rx.run(Line(), fast=True, workers=9, machines=rx.Machines(ray="auto", count=9, patience="2 s"))
+        except rx.MachineError as error:
+            found.append(str(error))
+        on_ray._Machine = Broken  # type: ignore[misc]
+        try:
+            rx.run(Line(), fast=True, workers=2, machines=rx.Machines(ray="auto", count=2))
         except rx.MachineError as error:
             found.append(str(error))
         time.sleep(1)  # Ray forwards what was printed now and then

@@ -113,6 +113,25 @@ def test_messages_are_whole_and_in_order(ends: tuple[socket.socket, socket.socke
         other.receive(1.0)
 
 
+def test_how_long_one_waits_to_hear_does_not_limit_how_long_one_speaks(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    one, other = map(Channel, ends)
+    with pytest.raises(TimeoutError):
+        one.receive(0.01)
+    heard: list[int] = []
+    reader = threading.Timer(0.1, lambda: heard.append(len(other.receive(10.0)[0])))
+    reader.start()
+    one.send(b"x" * 3_000_000)
+    reader.join()
+    assert heard == [3_000_000]
+
+
+def test_who_takes_nothing_is_not_waited_for(ends: tuple[socket.socket, socket.socket]) -> None:
+    with pytest.raises(TimeoutError):
+        Channel(ends[0]).send(b"x" * 3_000_000, seconds=0.01)
+
+
 @pytest.mark.parametrize("text", ["", "host", "host:", ":1", "host:x", "host:70000", "host:-1"])
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no address; write host:port"):

@@ -173,10 +173,13 @@ def test_who_does_not_speak_tls_is_told_by_who_does(own: Pair, meet: Any) -> Non
     assert "127.0.0.1: it speaks no TLS: let it join with --ca" in both.there
 
 
-def test_who_says_nothing_does_not_keep_others(own: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reactors_runtime.machines.encryption.PATIENCE", 0.2)
-    listener = ListeningSocket(("127.0.0.1", 0), TOKEN, read(own))
-    with socket.create_connection(listener.address), pytest.raises(NotOurs, match="before all was encrypted"):
+@pytest.mark.parametrize(("tls", "said"), [(True, "before all was encrypted"), (False, "before it had shown")])
+def test_who_says_nothing_does_not_keep_others(
+    own: Pair, tls: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reactors_runtime.machines.connections._PROOF", 0.2)
+    listener = ListeningSocket(("127.0.0.1", 0), TOKEN, read(own) if tls else None)
+    with socket.create_connection(listener.address), pytest.raises(NotOurs, match=said):
         listener.accept(5.0)
     listener.close()
 

@@ -13,11 +13,13 @@ def test_a_program_does_the_same_on_machines_of_ray() -> None:
         [sys.executable, Path(__file__).parent / "on_ray.py"], capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    *rows, refusal = json.loads(done.stdout.splitlines()[-1])
+    *rows, refusal, failure = json.loads(done.stdout.splitlines()[-1])
     assert [count for count, *_ in rows] == [1, 2, 3]
     assert len({digest for _, digest, _ in rows}) == 1
     assert all(seen == rows[0][2] for *_, seen in rows)
     assert "8 more machines with 1 CPU each" in refusal
+    assert "a machine of Ray's has failed before it joined" in failure
+    assert "no python" in failure
     assert "a line from another machine" in done.stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -154,9 +155,11 @@ def test_who_waits_for_another_machine_at_each_tag_is_told_what_that_costs() -> 
     assert main.hears.seen == [(n * 1_000_000, n * 1_000_000) for n in range(6)]
 
 
-def test_a_place_that_there_is_not_is_refused() -> None:
-    with pytest.raises(rx.PlacementError, match=r"placement of main\.adds is \(2, 0\); there are machines 0 to 1"):
-        run(Line(), placement={"main.adds": (2, 0)})
+@pytest.mark.parametrize("place", [(2, 0), (1,), (1, 0, 0), ("a", 0), (True, 0)])
+def test_a_place_that_there_is_not_is_refused(place: Any) -> None:
+    said = f"placement of main.adds is {place}; write (machine, worker): there are machines 0 to 1"
+    with pytest.raises(rx.PlacementError, match=re.escape(said)):
+        run(Line(), placement={"main.adds": place})
 
 
 # ---- what goes wrong -------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ _MAGIC = b"reactors 1\n"
 _CHALLENGE = 32
 TLS_ALERT, TLS_HELLO = b"\x15", b"\x16"  # how what TLS says begins
 PATIENCE = 10.0  # seconds for the few bytes of a proof
+STALL = 300.0  # seconds in which a side that is there may take nothing, for it is busy with others
 MOST = 1 << 36  # bytes of a message
 LEAST_TOKEN = 16  # bytes
 
@@ -29,15 +30,15 @@ class NotOurs(Exception):  # noqa: N818 - it is who it is
     """The other side does not know the token, or speaks something else."""
 
 
-def prove(connection: socket.socket, token: bytes, *, role: bytes) -> None:
-    """Show that this side knows the token, and see that the other does; `role` is b"leads" or b"joins".
+def prove(connection: socket.socket, token: bytes, *, role: bytes, seconds: float = PATIENCE) -> None:
+    """Show that this side knows the token, and see within so long that the other does; `role` is b"leads" or b"joins".
 
     Raises `NotOurs`.
     """
     other = b"joins" if role == b"leads" else b"leads"
     before = connection.gettimeout()
-    connection.settimeout(PATIENCE)
-    until = time.monotonic() + PATIENCE
+    connection.settimeout(seconds)
+    until = time.monotonic() + seconds
     try:
         mine = secrets.token_bytes(_CHALLENGE)
         connection.sendall(_MAGIC + mine)
@@ -96,10 +97,13 @@ class Channel:
         """The descriptor, for poll."""
         return self._connection.fileno()
 
-    def send(self, *message: Any) -> None:
-        """Send a message. OSError: the other side is gone."""
+    def send(self, *message: Any, seconds: float = STALL) -> None:
+        """Send a message. OSError: the other side is gone, or has taken none of it for so long."""
         data = pickle.dumps(message, protocol=5)
-        self._connection.sendall(struct.pack("<Q", len(data)) + data)
+        left = memoryview(struct.pack("<Q", len(data)) + data)
+        self._connection.settimeout(seconds)
+        while left:
+            left = left[self._connection.send(left) :]
 
     def receive(self, seconds: float | None = None) -> tuple[Any, ...]:
         """The next message, waiting for it so long at most. EOFError: the other side is gone; TimeoutError."""

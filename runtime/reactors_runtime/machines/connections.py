@@ -7,13 +7,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reactors_runtime.machines.channel import PATIENCE, NotOurs, prove
+from reactors_runtime.machines.channel import NotOurs, prove
 from reactors_runtime.machines.encryption import connected, trusting_only
 
 if TYPE_CHECKING:
     import ssl
 
     from reactors_runtime.machines.encryption import Identity, LinkAddress
+
+_PROOF = 2.0  # seconds for all that who connects has to say, for nobody else is listened to meanwhile
 
 
 class ListeningSocket:
@@ -36,11 +38,12 @@ class ListeningSocket:
         """
         self._server.settimeout(seconds)
         connection, (host, *_) = self._server.accept()
+        until = time.monotonic() + _PROOF
         try:
             if self._identity is not None:
-                connection = self._identity.accepted(connection)
-            prove(connection, self._token, role=b"leads")
-            connection.settimeout(PATIENCE)
+                connection = self._identity.accepted(connection, _PROOF)
+            prove(connection, self._token, role=b"leads", seconds=_left(until))
+            connection.settimeout(_left(until))
             said = connection.recv(1)
         except (NotOurs, OSError) as error:
             connection.close()
@@ -53,6 +56,10 @@ class ListeningSocket:
     def close(self) -> None:
         """No machine can connect any more."""
         self._server.close()
+
+
+def _left(until: float) -> float:
+    return max(1e-3, until - time.monotonic())
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
@@ -64,14 +65,15 @@ class Identity:
         assert found is not None
         return cls(context, found[0])
 
-    def accepted(self, connection: socket.socket) -> socket.socket:
-        """A connection that another machine has made, encrypted. Raises `NotOurs`."""
+    def accepted(self, connection: socket.socket, seconds: float) -> socket.socket:
+        """A connection that another machine has made, encrypted within so long. Raises `NotOurs`."""
+        until = time.monotonic() + seconds
         try:
-            connection.settimeout(PATIENCE)
+            connection.settimeout(seconds)
             if connection.recv(1, socket.MSG_PEEK) not in {TLS_HELLO, b""}:
                 connection.sendall(_PROTOCOL_VERSION)
                 raise NotOurs("it speaks no TLS: let it join with --ca")
-            return _tunnel(connection, self.context)
+            return _tunnel(connection, self.context, seconds=max(1e-3, until - time.monotonic()))
         except ssl.SSLError as error:
             raise NotOurs(f"it does not believe this machine's certificate ({error.reason})") from None
         except OSError as error:
@@ -114,7 +116,7 @@ def _connecting(cafile: str | None = None, cadata: str | None = None) -> ssl.SSL
 def connected(connection: socket.socket, context: ssl.SSLContext, host: str) -> socket.socket:
     """A connection that was made to a host, encrypted, if its certificate is believed. Raises `NotOurs`."""
     try:
-        return _tunnel(connection, context, host)
+        return _tunnel(connection, context, host, seconds=PATIENCE)
     except ssl.SSLCertVerificationError as error:
         remedy = _REMEDIES.get(error.verify_code, _UNKNOWN)
         raise NotOurs(f"its certificate does not show that ({error.verify_message}); {remedy}") from None
@@ -124,6 +126,6 @@ def connected(connection: socket.socket, context: ssl.SSLContext, host: str) -> 
         raise NotOurs(f"it hung up before all was encrypted ({error})") from None
 
 
-def _tunnel(connection: socket.socket, context: ssl.SSLContext, host: str | None = None) -> Tunnel:
-    connection.settimeout(PATIENCE)
+def _tunnel(connection: socket.socket, context: ssl.SSLContext, host: str | None = None, *, seconds: float) -> Tunnel:
+    connection.settimeout(seconds)
     return Tunnel(context.wrap_socket(connection, server_side=host is None, server_hostname=host))

@@ -8,7 +8,7 @@ import select
 import socket
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
 from reactors_runtime import engine
@@ -17,7 +17,7 @@ from reactors_runtime.machines.connections import ListeningSocket, Peer
 from reactors_runtime.machines.encryption import LinkAddress
 from reactors_runtime.machines.job import Job, MachineReport, Platform
 from reactors_runtime.machines.keeping import Keeping
-from reactors_runtime.machines.link import Link
+from reactors_runtime.machines.link import Link, say_goodbye
 from reactors_runtime.processes import workers
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
-_GRACE = 10.0  # seconds for others to say goodbye
+_GRACE = 10.0  # seconds to be linked with others, and for the leading machine to take what it may be too late for
 _SILENCE = 30.0  # seconds in which the leading machine asks again, or begins, unless something is wrong with it
 _AGAIN = 10.0  # seconds for the leading machine to begin again
 
@@ -68,6 +68,8 @@ def _joined(leader: Peer, own: Identity | None, patience: float) -> bool:
                 lost = {link.machine: link.lost for link in links if link.lost}
                 keeping.stop()
             if 0 in lost:
+                with suppress(OSError):  # the reason may be here, and the leading machine alive
+                    channel.send("outcome", outcome, seconds=_GRACE)
                 raise EOFError(lost[0])
             channel.send("outcome", outcome)
             for file, piece in keeping.pieces():
@@ -119,7 +121,5 @@ def _run(job: Job, image: Image, memory: Memory, channel: Channel, links: list[L
 
     sockets = {link.machine: link.fileno() for link in links}
     reports = workers.run(image, memory, job.parts, modules=job.modules, values=job.values, on_wait=look, links=sockets)
-    for seconds in (0.0, _GRACE):
-        for link in links:
-            link.end(seconds)
+    say_goodbye(links, look)
     return MachineReport.of(image, memory, reports)

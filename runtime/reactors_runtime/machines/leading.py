@@ -17,7 +17,7 @@ from reactors_runtime.machines.channel import Channel, NotOurs
 from reactors_runtime.machines.connections import ListeningSocket
 from reactors_runtime.machines.encryption import LinkAddress
 from reactors_runtime.machines.job import Job, MachineReport, Platform, pages_of
-from reactors_runtime.machines.link import SILENCE, Link
+from reactors_runtime.machines.link import SILENCE, Link, say_goodbye
 from reactors_runtime.planning.options import MachineClock
 from reactors_runtime.processes import workers
 from reactors_runtime.processes.faults import ranges
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _AGAIN = 1.0  # seconds after which those that have come are asked again, until all have
 _TRIPS = 16  # to each machine, of which the shortest counts
-_GRACE = 10.0  # seconds for others to say goodbye, and to send home what became of them once all is over
+_GRACE = 10.0  # seconds for others to be linked with, and to send home what became of them after their goodbye
+_LAST_WORD = 0.5  # seconds for one of which nothing was heard, if it is there after all
 
 
 class LostMachine(Exception):  # noqa: N818 - it is what happened
@@ -81,6 +82,14 @@ def _has_said_something(member: Member) -> bool:
     poll = select.poll()
     poll.register(member.channel.fileno(), select.POLLIN)
     return bool(poll.poll(0))
+
+
+def _lost(image: Image, member: Member, why: str) -> LostMachine:
+    its = image.options.workers_of(member.machine, image.workers)
+    there = [r for r, at in zip(image.program.reactors, image.placement, strict=True) if at in its]
+    error = LostMachine(f"{member.name}, which runs {', '.join(ranges(there)) or 'no reactor'}, is lost: {why}")
+    error.machine = member.machine
+    return error
 
 
 class Gathering:
@@ -146,8 +155,15 @@ class Gathering:
     def _welcome(self, channel: Channel, machine: int) -> None:
         if machine:
             raise NotOurs(f"machine {machine} of another run has come")
-        _, platform, place, host, pid = channel.receive(_GRACE)
-        why = self._platform.cannot_run_with(platform)
+        try:
+            _, platform, place, host, pid = channel.receive(_GRACE)
+            why = self._platform.cannot_run_with(platform)
+        except (OSError, EOFError):
+            raise
+        except Exception as error:  # noqa: BLE001 - another version may say anything
+            why = f"it speaks as another version of reactors than {self._platform.reactors} ({error})"
+            channel.send("refused", why)
+            raise NotOurs(why) from None
         if why is None and self._encrypted and self.count > 2 and place.certificate is None:
             why = "others are to connect to it, and it has no certificate; let it join with --certificate and --key"
         if why is not None:
@@ -207,10 +223,9 @@ class Gathering:
             mine = {worker: part for worker, part in parts.items() if of[worker] == 0}
             sockets = {link.machine: link.fileno() for link in links}
             reports = workers.run(image, memory, mine, modules=modules, on_wait=look, links=sockets)
-            for seconds in (0.0, _GRACE):
-                for link in links:
-                    link.end(seconds)
-            reports += self._gather(image, memory, {link.machine: link.lost for link in links}, files)
+            say_goodbye(links, look)
+            reports += self._gather(image, memory, {link.machine: link for link in links}, files)
+            self._add_lost_links(image, links, reports)
         return reports
 
     def _send_jobs(self, image: Image, memory: Memory, parts: Mapping[int, bytes], modules: list[str]) -> None:
@@ -229,9 +244,13 @@ class Gathering:
                 contents,
             )
             others = {machine: place for machine, place in places.items() if machine != member.machine}
-            member.channel.send("job", job, others)
+            try:
+                member.channel.send("job", job, others, seconds=_GRACE)
+            except OSError as error:
+                raise MachinesMissing(f"{member.name} has gone again before the program began ({error})") from None
 
     def _links(self, memory: Memory, stack: ExitStack) -> list[Link]:
+        """To all, after which no machine is listened to any more: who comes late sees that at once."""
         found: dict[int, Link] = {}
         until = time.monotonic() + _GRACE
         while missing := {member.machine: member for member in self.members if member.machine not in found}:
@@ -248,6 +267,7 @@ class Gathering:
                 found[machine] = stack.enter_context(closing(Link(memory, machine, stack.enter_context(connection))))
             else:
                 self._turn_away(connection)
+        self._listener.close()
         return [*found.values()]
 
     def _turn_away(self, connection: socket.socket) -> None:
@@ -281,11 +301,11 @@ class Gathering:
             files.lacks("trace", message[1])
         return True
 
-    def _gather(self, image: Image, memory: Memory, lost: dict[int, str | None], files: RunFiles) -> list[Report]:
+    def _gather(self, image: Image, memory: Memory, links: dict[int, Link], files: RunFiles) -> list[Report]:
         reports: list[Report] = []
         for member in self.members:
             if member.outcome is None:
-                self._take(member, 0.1 if lost[member.machine] else _GRACE)
+                self._take(member, _LAST_WORD if links[member.machine].silent else _GRACE)
             assert member.outcome is not None
             if not (member.outcome.reports and self._take_files(member, files)):
                 for file in ("trace", "record"):
@@ -296,15 +316,23 @@ class Gathering:
             its = image.options.workers_of(member.machine, image.workers)
             missing = set(its) - {report.worker for report in found}
             if missing:
-                there = [r for r, at in zip(image.program.reactors, image.placement, strict=True) if at in its]
-                why = lost[member.machine] or "it has sent nothing home"
-                error = LostMachine(
-                    f"{member.name}, which runs {', '.join(ranges(there)) or 'no reactor'}, is lost: {why}"
-                )
-                error.machine = member.machine
+                error = _lost(image, member, links[member.machine].lost or "it has sent nothing home")
                 found += [Report(worker, error=error) for worker in sorted(missing)]
             reports += found
         return reports
+
+    def _add_lost_links(self, image: Image, links: list[Link], reports: list[Report]) -> None:
+        """Where nothing is wrong but that there was no way to a machine any more, which has ended the run."""
+        if any(report.error for report in reports):
+            return
+        for link in links:
+            if link.lost:
+                member = self.members[link.machine - 1]
+                its = image.options.workers_of(member.machine, image.workers)
+                error = _lost(image, member, link.lost)
+                for report in reports:
+                    if report.worker in its:
+                        report.error = error
 
     def close(self) -> None:
         """Nothing more comes, and nothing is listened to."""

@@ -8,6 +8,7 @@ from reactors_runtime._core import ffi, lib
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable, Sequence
 
     from reactors_runtime.memory import Memory
 
@@ -44,9 +45,14 @@ class Link:
         """What is wrong with it, if anything is."""
         return _WHY.get(lib.rx_link_state(self._link))
 
-    def end(self, seconds: float) -> None:
-        """All workers here have ended: say so, and wait so long for the other side to do so."""
-        lib.rx_link_end(self._link, int(seconds * 1e9))
+    @property
+    def silent(self) -> bool:
+        """Whether it is lost because nothing was heard, so that there is nothing to wait for."""
+        return bool(lib.rx_link_state(self._link) == lib.RX_SILENT)
+
+    def end(self, seconds: float) -> bool:
+        """All workers here have ended: say so, and wait so long for the other side to do so; whether it is over."""
+        return bool(lib.rx_link_end(self._link, int(seconds * 1e9)) != lib.RX_LINKED)
 
     def close(self) -> None:
         """End the threads."""
@@ -54,6 +60,15 @@ class Link:
             lib.rx_link_close(self._link)
             self._link = ffi.NULL
             self._connection.close()
+
+
+def say_goodbye(links: Sequence[Link], look: Callable[[], None]) -> None:
+    """End all, and wait for the other sides to do so for as long as they are heard of; `look` is called meanwhile."""
+    for link in links:
+        link.end(0.0)
+    for link in links:
+        while not link.end(0.1):
+            look()
 
 
 def _set_silence(connection: socket.socket, seconds: float) -> None:

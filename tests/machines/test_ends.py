@@ -1,0 +1,148 @@
+"""How machines come and go at the edges of a run: other versions, late ones, slow ones, and whose fault it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import reactors as rx
+from reactors_runtime.machines.channel import Channel
+from reactors_runtime.machines.connections import Peer
+from reactors_runtime.machines.encryption import LinkAddress
+from reactors_runtime.machines.job import Platform
+from reactors_runtime.machines.leading import Gathering, MachinesMissing
+from tests.machines.test_runs import Line, Source, command, free_port, run
+
+TOKEN = b"a token of enough bytes"
+
+
+def test_a_machine_of_another_version_is_refused() -> None:
+    """What it says cannot even be unpickled here."""
+    hello = b"creactors_runtime.machines.job\nFromTheFuture\n."
+    with contextlib.closing(Gathering(2, ("127.0.0.1", 0), TOKEN)) as gathering:
+        said: list[tuple[str, str]] = []
+
+        def come() -> None:
+            with Peer(gathering.address, TOKEN).connection(5.0) as connection:
+                connection.sendall(struct.pack("<Q", len(hello)) + hello)
+                said.append(Channel(connection).receive(5.0))
+
+        there = threading.Thread(target=come)
+        there.start()
+        with pytest.raises(MachinesMissing, match="refused: it speaks as another version of reactors than"):
+            gathering.wait(1.0)
+        there.join()
+    assert said[0][0] == "refused"
+    assert "FromTheFuture" in said[0][1]
+
+
+def test_a_machine_that_goes_before_it_has_its_job_is_named(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(TOKEN)
+    address = "127.0.0.1", free_port()
+
+    def come() -> None:
+        with Peer(address, TOKEN).connection(10.0) as connection:
+            channel = Channel(connection)
+            channel.send("hello", Platform.here(), LinkAddress(("127.0.0.1", 1)), "there", 7)
+            while channel.receive(10.0) == ("how far",):
+                channel.send("so far", time.monotonic_ns())
+
+    there = threading.Thread(target=come)
+    there.start()
+    machines = rx.Machines(listen=f"127.0.0.1:{address[1]}", token_file=tmp_path / "token")
+    said = r"machine 1 \(there, pid 7\) (has gone again before the program began|cannot be linked with)"
+    with pytest.raises(rx.MachineError, match=said):
+        run(Line(), machines=machines)
+    there.join()
+
+
+class Knocks(rx.Reactor):
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address, self.found = address, ""
+
+    @rx.reaction(rx.startup)
+    def knock(self) -> None:
+        try:
+            socket.create_connection(self.address, timeout=5.0).close()
+        except OSError as error:
+            self.found = type(error).__name__
+
+
+class Knocking(rx.Reactor):
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.knocks, self.source = Knocks(address), Source()
+
+
+def test_who_comes_while_the_program_runs_does_not_get_in(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(TOKEN)
+    address = f"127.0.0.1:{free_port()}"
+    joins = command("join", address, "--token-file", tmp_path / "token")
+    main = Knocking(("127.0.0.1", int(address.rpartition(":")[2])))
+    run(main, machines=rx.Machines(listen=address, token_file=tmp_path / "token"), placement={"main.source": 1})
+    joins.communicate(timeout=60)
+    assert main.knocks.found == "ConnectionRefusedError"
+
+
+class TakesLeave(rx.Reactor):
+    def __init__(self) -> None:
+        self.left = False
+
+    @rx.reaction(rx.shutdown)
+    def leave(self) -> None:
+        time.sleep(2.5)
+        self.left = True
+
+
+class Leaving(rx.Reactor):
+    def __init__(self) -> None:
+        self.leaves, self.source = TakesLeave(), Source()
+
+
+def test_a_machine_whose_shutdown_takes_long_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reactors_runtime.machines.leading._GRACE", 1.0)
+    main = Leaving()
+    run(main, timeout="5 ms", placement={"main.leaves": 1})
+    assert main.leaves.left
+
+
+class Cuts(rx.Reactor):
+    """The link of its machine, as if a worker had left it in a state in which it cannot be used."""
+
+    given = rx.Input(int)
+
+    def __init__(self, ends: bool) -> None:
+        self.ends = ends
+
+    @rx.reaction(given)
+    def take(self) -> None:
+        if self.given.value != 50_000_000:
+            return
+        for open_file in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(open_file.name))) as found:
+                if found.family == socket.AF_INET:
+                    found.shutdown(socket.SHUT_RDWR)
+        if self.ends:
+            os._exit(3)
+
+
+class Cutting(rx.Reactor):
+    def __init__(self, ends: bool) -> None:
+        self.source, self.cuts = Source(), Cuts(ends)
+        self.source.out >> self.cuts.given
+
+
+def test_why_a_link_was_over_is_said_and_not_that_it_was() -> None:
+    with pytest.raises(rx.WorkerDied, match=r"worker 1 \(pid \d+; runs main\.cuts\) ended with exit status 3"):
+        run(Cutting(ends=True), placement={"main.cuts": 1})
+
+
+def test_a_link_that_is_cut_alone_is_said_to_be() -> None:
+    with pytest.raises(rx.MachineLost, match=r"machine 1 \(.*\), which runs main\.cuts, is lost: it was cut"):
+        run(Cutting(ends=False), placement={"main.cuts": 1})
