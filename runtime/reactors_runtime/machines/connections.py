@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from reactors_runtime.machines.encryption import Identity, LinkAddress
 
-_PROOF = 2.0  # seconds for all that who connects has to say, for nobody else is listened to meanwhile
+_PROOF = 2.0  # seconds for all that who connects has to say, for no other is listened to meanwhile
 
 
 class ListeningSocket:
