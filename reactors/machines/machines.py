@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +164,7 @@ class Machines:
 
 
 def _below(number: object, limit: int) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < limit
+    return isinstance(number, Integral) and not isinstance(number, bool) and 0 <= int(number) < limit
 
 
 def read_token(file: str | os.PathLike[str]) -> bytes:
