@@ -164,7 +164,7 @@ class Machines:
 
 
 def _below(number: object, limit: int) -> bool:
-    return isinstance(number, Integral) and not isinstance(number, bool) and 0 <= int(number) < limit
+    return not isinstance(number, bool) and isinstance(number, Integral) and 0 <= int(number) < limit
 
 
 def read_token(file: str | os.PathLike[str]) -> bytes:
