@@ -36,7 +36,7 @@ import reactors as rx
 from reactors import rl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from starlette.requests import Request
 
@@ -68,7 +68,7 @@ class Service:
 
 
 @contextmanager
-def listening(app: Starlette, port: int) -> Iterator[int]:
+def listening(app: Starlette, port: int) -> Generator[int]:
     """Answers HTTP on 127.0.0.1 in a thread; gives the port, which the system chooses for 0."""
     # With its protocol said, asyncio sends what it is given at once (TCP_NODELAY); else each answer takes 40 ms more.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
