@@ -1,5 +1,5 @@
 /* Hearing from the other machine, and writing down here what it says. What comes may be damaged, or not from who it should
- * be: nothing is believed that could lead outside of the places that are for that. Whoever hears takes what there is, and
+ * be: nothing is believed that could lead outside of the places that are for that. The one who hears takes what there is, and
  * the next one goes on in the middle of a frame, or of a value. */
 #include <errno.h>
 #include <poll.h>

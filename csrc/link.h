@@ -1,6 +1,6 @@
 /* A link to another machine, which has the same image in an arena of its own: what those know who use it.
  *
- * Workers there have lines and rings here like those of this machine, only that whoever hears from there writes them, in the
+ * Workers there have lines and rings here like those of this machine, only that the one who hears from there writes them, in the
  * order in which it hears of them: first messages, then the state that counts them as sent. Rings to workers there are full
  * of what their machine has not acknowledged, so a message on its way is an unread one. A state is that of all workers of its
  * machine at one moment.
@@ -30,7 +30,7 @@ typedef struct {              /* a value that came over the link, in a slot here
 typedef struct {              /* in the arena, followed by the arrays that rx_link points to */
     /* of who tells, by the lock */
     pthread_mutex_t telling;
-    uint32_t untold;          /* there is something to tell that may be newer than the last look; whoever unlocks asks */
+    uint32_t untold;          /* there is something to tell that may be newer than the last look; who unlocks asks */
     uint32_t looked;          /* the state is that of a look of which not all is in the outbox yet */
     uint64_t begin, end;      /* bytes of the outbox that are yet to be sent, */
     uint64_t direct, direct_left;      /* and behind them a value, from where it lies in the arena */

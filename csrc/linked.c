@@ -133,7 +133,7 @@ static int find_shared(rx_link *l)
     make_lock(&l->shared->holding);
     l->shared->heard = rx__clock();
     for (uint32_t i = 0; i < l->n_slots; i++) l->carried[i] = rx__tag(-1, 0);
-    for (uint32_t i = 0; i < l->n_theirs; i++) {     /* one of their bells is the thread's that tells, the others are nobody's */
+    for (uint32_t i = 0; i < l->n_theirs; i++) {     /* one of their bells is the thread's that tells, the others wake no one */
         rx_bell *bell = RX_AT(rx_bell, l->base, l->image->bells) + l->theirs[i];
         rx__put((uint64_t *)&bell->until, INT64_MAX);
         if (i) rx__put_fenced(&bell->looked, UINT64_MAX);

@@ -5,7 +5,7 @@
  * A machine that has become quiet so says to machine 0 how many frames it has sent to each of the others, and how many
  * it has heard from there. If all have said so, and all that was sent was heard, then all are quiet still: the first
  * to leave that state would have heard something that was sent before its sender was quiet, and so was heard before.
- * So machine 0 moves its clock on, and tells the others; nobody says anything of what it does by a clock before having
+ * So machine 0 moves its clock on, and tells the others; no machine says anything of what it does by a clock before having
  * said what that shows. */
 #include <string.h>
 

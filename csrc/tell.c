@@ -1,5 +1,5 @@
 /* Telling the other machine: look at all workers here, send the messages that were in the rings then, and after them what
- * was seen. Whoever tells may be stopped by a full socket; the next one goes on from there. */
+ * was seen. The one who tells may be stopped by a full socket; the next one goes on from there. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
