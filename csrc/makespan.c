@@ -32,7 +32,7 @@ static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t hop(const run *r, uint32_t from, uint32_t to)
 {
     const rx_model *m = r->m;
-    return m->machine_of && m->machine_of[from] != m->machine_of[to] ? m->word : m->hop;
+    return m->machine_of && m->machine_of[from] != m->machine_of[to] ? m->latency : m->hop;
 }
 
 /* When worker [other] was done with all of its executions up to a tag: all of that tag before reaction [rank], or none. */

@@ -145,7 +145,7 @@ def run(
         machine_of = () if machines is None else machines.machine_of(workers)
         gathering = None
         if machines is not None and isinstance(placement, str) and placement.startswith("profile:"):
-            # it needs to know what a word between them takes
+            # it needs to know what a message between them takes
             gathering = stack.enter_context(machines.gathered(workers))
         where = placed(program, workers, _read(placement, graph, workers, machines, gathering), machine_of)
         if placement == "auto":
@@ -224,7 +224,7 @@ def _read(
     from reactors.tracing.profile import from_file
 
     count = 1 if machines is None else machines.count
-    return from_file(placement, graph.program, workers, count, *([] if gathering is None else [gathering.word]))
+    return from_file(placement, graph.program, workers, count, *([] if gathering is None else [gathering.latency]))
 
 
 def _backend(

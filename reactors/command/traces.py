@@ -12,7 +12,7 @@ from reactors.command.tracebacks import reported
 from reactors.command.values import COUNT, COUNTS, OneOf
 from reactors.time import duration, measured
 from reactors.tracing.accounting import accounts
-from reactors.tracing.capacity import WORD_NS, Machine
+from reactors.tracing.capacity import LATENCY_NS, Machine
 from reactors.tracing.model import Model
 from reactors.tracing.placing import best
 from reactors.tracing.profile import text
@@ -49,10 +49,14 @@ def trace_command(file: Path, kind: str | None, output: Path | None) -> None:
 @click.option("--workers", type=COUNTS, metavar="N,N", help="How many.  [default: as many as there were]")
 @click.option("--machines", type=COUNT, metavar="N", default=1, help="Which are on so many machines, in equal shares.")
 @click.option(
-    "--word", metavar="DURATION", help=f"What a word from one to another takes.  [default: {WORD_NS // 1000} us]"
+    "--latency",
+    metavar="DURATION",
+    help=f"What a message from one to another takes.  [default: {LATENCY_NS // 1000} us]",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.toml", help="Where to write placements.")
-def place_command(file: Path, workers: tuple[int, ...], machines: int, word: str | None, output: Path | None) -> None:
+def place_command(
+    file: Path, workers: tuple[int, ...], machines: int, latency: str | None, output: Path | None
+) -> None:
     """Say what a traced program would take on other numbers of workers, and find the best placement for each.
 
     rx.run(..., placement="FILE.toml") then takes it; reactors that a placement named when it was traced stay there.
@@ -63,7 +67,9 @@ def place_command(file: Path, workers: tuple[int, ...], machines: int, word: str
         if uneven := [n for n in wanted if n % machines]:
             raise click.UsageError(f"{uneven[0]} workers on {machines} machines; write multiples of {machines}")
         here = Machine.here(trace.workers, *(n // machines for n in wanted))
-        machine = replace(here, machines=machines, word=WORD_NS if word is None else duration(word, "--word"))
+        machine = replace(
+            here, machines=machines, latency=LATENCY_NS if latency is None else duration(latency, "--latency")
+        )
         present = [int(each["worker"]) for each in trace.reactors]
         now = model.predicted(present, trace.workers, here).seconds
         found = [best(model, n, machine) for n in wanted]

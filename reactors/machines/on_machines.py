@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_round_trips(graph: Graph, image: Image, seconds: Mapping[int, float]) -> None:
-    """Say what waits for each other within a tag, on two machines, so that every tag takes as long as a word does."""
+    """Say what waits for each other within a tag, on two machines, so that every tag takes a round trip."""
     delays, of = between(image)[0], image.options.machine_of
     for i, j in combinations(range(image.workers), 2):
         if of[i] == of[j] or delays[i, j].item() != (0, 0) or delays[j, i].item() != (0, 0):
@@ -41,7 +41,7 @@ def warn_of_round_trips(graph: Graph, image: Image, seconds: Mapping[int, float]
         took = measured(seconds.get(of[i], 0.0) + seconds.get(of[j], 0.0))
         warnings.warn(
             f"{graph.main.path}: at each tag, {here} on machine {of[i]} and {there} on machine {of[j]} wait for each "
-            f"other, and a word there and back takes {took}; put "
+            f"other, and a round trip takes {took}; put "
             "them on one machine by placement=, or give a connection between them a delay",
             ReactorWarning,
             stacklevel=5,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from reactors.errors import TraceError
 from reactors_runtime._core import lib
 
-WORD_NS = 60_000  # from a machine to another, by TCP on one: docs/machines.md
+LATENCY_NS = 60_000  # from a machine to another, by TCP on one: docs/machines.md
 HOP_NS = 2_000  # from a worker to another that looks on: docs/decisions/speed.md
 _NS = 20_000_000
 
@@ -21,14 +21,14 @@ _NS = 20_000_000
 class Machine:
     """What a prediction assumes: how fast each of so many workers is, where one alone is 1, and ns between two.
 
-    Where workers are shared out to several `machines`, those of two are a `word` apart. Numbers of workers that
-    `shares` lacks are those for which nothing was measured.
+    Where workers are shared out to several `machines`, a message between two takes `latency` ns. Nothing was measured
+    for numbers of workers that `shares` lacks.
     """
 
     shares: dict[int, float] = field(default_factory=dict)
     hop: int = HOP_NS
     machines: int = 1
-    word: int = WORD_NS
+    latency: int = LATENCY_NS
 
     def share(self, workers: int) -> float:
         """Of what one worker alone would do, each of so many on one machine does that much."""

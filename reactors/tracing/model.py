@@ -92,7 +92,7 @@ class Model:
         busy = np.zeros(workers, np.int64)
         model, kept = self._model(cost, machine.hop)
         machine_of = np.array(machine.machine_of(workers), np.uint32)
-        model.machine_of, model.word = _of("uint32_t", machine_of), machine.word
+        model.machine_of, model.latency = _of("uint32_t", machine_of), machine.latency
         ns = lib.rx_makespan(model, _of("uint32_t", worker), workers, _of("int64_t", busy))
         del kept
         if ns < 0:
@@ -143,7 +143,7 @@ class Model:
         if others:
             found.append(f"{', '.join(others)} workers: on a machine with so many cores, each as fast as here")
         if machine.machines > 1:
-            found.append(f"a word from one machine to another: {measured(machine.word / 1e9)}")
+            found.append(f"latency from one machine to another: {measured(machine.latency / 1e9)}")
         return found
 
     def loads(self) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reactors.errors import PlacementError
-from reactors.tracing.capacity import WORD_NS, Machine
+from reactors.tracing.capacity import LATENCY_NS, Machine
 from reactors.tracing.model import Model
 from reactors.tracing.placing import best
 from reactors.tracing.trace import Trace
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 _PROFILE = "profile:"
 
 
-def from_file(said: str, program: Program, workers: int, machines: int = 1, word: int = WORD_NS) -> dict[str, int]:
-    """Workers by path; from machine to machine a `word` takes so many ns.
+def from_file(
+    said: str, program: Program, workers: int, machines: int = 1, latency: int = LATENCY_NS
+) -> dict[str, int]:
+    """Workers by path; a message from machine to machine takes `latency` ns.
 
     Raises `PlacementError`, and `TraceError` for what is no trace.
     """
@@ -42,7 +44,7 @@ def from_file(said: str, program: Program, workers: int, machines: int = 1, word
                 f"placement {said!r} is of another program, {trace.header['program']}, or of other parameters: "
                 f"{first}; trace this one"
             )
-        machine = replace(Machine.here(workers // machines), machines=machines, word=word)
+        machine = replace(Machine.here(workers // machines), machines=machines, latency=latency)
         return entries(trace, best(Model(trace), workers, machine).worker_of, workers)
     if said.endswith(".toml"):
         return _read(said, workers, machines)

@@ -148,7 +148,7 @@ def test_who_waits_for_another_machine_at_each_tag_is_told_what_that_costs() -> 
     placement = {"main.source": (0, 0), "main.echoes": (1, 0), "main.hears": (0, 0)}
     said = (
         r"main: at each tag, main, main\.source, main\.hears on machine 0 and main\.echoes on machine 1 wait for each "
-        r"other, and a word there and back takes [\d.]+ [mu]s; put them on one machine by placement=, or give"
+        r"other, and a round trip takes [\d.]+ [mu]s; put them on one machine by placement=, or give"
     )
     with pytest.warns(rx.ReactorWarning, match=said):
         run(main, timeout="5 ms", placement=placement)

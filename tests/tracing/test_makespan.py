@@ -26,7 +26,7 @@ class Case:
     worker: list[int]
     workers: int
     hop: int
-    word: int
+    latency: int
     machine_of: list[int]
     earliest: list[int] | None = None
     end: list[int] = field(default_factory=list)
@@ -70,7 +70,7 @@ def before(case: Case, reaction: int) -> set[int]:
 
 def way(case: Case, worker: int, other: int) -> int:
     """ns between two."""
-    return case.hop if case.machine_of[worker] == case.machine_of[other] else case.word
+    return case.hop if case.machine_of[worker] == case.machine_of[other] else case.latency
 
 
 def makespan(case: Case) -> int:
@@ -165,7 +165,7 @@ def in_c(case: Case) -> int:
     for name, (kind, array) in arrays.items():
         kept.append(ffi.from_buffer(f"{kind}[]", array))
         setattr(model, name, kept[-1])
-    model.n, model.n_reactions, model.hop, model.word = len(case.executions), len(case.reads), case.hop, case.word
+    model.n, model.n_reactions, model.hop, model.latency = len(case.executions), len(case.reads), case.hop, case.latency
     busy = np.zeros(case.workers, np.int64)
     worker = np.array(case.worker, np.uint32)
     found = lib.rx_makespan(

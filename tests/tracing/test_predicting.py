@@ -284,31 +284,31 @@ class Turns(rx.Reactor):
         self.circles = rx.bank(2, Circle)
 
 
-@pytest.mark.parametrize("word", [0, 1_000_000])
-def test_what_waits_for_each_other_stays_on_one_machine_where_words_are_dear(word: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("latency", [0, 1_000_000])
+def test_what_waits_for_each_other_stays_on_one_machine_where_the_way_is_long(latency: int, tmp_path: Path) -> None:
     model = modelled(traced(Turns(), tmp_path), one=1000, other=1000)
-    found = best(model, 4, Machine(hop=0, machines=2, word=word))
+    found = best(model, 4, Machine(hop=0, machines=2, latency=latency))
     machine = {each["path"]: found.worker_of[n] // 2 for n, each in enumerate(model.trace.reactors)}
     apart = [machine[f"main.circles[{i}].one"] != machine[f"main.circles[{i}].other"] for i in range(2)]
-    assert not any(apart) or word == 0
-    assert machine["main.circles[0].one"] != machine["main.circles[1].one"] or word == 0
+    assert not any(apart) or latency == 0
+    assert machine["main.circles[0].one"] != machine["main.circles[1].one"] or latency == 0
     assert found.prediction.seconds <= found.auto.seconds
 
 
-def test_a_word_is_dear_where_a_program_waits_for_it(tmp_path: Path) -> None:
+def test_latency_counts_where_a_program_waits_for_messages(tmp_path: Path) -> None:
     model = modelled(traced(Circle(), tmp_path), one=1000, other=1000)
     apart = [int(each["path"].endswith("other")) for each in model.trace.reactors]
-    near, far = (model.predicted(apart, 2, Machine(hop=0, machines=n, word=5000)).seconds for n in (1, 2))
-    words = (far - near) * 1e9 / 5000
-    assert words > 100  # two for each of the 100 tags, but at the ends
+    near, far = (model.predicted(apart, 2, Machine(hop=0, machines=n, latency=5000)).seconds for n in (1, 2))
+    messages = (far - near) * 1e9 / 5000
+    assert messages > 100  # two for each of the 100 tags, but at the ends
 
 
 def test_a_run_on_machines_takes_the_placement_for_them(tmp_path: Path) -> None:
     trace, file = traced(Farm((9000, 100, 9000, 100)), tmp_path), tmp_path / "places.toml"
-    words = ["place", str(trace.path), "--machines", "2", "--workers", "2", "--word", "1 ms", "-o", str(file)]
+    words = ["place", str(trace.path), "--machines", "2", "--workers", "2", "--latency", "1 ms", "-o", str(file)]
     done = CliRunner().invoke(command, words)
     assert done.exit_code == 0, done.output
-    assert "a word from one machine to another: 1.00 ms" in done.output
+    assert "latency from one machine to another: 1.00 ms" in done.output
     assert "[machines-2-workers-2]" in file.read_text()
     options: dict[str, Any] = {"fast": True, "timeout": "100 us", "workers": 2, "machines": rx.Machines(count=2)}
     digest = rx.run(Farm((9000, 100, 9000, 100)), fast=True, timeout="100 us").digest

@@ -58,7 +58,7 @@ class Member:
     host: str
     pid: int
     platform: Platform
-    round_trip: int = 0  # ns for a word there and back
+    round_trip: int = 0  # ns for a message there and back
     ahead: int = 0  # ns by which its monotonic clock is, give or take half of that
     outcome: MachineReport | None = None
 
@@ -69,7 +69,7 @@ class Member:
 
 
 def _trip(channel: Channel) -> tuple[int, int]:
-    """Ns for a word there and back, and those by which the clock there is ahead, if both ways took equally long."""
+    """Ns for a message there and back, and those by which the clock there is ahead, if both ways took equally long."""
     began = time.monotonic_ns()
     channel.send("how far")
     _, there = channel.receive(SILENCE)
@@ -185,8 +185,8 @@ class Gathering:
         return [MachineClock(socket.gethostname(), 0, 0), *others]
 
     @property
-    def word(self) -> int:
-        """How many ns a word from one machine to another takes, at most."""
+    def latency(self) -> int:
+        """How many ns a message from one machine to another takes, at most."""
         return max((member.round_trip // 2 for member in self.members), default=0)
 
     def differences(self) -> list[str]:
