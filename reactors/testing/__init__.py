@@ -1,6 +1,7 @@
 """How does one test a program of reactors?
 
 `trace` says what ran, in order; `assert_deterministic` runs a program on several numbers of workers and compares;
+`inject` lets something go wrong in one execution of a reaction;
 `nothing_left` sees to it that nothing stays behind, and `nothing_left_behind` does so for every test: it is a pytest
 fixture. `values` makes random values for a port or an action, `events` random events from outside. `check_env` says
 whether a reactor keeps the contract of environments (`reactors.rl`). `rx.VirtualClock` does the rest. No one needs
@@ -30,6 +31,7 @@ from reactors.graph import Graph
 from reactors.launch import run
 from reactors.model.native import Native
 from reactors.model.ports import Port
+from reactors.testing.faults import inject
 from reactors.time import duration
 from reactors_runtime.processes import workers
 
@@ -53,6 +55,7 @@ __all__ = [
     "assert_deterministic",
     "check_env",
     "events",
+    "inject",
     "nothing_left",
     "nothing_left_behind",
     "trace",
