@@ -34,7 +34,7 @@ from reactors_runtime.machines.channel import NotOurs, address_of
 from reactors_runtime.machines.connections import Peer
 from reactors_runtime.machines.joining import join
 from tests.machines import losses
-from tests.machines.namespaces import HERE, cables
+from tests.machines.namespaces import cables
 from tests.machines.test_random_programs import MACHINES
 from tests.machines.test_runs import free_port
 from tests.oracle.random_programs import random_program
@@ -158,7 +158,7 @@ def lost(first: int, times: int) -> int:
         for number in range(first, first + times):
             count = 2 + number // 4 % 2
             loss = losses.Loss.thrown(number, count)
-            address = f"{HERE}:{free_port()}"
+            address = f"{found[0].here}:{free_port()}"
             after = losses.lose(loss, f"{os.getpid()}.{number}", count, address, token, found, digest)
             outcomes[f"{loss.how}: {after.outcome}"] += 1
             if "lost while it ran" in after.outcome:
@@ -201,7 +201,7 @@ def main() -> int:
         return bool(over_tcp(given.programs, "127.0.0.1", [[]] * 3, "tcp"))
     if given.what == "namespaces":
         with cables(3) as found:
-            return bool(over_tcp(given.programs, HERE, [cable.inside() for cable in found], "namespaces"))
+            return bool(over_tcp(given.programs, found[0].here, [cable.inside() for cable in found], "namespaces"))
     return bool(on_ray(given.programs) if given.what == "ray" else lost(given.first, given.times))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-HERE = "10.231.9.1"  # where those in the namespaces find this side
 
 
 class NoNamespacesError(Exception):
@@ -19,10 +19,10 @@ class NoNamespacesError(Exception):
 
 
 class Cable:
-    """From here to a namespace of the same name."""
+    """From here, where those inside find this side at the address `here`, to a namespace of the same name."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, here: str) -> None:
+        self.name, self.here = name, here
 
     def inside(self) -> list[str]:
         """What a command begins with that runs there."""
@@ -37,15 +37,17 @@ class Cable:
 
 @contextlib.contextmanager
 def cables(count: int) -> Iterator[list[Cable]]:
-    """So many namespaces, which find one another, and this side at `HERE`. Raises `NoNamespacesError`."""
+    """So many namespaces, which find one another, and this side. Raises `NoNamespacesError`."""
     if shutil.which("ip") is None or os.geteuid() != 0:
         raise NoNamespacesError("network namespaces need the command ip, and root")
     bridge = f"rx{os.getpid()}"
     made: list[tuple[str, ...]] = []
     try:
+        _remove_those_of_the_dead()
+        network = _free_network()
         ip("link", "add", bridge, "type", "bridge")
         made.append(("link", "del", bridge))
-        ip("addr", "add", f"{HERE}/24", "dev", bridge)
+        ip("addr", "add", f"{network}.1/24", "dev", bridge)
         ip("link", "set", bridge, "up")
         found = []
         for n in range(count):
@@ -53,11 +55,12 @@ def cables(count: int) -> Iterator[list[Cable]]:
             ip("netns", "add", name)
             made.append(("netns", "del", name))
             ip("link", "add", name, "type", "veth", "peer", "name", "far", "netns", name)
+            made.append(("link", "del", name))  # else it stays for as long as the kernel knows of a connection
             ip("link", "set", name, "master", bridge, "up")
-            ip("-n", name, "addr", "add", f"10.231.9.{n + 2}/24", "dev", "far")
+            ip("-n", name, "addr", "add", f"{network}.{n + 2}/24", "dev", "far")
             ip("-n", name, "link", "set", "far", "up")
             ip("-n", name, "link", "set", "lo", "up")
-            found.append(Cable(name))
+            found.append(Cable(name, f"{network}.1"))
         yield found
     except subprocess.CalledProcessError as error:
         raise NoNamespacesError(f"no network namespaces here: {error.stderr.decode().strip()}") from None
@@ -67,5 +70,23 @@ def cables(count: int) -> Iterator[list[Cable]]:
                 ip(*words)
 
 
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+def ip(*words: str) -> str:
+    return subprocess.run(["ip", *words], check=True, capture_output=True).stdout.decode()
+
+
+def _free_network() -> str:
+    """The first three bytes of addresses that no interface here has: with two of one network, packets take either."""
+    taken = set(re.findall(r"inet (\d+\.\d+\.\d+)\.", ip("-4", "addr")))
+    mine = os.getpid() % 254
+    return next(network for n in range(254) if (network := f"10.231.{(mine + n) % 254 + 1}") not in taken)
+
+
+def _remove_those_of_the_dead() -> None:
+    """Bridges and namespaces whose process was killed before it could remove them."""
+    for kind, name, pid in (
+        *(("netns", *found) for found in re.findall(r"^(rx(\d+)-\d+)", ip("netns", "list"), re.MULTILINE)),
+        *(("link", *found) for found in re.findall(r"^\d+: (rx(\d+)(?:-\d+)?)[:@]", ip("link"), re.MULTILINE)),
+    ):
+        if not Path(f"/proc/{pid}").exists():
+            with contextlib.suppress(subprocess.CalledProcessError):  # another test has done so
+                ip(kind, "del", name)

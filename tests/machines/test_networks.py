@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.machines.namespaces import HERE, Cable, NoNamespacesError, cables
+from tests.machines.namespaces import Cable, NoNamespacesError, cables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,36 +68,44 @@ def cable() -> Iterator[Cable]:
         yield found
 
 
-def both(cable: Cable, folder: Path, *words: str) -> tuple[subprocess.Popen[str], subprocess.Popen[str]]:
-    """Who leads, here, and who joins, there."""
+@contextlib.contextmanager
+def both(cable: Cable, folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], subprocess.Popen[str]]]:
+    """The machine that leads, here, and the one that joins, there."""
     (folder / "program.py").write_text(PROGRAM)
     (folder / "token").write_text("a token of enough bytes\n")
-    address = f"{HERE}:7391"
-    pipes = {"cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    leads = subprocess.Popen([sys.executable, "program.py", *words, address], **pipes)  # type: ignore[call-overload]
-    joins = subprocess.Popen(  # type: ignore[call-overload]
+    address = f"{cable.here}:7391"
+    commands = (
+        [sys.executable, "program.py", *words, address],
         [*cable.inside(), sys.executable, "-m", "reactors", "join", address, "--token-file", "token"],
-        **pipes,
     )
-    return leads, joins
+    leads, joins = (
+        subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for command in commands
+    )
+    with leads, joins:
+        try:
+            yield leads, joins
+        finally:
+            leads.kill()
+            joins.kill()
 
 
 def test_a_program_does_the_same_over_a_cable(cable: Cable, tmp_path: Path) -> None:
-    leads, joins = both(cable, tmp_path, "fast", "100 ms")
-    out, errors = leads.communicate(timeout=60)
-    joins.communicate(timeout=60)
+    with both(cable, tmp_path, "fast", "100 ms") as (leads, joins):
+        out, errors = leads.communicate(timeout=60)
+        joins.communicate(timeout=60)
     assert out.endswith("True True\n"), errors
     assert joins.returncode == 0
 
 
 def test_a_cable_that_is_cut_ends_both_sides(cable: Cable, tmp_path: Path) -> None:
-    leads, joins = both(cable, tmp_path, "slow", "60 s")
-    assert joins.stdout is not None
-    assert joins.stdout.readline() == "begun\n"
-    cable.cut()
-    _, errors = leads.communicate(timeout=30)
-    _, complaints = joins.communicate(timeout=60)
+    with both(cable, tmp_path, "slow", "60 s") as (leads, joins):
+        assert joins.stdout is not None
+        assert joins.stdout.readline() == "begun\n"
+        cable.cut()
+        _, errors = leads.communicate(timeout=30)
+        _, complaints = joins.communicate(timeout=60)
     assert "MachineLost: machine 1" in errors
     assert "which runs main.adds, is lost: nothing was heard for too long" in errors
     assert joins.returncode == 1
-    assert f"{HERE}:7391 is gone, or cannot be reached" in complaints
+    assert f"{cable.here}:7391 is gone, or cannot be reached" in complaints
