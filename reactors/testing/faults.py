@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 When = int | Duration | Tag
 
 
-class Place(NamedTuple):
+class Execution(NamedTuple):
     """One execution of a reaction: its n-th, counted from 1, or the one at a tag."""
 
     reaction: int  # as the program counts
@@ -84,7 +84,8 @@ def inject(
     2 ms {'main.value': 2}
     """
     graph = main if isinstance(main, Graph) else Graph(whole(main))
-    place = place_in(graph, *((at,) if isinstance(at, str) else at), what="at of inject")
+    reaction, when = (at, 1) if isinstance(at, str) else at
+    place = place_in(graph, reaction, when, what="at of inject")
     if not isinstance(graph.bodies[place.reaction], Native):
         fault = _Fault(place, _checked(drop, delay, raises, kill=kill, graph=graph, place=place))
     else:
@@ -112,7 +113,7 @@ def inject(
         graph.bodies[number], graph.late[number], graph.declarations[number] = body, late, declared
 
 
-def place_in(graph: Graph, reaction: str, when: When = 1, *, what: str) -> Place:
+def place_in(graph: Graph, reaction: str, when: When = 1, *, what: str) -> Execution:
     """The execution of a reaction that is meant; `ArgumentError` if there can be none, with `what` was to say it."""
     names = graph.names
     if reaction not in names:
@@ -120,12 +121,12 @@ def place_in(graph: Graph, reaction: str, when: When = 1, *, what: str) -> Place
         raise ArgumentError(f"{what}: there is no reaction {reaction!r} in {graph.main.path}{meant}")
     number = names.index(reaction)
     if isinstance(when, Tag):
-        return Place(number, reaction, None, when)
+        return Execution(number, reaction, None, when)
     if isinstance(when, int) and not isinstance(when, bool):
         if when < 1:
             raise ArgumentError(f"{what}: executions of {reaction} are counted from 1, and this is {when}")
-        return Place(number, reaction, when, None)
-    return Place(number, reaction, None, Tag(duration(when, f"time of {what}"), 0))
+        return Execution(number, reaction, when, None)
+    return Execution(number, reaction, None, Tag(duration(when, f"time of {what}"), 0))
 
 
 class _What(NamedTuple):
@@ -144,7 +145,7 @@ def _checked(
     *,
     kill: bool,
     graph: Graph,
-    place: Place,
+    place: Execution,
 ) -> _What:
     said = [drop is not False, delay is not None, raises is not None, kill is not False]
     if sum(said) != 1:
@@ -178,7 +179,7 @@ class _Fault:
     reactor: Reactor
     key: str  # of the attribute of the reactor by which it comes home how often it ran, and whether this happened
 
-    def __init__(self, place: Place, what: _What) -> None:
+    def __init__(self, place: Execution, what: _What) -> None:
         self.place, self.what, self.ran, self.caller = place, what, 0, os.getpid()
 
     def is_due(self) -> bool:

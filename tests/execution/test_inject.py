@@ -32,7 +32,7 @@ class Screen(rx.Reactor):
     def __init__(self) -> None:
         self.shown: list[Any] = []
 
-    @rx.reaction((frame, number))
+    @rx.reaction(frame, number)
     def show(self) -> None:
         frame = int(self.frame.value[0]) if self.frame.is_present else None
         self.shown.append((frame, self.number.value if self.number.is_present else None))

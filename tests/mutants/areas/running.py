@@ -298,7 +298,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/testing.py",
+        "reactors/testing/__init__.py",
         "tests/execution/test_testing.py",
         (
             Mistake("outcomes are not compared", "        if not _equal(found[2], first[2]):\n", "        if False:\n"),
