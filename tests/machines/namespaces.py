@@ -19,10 +19,10 @@ class NoNamespacesError(Exception):
 
 
 class Cable:
-    """From here, where those inside find this side at the address `here`, to a namespace of the same name."""
+    """To a namespace of the same name: addresses of this end, and of the end there."""
 
-    def __init__(self, name: str, here: str) -> None:
-        self.name, self.here = name, here
+    def __init__(self, name: str, here: str, there: str) -> None:
+        self.name, self.here, self.there = name, here, there
 
     def inside(self) -> list[str]:
         """What a command begins with that runs there."""
@@ -30,6 +30,10 @@ class Cable:
 
     def cut(self) -> None:
         ip("link", "set", self.name, "down")
+
+    def lose_what_goes_to(self, other: Cable) -> None:
+        """From inside, nothing arrives there any more."""
+        ip("-n", self.name, "route", "add", "blackhole", f"{other.there}/32")
 
     def mend(self) -> None:
         ip("link", "set", self.name, "up")
@@ -51,16 +55,16 @@ def cables(count: int) -> Iterator[list[Cable]]:
         ip("link", "set", bridge, "up")
         found = []
         for n in range(count):
-            name = f"{bridge}-{n}"
+            name, there = f"{bridge}-{n}", f"{network}.{n + 2}"
             ip("netns", "add", name)
             made.append(("netns", "del", name))
             ip("link", "add", name, "type", "veth", "peer", "name", "far", "netns", name)
             made.append(("link", "del", name))  # else it stays for as long as the kernel knows of a connection
             ip("link", "set", name, "master", bridge, "up")
-            ip("-n", name, "addr", "add", f"{network}.{n + 2}/24", "dev", "far")
+            ip("-n", name, "addr", "add", f"{there}/24", "dev", "far")
             ip("-n", name, "link", "set", "far", "up")
             ip("-n", name, "link", "set", "lo", "up")
-            found.append(Cable(name, f"{network}.1"))
+            found.append(Cable(name, f"{network}.1", there))
         yield found
     except subprocess.CalledProcessError as error:
         raise NoNamespacesError(f"no network namespaces here: {error.stderr.decode().strip()}") from None

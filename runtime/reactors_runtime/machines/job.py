@@ -66,13 +66,14 @@ def pages_of(memory: Memory) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
 
 @dataclass(frozen=True)
 class MachineReport:
-    """What became of a machine's workers: reports, and what they counted."""
+    """What became of a machine's workers: reports, and what they counted; what was wrong with its links."""
 
     reports: list[tuple[int, int | None, bytes | None, bytes | None, bool, int]]
     counted: list[tuple[int, bytes]]  # place in the arena
+    lost: dict[int, str]  # machines that it could not reach any more, and why
 
     @classmethod
-    def of(cls, image: Image, memory: Memory, reports: Sequence[Report]) -> MachineReport:
+    def of(cls, image: Image, memory: Memory, reports: Sequence[Report], lost: dict[int, str]) -> MachineReport:
         """Of a run that is over."""
         rows = []
         for report in reports:
@@ -82,7 +83,8 @@ class MachineReport:
                     attributes = file[:]
             error = None if report.error is None else _packed(report.error)
             rows.append((report.worker, report.pid, attributes, error, report.aftermath, report.place))
-        return cls(rows, [(at, bytes(memory.map[at : at + n])) for r in reports for at, n in _counted(image, r.worker)])
+        counted = [(at, bytes(memory.map[at : at + n])) for r in reports for at, n in _counted(image, r.worker)]
+        return cls(rows, counted, lost)
 
     def bring_home(self, memory: Memory) -> list[Report]:
         """Put what was counted into the caller's arena, as if its own workers had; the reports."""

@@ -65,23 +65,22 @@ def _joined(leader: Peer, own: Identity | None, patience: float) -> bool:
             with ExitStack() as until_over:
                 links = _links(job, memory, others, leader, listener, until_over)
                 outcome = _run(job, image, memory, channel, links)
-                lost = {link.machine: link.lost for link in links if link.lost}
                 keeping.stop()
-            if 0 in lost:
+            if 0 in outcome.lost:
                 with suppress(OSError):  # the reason may be here, and the leading machine alive
                     channel.send("outcome", outcome, seconds=_GRACE)
-                raise EOFError(lost[0])
+                raise EOFError(outcome.lost[0])
             channel.send("outcome", outcome)
             for file, piece in keeping.pieces():
                 channel.send("piece", file, piece)
             channel.send("all", keeping.trace_error)
-        return bool(lost)
+        return bool(outcome.lost)
 
 
 def _links(
     job: Job, memory: Memory, others: dict[int, LinkAddress], leader: Peer, listener: ListeningSocket, stack: ExitStack
 ) -> list[Link]:
-    """To machines with lower numbers by connecting to them, from others by waiting for them.
+    """Connect to machines with lower numbers, and wait for those with higher ones; then stop listening.
 
     Some may be missing where a machine is lost meanwhile, but then the run is aborted.
     """
@@ -107,6 +106,7 @@ def _links(
             link(machine, connection)
         else:
             connection.close()
+    listener.close()
     return [*found.values()]
 
 
@@ -122,4 +122,4 @@ def _run(job: Job, image: Image, memory: Memory, channel: Channel, links: list[L
     sockets = {link.machine: link.fileno() for link in links}
     reports = workers.run(image, memory, job.parts, modules=job.modules, values=job.values, on_wait=look, links=sockets)
     say_goodbye(links, look)
-    return MachineReport.of(image, memory, reports)
+    return MachineReport.of(image, memory, reports, {link.machine: link.lost for link in links if link.lost})

@@ -286,9 +286,9 @@ class Gathering:
     def _take(self, member: Member, seconds: float) -> None:
         try:
             word, outcome = member.channel.receive(seconds)
-            member.outcome = outcome if word == "outcome" else MachineReport([], [])
+            member.outcome = outcome if word == "outcome" else MachineReport([], [], {})
         except (OSError, EOFError, TimeoutError):
-            member.outcome = MachineReport([], [])  # it is lost, which its link says
+            member.outcome = MachineReport([], [], {})  # it is lost, which its link says
 
     def _take_files(self, member: Member, files: RunFiles) -> bool:
         """What a machine sends after its outcome; whether it was all."""
@@ -322,17 +322,24 @@ class Gathering:
         return reports
 
     def _add_lost_links(self, image: Image, links: list[Link], reports: list[Report]) -> None:
-        """Where nothing is wrong but that there was no way to a machine any more, which has ended the run."""
+        """Where nothing is wrong but that there was no way to a machine any more, which has ended the run.
+
+        Of two machines that could not reach each other the one that has joined later counts as lost.
+        """
         if any(report.error for report in reports):
             return
-        for link in links:
-            if link.lost:
-                member = self.members[link.machine - 1]
-                its = image.options.workers_of(member.machine, image.workers)
-                error = _lost(image, member, link.lost)
-                for report in reports:
-                    if report.worker in its:
-                        report.error = error
+        why = {link.machine: link.lost for link in links if link.lost}
+        for member in self.members if not why else ():
+            assert member.outcome is not None
+            for machine, said in member.outcome.lost.items():
+                first, last = sorted((machine, member.machine))
+                why[last] = f"{self.members[first - 1].name} and it cannot reach each other; {said}"
+        for machine, said in why.items():
+            its = image.options.workers_of(machine, image.workers)
+            error = _lost(image, self.members[machine - 1], said)
+            for report in reports:
+                if report.worker in its:
+                    report.error = error
 
     def close(self) -> None:
         """Nothing more comes, and nothing is listened to."""
