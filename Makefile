@@ -168,8 +168,13 @@ chromium:
 	.venv/bin/python -m pip install -qq -c constraints.txt --no-build-isolation -e '.[all]'
 	touch $@
 
+# A build knows where each module lies, so it is made again when one comes or goes.
+%/modules: FORCE
+	@mkdir -p $*; find reactors runtime -name '*.py' | sort > $*/found; cmp -s $*/found $@ || cp $*/found $@
+FORCE:
+
 # The lock lets two builds at once wait for each other.
-.venv/built: .venv/installed $(core)
+.venv/built: .venv/installed .venv/modules $(core)
 	flock .venv python -m pip install -qq --no-build-isolation --no-deps -e .
 	touch $@
 
@@ -192,7 +197,7 @@ chromium:
 	.venv-$*/bin/python -m pip install -qq -r $<
 	touch $@
 
-.venv-bench/built: .venv-bench/installed $(core)
+.venv-bench/built: .venv-bench/installed .venv-bench/modules $(core)
 	PATH="$(CURDIR)/.venv-bench/bin:$$PATH" \
 	    python -m pip install -qq --no-build-isolation --no-deps -C build-dir=build/bench -e .
 	touch $@
