@@ -9,17 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "arena.h"
-#include "crc.h"
+#include "columns.h"
 #include "shared.h"
 
 enum {
     EVERY_NS = 2000000,
     COLUMNS = 9,
     MOST = 1 << 15,           /* spans of a block; one more where the last one's name would be in the next */
-    HEAD = 16,                /* magic, kind, worker, size, checksum */
     INNER = 20,               /* spans, bytes of names, bytes of a number in each column */
     SPANS = 1                 /* kind of a block */
 };
@@ -31,32 +29,12 @@ struct rx_drain {
     pthread_t thread;
     rx__crcs crcs;
     uint64_t columns[COLUMNS][MOST + 1];
-    uint8_t out[HEAD + INNER + (MOST + 1) * (8 * COLUMNS + RX_NAME_BYTES + 1)];
+    uint8_t out[RX_BLOCK_HEAD + INNER + (MOST + 1) * (8 * COLUMNS + RX_NAME_BYTES + 1)];
 };
-
-static uint64_t folded(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
-
-static void put32(uint8_t *to, uint32_t x)
-{
-    for (int i = 0; i < 4; i++) to[i] = (uint8_t)(x >> 8 * i);
-}
 
 static const rx_span *span_at(const rx_trace *trace, uint64_t n_trace, uint64_t number)
 {
     return (const rx_span *)((const uint8_t *)trace + RX_TRACE_BYTES) + (number & (n_trace - 1));
-}
-
-/* A column in as few bytes a number as its greatest takes; how many these are. */
-static uint8_t put_column(const uint64_t *column, uint32_t n, uint8_t **to)
-{
-    uint64_t all = 0;
-    for (uint32_t i = 0; i < n; i++) all |= column[i];
-    uint8_t width = !all ? 0 : all < 1u << 8 ? 1 : all < 1u << 16 ? 2 : all < 1ull << 32 ? 4 : 8;
-    uint8_t *p = *to;
-    for (uint32_t i = 0; width && i < n; i++)
-        for (uint8_t k = 0; k < width; k++) *p++ = (uint8_t)(column[i] >> 8 * k);
-    *to = p;
-    return width;
 }
 
 /* Packs [n] spans from number [first] on behind the head of a block; how many bytes that are. */
@@ -70,10 +48,10 @@ static uint32_t packed(rx_drain *d, const rx_trace *trace, uint64_t n_trace, uin
         if (s->kind == RX_TEXT) continue;
         c[0][count] = s->kind;
         c[1][count] = (uint32_t)(s->reaction + 1);
-        c[2][count] = folded(s->tag.time - time);
+        c[2][count] = rx__folded(s->tag.time - time);
         c[3][count] = s->tag.microstep;
-        c[4][count] = folded(s->start - end);
-        c[5][count] = folded(s->end - s->start);
+        c[4][count] = rx__folded(s->start - end);
+        c[5][count] = rx__folded(s->end - s->start);
         c[6][count] = s->reads;
         c[7][count] = s->writes;
         c[8][count] = s->queued;
@@ -81,9 +59,9 @@ static uint32_t packed(rx_drain *d, const rx_trace *trace, uint64_t n_trace, uin
         end = s->end;
         count++;
     }
-    uint8_t *inner = d->out + HEAD, *p = inner + INNER;
+    uint8_t *inner = d->out + RX_BLOCK_HEAD, *p = inner + INNER;
     memset(inner, 0, INNER);
-    for (int k = 0; k < COLUMNS; k++) inner[8 + k] = put_column(c[k], count, &p);
+    for (int k = 0; k < COLUMNS; k++) inner[8 + k] = rx__put_column(c[k], count, &p);
     for (uint32_t i = 0; i < n && count < n; i++) {
         const rx_span *s = span_at(trace, n_trace, first + i);
         if (s->kind != RX_TEXT) continue;
@@ -94,30 +72,16 @@ static uint32_t packed(rx_drain *d, const rx_trace *trace, uint64_t n_trace, uin
         p += length + 1;
         names += length + 1;
     }
-    put32(inner, count);
-    put32(inner + 4, names);
+    rx__put_bytes(inner, count);
+    rx__put_bytes(inner + 4, names);
     return (uint32_t)(p - inner);
-}
-
-static void write_all(rx_drain *d, size_t n)
-{
-    for (size_t done = 0; done < n && !d->error;) {
-        ssize_t written = write(d->fd, d->out + done, n - done);
-        if (written >= 0) done += (size_t)written;
-        else if (errno != EINTR) d->error = errno;
-    }
 }
 
 static void write_block(rx_drain *d, uint32_t worker, uint32_t size)
 {
-    memset(d->out, 0, HEAD);
-    memcpy(d->out, "RXT1", 4);
-    d->out[4] = SPANS;
-    d->out[6] = (uint8_t)worker;
-    d->out[7] = (uint8_t)(worker >> 8);
-    put32(d->out + 8, size);
-    put32(d->out + 12, rx__crc(&d->crcs, 0, d->out, HEAD + size));
-    write_all(d, HEAD + size);
+    if (d->error) return;
+    rx__put_head(&d->crcs, d->out, "RXT1", SPANS, worker, size);
+    d->error = rx__write_all(d->fd, d->out, RX_BLOCK_HEAD + size);
 }
 
 static void drain_worker(rx_drain *d, uint32_t worker)

@@ -130,6 +130,7 @@ struct rx_worker {
     int pausing;              /* wants rx_next to return when this tag is over */
     int watched;              /* wants to look around now and then, even if there is nothing to run */
     int record;               /* where to record what comes from outside; -1: nowhere */
+    struct rx__journaling *journal;    /* NULL: what is written is not hashed */
 
     /* the trace */
     uint64_t spanned;         /* spans in the ring, those of the present tag too */
@@ -237,6 +238,13 @@ void rx__log_arrival(rx_worker *w, const rx_tap *tap, rx_tag arrival);
 void rx__log_late(rx_worker *w, uint32_t reaction);
 int rx__next_replayed(rx_worker *w, uint32_t *cell, uint64_t *payload);       /* 1: an event of this tag */
 int rx__was_late(rx_worker *w, uint32_t reaction);
+
+/* ---- journal.c ---- */
+
+int rx__open_journal(rx_worker *w);                           /* RX_NO_MEMORY or 0 */
+void rx__close_journal(rx_worker *w);
+void rx__journal(rx_worker *w, uint32_t index, int late);     /* a reaction has run, and what it wrote is there */
+void rx__note_scheduled(rx_worker *w, const rx_action *action, int64_t delay);
 
 /* ---- pending.c ---- */
 

@@ -100,6 +100,7 @@ int rx__accept(rx_worker *w, uint32_t number, rx_tag tag, uint64_t payload)
 void rx__schedule(rx_worker *w, uint32_t number, int64_t delay, uint64_t payload)
 {
     int64_t total = rx__add_ns(w->actions[number].min_delay, delay);
+    if (w->journal) rx__note_scheduled(w, &w->actions[number], total);
     rx__accept(w, number, rx__plus(w->tag, rx__tag(total, total == 0)), payload);
 }
 
@@ -132,6 +133,7 @@ int64_t rx_schedule(rx_worker *w, uint32_t number, int64_t delay, int has_value)
     uint64_t payload = has_value ? number_of_value(w) : 0;
     if (has_value && !payload) return RX_NOT_KEPT;
     int64_t total = rx__add_ns(a->min_delay, delay);
+    if (w->journal) rx__note_scheduled(w, a, total);
     return rx__accept(w, number, rx__plus(w->tag, rx__tag(total, total == 0)), payload) ? (int64_t)payload : RX_NOT_KEPT;
 }
 

@@ -119,6 +119,7 @@ static inline void close_doors(rx_worker *w, const rx_reaction *r, uint32_t inde
     for (uint32_t k = r->n_ports; k < r->n_writes; k++) w->doors[writes[k]] = 0;
     for (uint32_t k = 0; k < r->n_reads; k++) w->doors[reads[k]] = 0;
     record(w, r, p, late);
+    if (w->journal) rx__journal(w, index, late);
 }
 
 /* No reaction reads what was not yet sent by its own clock (clocks.c). */
@@ -252,6 +253,7 @@ static inline __attribute__((always_inline)) void run_as(rx_worker *w, const rx_
     w->stats[index].late += (uint64_t)late;
     w->bell->reactions++;
     record(w, r, p, late);
+    if (w->journal) rx__journal(w, index, late);
 }
 
 static void run(rx_worker *w, const rx_reaction *r, uint32_t index, int late) { run_as(w, r, index, late, 0); }

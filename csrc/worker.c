@@ -174,7 +174,7 @@ rx_worker *rx_open(void *base, uint32_t index)
     p->head = rx__tag(0, 0);
     p->bound = rx__tag(-1, 0);
     p->patience = RX_PATIENCE;
-    if (make_arrays(w)) {
+    if (make_arrays(w) || rx__open_journal(w)) {
         rx_close(w);
         return NULL;
     }
@@ -195,6 +195,7 @@ void rx_close(rx_worker *w)
 {
     if (!w) return;
     rx__end_links(w);
+    rx__close_journal(w);
     for (uint32_t i = 0; i < w->n_holds; i++) rx__free_copy(w->holds[i].payload);
     rx__queue_filter(&w->queue, none_stays, NULL);
     for (uint32_t i = 0; i < w->soon.n; i++) rx__free_copy(w->soon.items[i].payload);

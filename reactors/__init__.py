@@ -9,6 +9,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - model         what users write: reactors, ports, actions, modes, reactions, and how they are wired
 - elaboration   from `main` to a graph of integers, and every error that needs no run
 - tracing       what the trace of a run says: where the time went, what would make it faster
+- journals      what the journals of runs say: where two of them part
 - drawing       pictures
 - graph         both, as one object: `rx.Graph`
 - viewing       a run in a terminal, in a browser, in a file
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         DrawingError,
         DurationError,
         ElaborationError,
+        JournalError,
         MachineError,
         MachineLost,
         MemoryTooSmall,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from reactors.execution.clock import VirtualClock
     from reactors.execution.log_context import LogContext
     from reactors.graph import Graph
+    from reactors.journals.journal import Journal
     from reactors.launch import run
     from reactors.machines.machines import Machines
     from reactors.model.actions import LogicalAction, PhysicalAction, Timer
@@ -97,6 +100,8 @@ __all__ = [
     "ElaborationError",
     "Graph",
     "Input",
+    "Journal",
+    "JournalError",
     "LogContext",
     "LogicalAction",
     "MachineError",
@@ -159,6 +164,7 @@ _ROOMS = {
         "DrawingError",
         "DurationError",
         "ElaborationError",
+        "JournalError",
         "MachineError",
         "MachineLost",
         "MemoryTooSmall",
@@ -190,6 +196,7 @@ _ROOMS = {
     "machines.machines": ("Machines",),
     "execution.log_context": ("LogContext",),
     "graph": ("Graph",),
+    "journals.journal": ("Journal",),
     "launch": ("run",),
     "model.actions": ("LogicalAction", "PhysicalAction", "Timer"),
     "model.bank": ("Bank", "bank", "interleaved"),

@@ -114,6 +114,10 @@ class TraceError(ReactorError):
     """A file that is no trace, or one from which what is asked for cannot be known."""
 
 
+class JournalError(ReactorError):
+    """A file that is no journal, or two journals that cannot be compared."""
+
+
 class WatchingError(ReactorError):
     """A run that cannot be watched: there is none, or it does not let others look on."""
 

@@ -27,6 +27,7 @@ from reactors.execution.arguments import (
     outside_world,
     several,
     switches,
+    to_compare,
     whole,
     writable,
 )
@@ -55,8 +56,10 @@ if TYPE_CHECKING:
     from reactors_runtime.machines.keeping import RunFiles
     from reactors_runtime.machines.leading import Gathering
     from reactors_runtime.memory import Memory
+    from reactors_runtime.planning.options import RunOptions
 
 SPANS = 1 << 17  # that wait to be written into a trace, at most, of each worker: 8 MiB
+Digest: TypeAlias = Literal["behaviour", "values"]
 Live: TypeAlias = "bool | Literal['attach']"
 Placement: TypeAlias = "str | Mapping[str, int] | Callable[[str], int | None]"
 
@@ -77,6 +80,9 @@ def run(
     clock: VirtualClock | None = None,
     record: str | os.PathLike[str] | None = None,
     replay: str | os.PathLike[str] | None = None,
+    journal: str | os.PathLike[str] | None = None,
+    journal_states: int | None = None,
+    digest: Digest = "behaviour",
     trace: str | os.PathLike[str] | None = None,
     live: Live = False,
     progress: bool | Callable[[Tag, float, float | None], None] | None = None,
@@ -94,11 +100,14 @@ def run(
     of an earlier run, for which the best is searched, or "placement.toml" of `reactors place`. `machines` says on which
     machines the workers are, which are numbered by machine. With a `clock`, time
     passes only when no worker has anything to do. `record` names a file for what comes from outside, and `replay` one
-    from which that is taken instead. `trace` names a file for all that ran, when, where, and what workers waited for:
-    `run.rxt`, which `rx.Trace` reads and `reactors trace` turns into what Perfetto shows, or `run.json`, a timeline for
-    chrome://tracing. `live` shows what workers do, in a terminal or a notebook, and lets `reactors top` and
-    `reactors view` look on; "attach" only lets them. `progress` draws a line, or calls a function with the tag, the
-    seconds since the start, and how much of the timeout is over. `debug` checks what is too slow to check every day:
+    from which that is taken instead. `journal` names a file for a hash of all that reactions write, `run.rxj`, by which
+    `reactors diff` says where two runs part; with `journal_states=N` also one of a reactor's attributes each N
+    executions of its reactions. `digest="values"` has `Result.value_digest` without a file. `trace` names a file for
+    all that ran, when, where, and what workers waited for: `run.rxt`, which `rx.Trace` reads and `reactors trace` turns
+    into what Perfetto shows, or `run.json`, a timeline for chrome://tracing. `live` shows what workers do,
+    in a terminal or a notebook, and lets `reactors top` and `reactors view` look on; "attach" only lets them.
+    `progress` draws a line, or calls a function with the tag, the seconds since the start, and how much of the timeout
+    is over. `debug` checks what is too slow to check every day:
     types on ports, shared values that are changed, globals that reactions set, draws from global random generators,
     tensors whose graph would get lost.
     `max_microsteps` at one time is an error. Numeric libraries use one thread in each worker, or as many as
@@ -125,6 +134,7 @@ def run(
     if live not in (True, False, "attach"):
         raise ArgumentError(f'live of rx.run is {live!r}; write True, or "attach" to let others look on')
     writable(trace, "trace")
+    to_compare(digest, journal, journal_states, machines)
     outside_world(fast, clock, record, replay)
     if machines is not None:
         several(machines)
@@ -167,15 +177,8 @@ def run(
             virtual_sleep=clock is not None and clock.sleep,
             injections=[] if clock is None else clock.events(graph, plain=record is not None),
         )
-        if record is not None:
-            from reactors.reports import recording
-
-            options.record = recording.begin(record, graph, seed, fast=fast)
-        if replay is not None:
-            from reactors.reports import recording
-
-            recorded = recording.read(replay, graph)
-            seed, options.replay, options.fast, options.keepalive = recorded.seed, recorded.replay, True, True
+        options.values, options.states = journal is not None or digest == "values", journal_states or 0
+        seed = _with_files(options, graph, seed, record, replay, journal)
         if options.waits:
             warn_of_bare_numbers(graph, timeout)
         image = Image(program, placements.gathered(program, where), workers, options)
@@ -195,6 +198,30 @@ def run(
             except NotRecorded as error:
                 raise noted(ReplayError(f"{graph.main.path}: {error}"), error) from None
             return collect(graph, image, memory, seed, way, _readable(trace))
+
+
+def _with_files(
+    options: RunOptions,
+    graph: Graph,
+    seed: int,
+    record: str | os.PathLike[str] | None,
+    replay: str | os.PathLike[str] | None,
+    journal: str | os.PathLike[str] | None,
+) -> int:
+    """Begin the files that workers write, and read what is replayed, which decides the seed."""
+    if record is not None or replay is not None:
+        from reactors.reports import recording
+
+        if record is not None:
+            options.record = recording.begin(record, graph, seed, fast=options.fast)
+        if replay is not None:
+            recorded = recording.read(replay, graph)
+            seed, options.replay, options.fast, options.keepalive = recorded.seed, recorded.replay, True, True
+    if journal is not None:
+        from reactors.reports import journal_writer
+
+        options.journal = journal_writer.begin(journal)
+    return seed
 
 
 def _watched(
@@ -251,7 +278,8 @@ def _left_behind(
     graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None, seed: int, way: str
 ) -> contextlib.AbstractContextManager[RunFiles | None]:
     """What sees to the files that a run leaves."""
-    if image.options.record is None and trace is None and not image.options.machine_of:
+    options = image.options
+    if options.record is None and options.journal is None and trace is None and not options.machine_of:
         return contextlib.nullcontext()
     from reactors.reports.files import left_behind
 

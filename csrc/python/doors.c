@@ -11,6 +11,7 @@
  *
  * Of a multiport, whose channels are Doors of their own, `door` and `where` are those of channel 0 if the others follow, `values`
  * are the channels, `views` and `slots` blocks whose rows are the channels' slots, by the number of the slot. */
+#include "content.h"
 #include "loop.h"
 #include "record.h"
 
@@ -37,6 +38,7 @@ typedef struct {              /* what most need first, for all of it is seldom i
     uint32_t n;               /* channels of a multiport whose doors follow one another; else 0 */
     PyObject *slots;          /* COPIES: list of arrays to write into */
     PyObject *views;          /* a multiport's: of blocks to read */
+    uint64_t *hash;           /* of an object that is set, in the journal; NULL: there is none */
     uint8_t *records;         /* of values that go to another process, or come from one; NULL: there are none */
     uint64_t stride;          /* bytes from one to the next */
     rx_worker *core;
@@ -289,6 +291,7 @@ static int set(Door *d, PyObject *value)
         is_set = done ? 1 : -1;
         Py_XDECREF(done);
     }
+    if (is_set > 0 && d->hash && rx__content(value, d->hash)) is_set = -1;
     if (is_set > 0) *d->door |= RX_PRESENT;
     return is_set > 0 ? 0 : -1;
 }
@@ -487,6 +490,17 @@ static int64_t nanoseconds(Door *d, PyObject *delay)
 
 static const char SCHEDULE[] = "schedule(value, delay=...)";
 
+/* The journal has what is scheduled; 0, or -1 with an exception. */
+static int journaled(const Door *d, PyObject *value)
+{
+    rx_noted *noted = rx_noted_now(d->core);
+    uint64_t h;
+    if (!noted || value == Py_None) return 0;
+    if (rx__content(value, &h)) return -1;
+    noted->scheduled = rx_fold(noted->scheduled, h);
+    return 0;
+}
+
 static PyObject *door_schedule(Door *d, PyObject *const *arguments, Py_ssize_t n, PyObject *names)
 {
     PyObject *given[2] = {Py_None, NULL};
@@ -506,6 +520,10 @@ static PyObject *door_schedule(Door *d, PyObject *const *arguments, Py_ssize_t n
     int is_array = (PyObject *)Py_TYPE(value) == array_type;
     value = is_array ? PyObject_CallMethod((PyObject *)d, "_frozen", "(O)", value) : (Py_INCREF(value), value);
     if (!value) return NULL;
+    if (journaled(d, value)) {
+        Py_DECREF(value);
+        return NULL;
+    }
     int64_t number = rx_schedule(d->core, d->action, ns, value != Py_None);
     if (number <= 0) {
         Py_DECREF(value);
@@ -540,6 +558,7 @@ static PyObject *door_attach(Door *d, PyObject *arguments)
     d->records = (uint8_t *)(uintptr_t)records;
     d->stride = stride;
     d->sets = (char)sets;
+    d->hash = sets == KEEPS || sets == SENDS ? rx_hash_of((rx_worker *)(uintptr_t)core, number) : NULL;
     d->core = (rx_worker *)(uintptr_t)core;
     d->action = action;
     Py_RETURN_NONE;
@@ -549,6 +568,7 @@ static PyObject *door_detach(Door *d, PyObject *unused)
 {
     (void)unused;
     d->door = NULL;
+    d->hash = NULL;
     d->core = NULL;
     d->n = 0;
     replace(&d->values, Py_None);
@@ -651,6 +671,7 @@ static int fill(PyObject *module)
 }
 
 static PyMethodDef functions[] = {
+    {"content_hash", rx__content_hash, METH_O, "content_hash(value)\n--\n\nA hash of 64 bits of what an object holds."},
     {"run", rx__run, METH_VARARGS, "run(core, calls, unfinished)\n--\n\nCall what is next, until something is the matter."},
     {0},
 };

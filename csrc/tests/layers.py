@@ -22,6 +22,7 @@ ORDER = [
         "drain",
         "values",
         "record",
+        "journal",
         "pending",
         "modes",
         "tags",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reactors.command import doctor as diagnosis
+from reactors.command.comparing import diff_command, same_command
 from reactors.command.joining import join_command
 from reactors.command.parameters import arguments, options_of
 from reactors.command.runs import compare_command, eval_command, play_command
@@ -174,6 +175,10 @@ def main() -> None:
 @click.option("--live", is_flag=True, help="Show what workers do, and let `reactors top` and `reactors view` look on.")
 @click.option("--record", type=_path, metavar="LOG", help="Write down what comes from outside.")
 @click.option("--replay", type=_path, metavar="LOG", help="Take from a log what came from outside, and nothing else.")
+@click.option(
+    "--journal", type=_path, callback=_file, metavar="FILE.rxj", help="Write a hash of all that reactions write."
+)
+@click.option("--journal-states", type=COUNT, metavar="N", help="With --journal: and of attributes, each N executions.")
 @click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
 @click.option("--debug", is_flag=True, help="Run checks that are too slow for every day.")
 @click.option("--max-microsteps", type=COUNT, metavar="N", help="Stop with an error after N at one time.")
@@ -223,6 +228,8 @@ _RUN = (
     "live",
     "record",
     "replay",
+    "journal",
+    "journal_states",
     "debug",
     "max_microsteps",
 )
@@ -290,6 +297,8 @@ for command in (
     eval_command,
     play_command,
     compare_command,
+    diff_command,
+    same_command,
     trace_command,
     place_command,
     top_command,

@@ -67,6 +67,22 @@ def outside_world(fast: bool, clock: object, record: str | os.PathLike[str] | No
         raise ArgumentError("rx.run with replay= takes everything from the log; leave clock= and record= out")
 
 
+def to_compare(digest: object, journal: str | os.PathLike[str] | None, states: object, machines: object) -> None:
+    """Refuse what cannot be hashed, or kept in a journal."""
+    if digest not in ("behaviour", "values"):
+        raise ArgumentError(f'digest of rx.run is {digest!r}; write "values", or leave it out')
+    writable(journal, "journal")
+    if states is not None and (isinstance(states, bool) or not isinstance(states, int) or states < 1):
+        raise ArgumentError(f"journal_states of rx.run is {states!r}; write how many executions lie between two states")
+    if states is not None and journal is None:
+        raise ArgumentError('journal_states of rx.run is for a journal; say which file, as in journal="run.rxj"')
+    if machines is not None and (journal is not None or digest == "values"):
+        raise ArgumentError(
+            "rx.run on several machines keeps no journal and hashes no values yet; run it on one, with as many "
+            "workers: the outcome is the same"
+        )
+
+
 def several(machines: object) -> None:
     """Refuse what are no machines."""
     if not hasattr(machines, "gathered"):

@@ -44,6 +44,10 @@ class Session:
         for reactor in self._as_they_run():
             _settle(reactor)
         note_states(self.engine, self.reactors)
+        if every := self.engine.image.options.states:
+            from reactors.execution.states import StateNotes
+
+            self.engine.around = StateNotes(self.engine, self.reactors, every).around
 
     def _as_they_run(self) -> list[Reactor]:
         """Its reactors in the order of their first reactions: what is used one after another lies so in memory."""

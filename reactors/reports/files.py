@@ -51,14 +51,17 @@ class Files:
 def left_behind(
     graph: Graph, image: Image, memory: Memory, trace: str | os.PathLike[str] | None, seed: int, way: str
 ) -> Iterator[Files]:
-    """Write the trace while the program runs, and the end of it and of the log, however the run ends.
+    """Write trace and journal while the program runs, and the end of them and of the log, however the run ends.
 
-    If that fails, it never hides what the run ended with: then it is a note of that. Without a trace a run is as good;
+    If that fails, it never hides what the run ended with: then it is a note of that. Without those a run is as good;
     without the end of its log it is not what was asked for.
     """
     traced: list[str] = []
     try:
-        with _traced(graph, image, memory, trace, seed, way, traced) as writer:
+        with (
+            _journaled(graph, image, memory, seed, way, traced),
+            _traced(graph, image, memory, trace, seed, way, traced) as writer,
+        ):
             yield Files(image, memory, writer)
     except BaseException as error:
         for problem in (logs.finished(image, memory), *traced):
@@ -70,6 +73,17 @@ def left_behind(
         raise ReplayError(f"{graph.main.path}: {problem}")
     for problem in traced:
         callers.warn(problem, ReactorWarning)
+
+
+def _journaled(
+    graph: Graph, image: Image, memory: Memory, seed: int, way: str, problems: list[str]
+) -> AbstractContextManager[None]:
+    """Who sees to the journal, imported only if one is wanted."""
+    if image.options.journal is None:
+        return nullcontext()
+    from reactors.reports.journal_writer import journaled
+
+    return journaled(graph, image, memory, seed, way, problems)
 
 
 def _traced(

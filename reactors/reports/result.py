@@ -44,8 +44,9 @@ class Result:
     """The outcome of `rx.run`.
 
     `digest` is equal for equal behaviour: a hash chain per reactor over every (tag, reaction, ports present) executed,
-    combined in path order. It depends on neither workers nor backend. `tags` counts the tags that were executed; with
-    several workers, by the one that went through most of them.
+    combined in path order. It depends on neither workers nor backend, nor does `value_digest`, of a run with
+    digest="values" or a journal, which is of what was written and scheduled, too. `tags` counts the tags that were
+    executed; with several workers, by the one that went through most of them.
 
     >>> import reactors as rx
     >>> class Clock(rx.Reactor):
@@ -70,6 +71,7 @@ class Result:
     notes: list[str] = field(default_factory=list, repr=False)  # of reactors that count for themselves, as servers do
     program: str = ""  # the class of the main reactor
     trace: str | None = None  # the file of its trace, if that is one that `rx.Trace` reads
+    value_digest: str | None = None  # the same as `digest`, with the values that were written; None: not asked for
     machines: list[MachineStatistics] = field(default_factory=list, repr=False)  # several; none: there was one
 
     def summary(self, most: int = _MOST, *, width: int | None = None) -> str:
@@ -133,17 +135,27 @@ def _waits(waited_ns: list[int]) -> dict[str, float]:
     return {name: ns / 1e9 for (kind, name), ns in found if ns and kind != lib.RX_WAITED_START}
 
 
+def chained(image: Image, memory: Memory, table: str) -> str:
+    """One digest of what each reactor has in a table of the image, in the order of their paths."""
+    chains: dict[int, int] = {}
+    for part in image.parts:
+        found = tables.view(memory, part.offsets[table], len(part.reactors), np.dtype(np.uint64))
+        chains.update(zip(part.reactors, found.tolist(), strict=True))
+    digest = blake2b(digest_size=16)
+    own = [(reactor.path, number) for number, reactor in enumerate(image.program.reactors) if not reactor.relay]
+    for path, number in sorted(own):
+        digest.update(path.encode() + b"\0" + chains[number].to_bytes(8, "little") + b"\n")
+    return digest.hexdigest()
+
+
+def value_digest(image: Image, memory: Memory) -> str | None:
+    """Of all that was executed and written; None if that was not asked for."""
+    return chained(image, memory, "values") if image.options.values else None
+
+
 def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str, trace: str | None = None) -> Result:
     """Read the outcome from the arena of a run that is over."""
     program = image.program
-    chains: dict[int, int] = {}
-    for part in image.parts:
-        found = tables.view(memory, part.offsets["digests"], len(part.reactors), np.dtype(np.uint64))
-        chains.update(zip(part.reactors, found.tolist(), strict=True))
-    digest = blake2b(digest_size=16)
-    own = [(reactor.path, number) for number, reactor in enumerate(program.reactors) if not reactor.relay]
-    for path, number in sorted(own):
-        digest.update(path.encode() + b"\0" + chains[number].to_bytes(8, "little") + b"\n")
     bells = engines.bells(memory, image)
     wall_time = float(bells["finished"].max()) / 1e9
     reactions, workers = [], []
@@ -179,7 +191,8 @@ def collect(graph: Graph, image: Image, memory: Memory, seed: int, backend: str,
             )
         )
     return Result(
-        digest=digest.hexdigest(),
+        digest=chained(image, memory, "digests"),
+        value_digest=value_digest(image, memory),
         tags=max(w.tags for w in workers),
         reactions=sum(w.reactions for w in workers) - relayed,
         wall_time=wall_time,

@@ -69,6 +69,7 @@ def _element(each: Element) -> dict[str, Any]:
     if each.kind == Kind.PORT:
         said |= {"source": each.source, "offset": [*each.offset], "physical": each.physical}
         if each.dtype is not None:
+            said["dtype"], said["shape"] = each.dtype.str, [*(each.shape or ())]
             said["bytes"] = each.dtype.itemsize * math.prod(each.shape or ())
     elif each.kind == Kind.TIMER:
         said |= {"first": each.first, "period": each.period}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from reactors.errors import ArgumentError, TraceError
 from reactors.reports.trace_header import header
-from reactors.tracing.blocks import BlockKind, TraceBlock
+from reactors.tracing.blocks import BlockKind, FileBlock
 from reactors.tracing.trace import Trace
 from reactors_runtime import engine, tables
 from reactors_runtime._core import ffi, lib
@@ -70,7 +70,7 @@ class TraceWriter:
             raise ArgumentError(
                 f"trace of rx.run is {self.name!r}, which cannot be written: {error.strerror}"
             ) from None
-        self.put(TraceBlock.of_json(BlockKind.HEADER, self.said))
+        self.put(FileBlock.of_json(BlockKind.HEADER, self.said))
         self.base = ffi.from_buffer("uint8_t[]", self.memory.map)
         self.drain = lib.rx_drain_start(self.base, self.descriptor)
         if self.drain == ffi.NULL:
@@ -97,7 +97,7 @@ class TraceWriter:
     def __exit__(self, *_: object) -> None:
         self.stop()
         end = self.end()
-        self.put(TraceBlock.of_json(BlockKind.END, end))
+        self.put(FileBlock.of_json(BlockKind.END, end))
         os.close(self.descriptor)
         lost = sum(end["tags_left_out"])
         if lost and not self.problem:
@@ -107,7 +107,7 @@ class TraceWriter:
             )
         del self.base
 
-    def put(self, block: TraceBlock) -> None:
+    def put(self, block: FileBlock) -> None:
         """Append a block; nothing more after one that could not be."""
         if self.problem:
             return

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from reactors.errors import ShippingError, WorkerDied, WorkerError, WorkerStartError
 from reactors.execution.binding import Binding
 from reactors.execution.session import Session
+from reactors.execution.states import attributes
 from reactors.model.bank import Bank
 from reactors.model.declaration import Declared, spelled
 from reactors.model.native import Native
@@ -149,17 +150,6 @@ def _lost(graph: Graph, image: Image, worker: int, error: Exception) -> dict[int
         for number, reactor in enumerate(graph.reactors)
         if image.placement[number] == worker
     }
-
-
-def attributes(reactor: Reactor) -> State:
-    """What the user has stored in a reactor, and its ports, timers and actions."""
-    found = dict(vars(reactor))
-    for kind in type(reactor).__mro__:
-        slots = () if kind is Reactor else vars(kind).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if hasattr(reactor, name):
-                found[name] = getattr(reactor, name)
-    return found
 
 
 class Part:

@@ -118,7 +118,7 @@ class Engine:
         self._deadlines = rows["deadline"]
         self.stores = Stores(self)
         self.renewals: dict[int, list[Callable[[], None]]] = {}  # mode -> what to do when it is entered by reset
-        self._record = -1  # the log
+        self._record = self._journal = -1  # their files
         self._looks: tuple[Any, int] = (None, 0)  # at deadlines: tag and reaction, how often before
         self._handled: Any = None  # tag and reaction of the last missed deadline
         self._late = False  # what is for missed deadlines runs, or has failed
@@ -267,6 +267,9 @@ class Engine:
             file = self.image.options.record_at or self.image.options.record
             self._record = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             lib.rx_record_to(self.core, self._record)
+        if self.image.options.journal is not None:
+            self._journal = os.open(self.image.options.journal, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            lib.rx_journal_to(self.core, self._journal)
         if self.image.options.virtual_sleep:
             with virtual_sleep(self.sleep):
                 self._run(bodies, late)
@@ -427,9 +430,10 @@ class Engine:
             self.core = ffi.NULL
         self.stores.close()
         self._calls, self.around = [], None  # which know the engine
-        if self._record >= 0:
-            os.close(self._record)
-            self._record = -1
+        for descriptor in (self._record, self._journal):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._record = self._journal = -1
         del self.base, self.doors, self.where, self.current, self.now, self._deadlines
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import reactors as rx
 from reactors.tracing import blocks
-from reactors.tracing.blocks import BlockKind, TraceBlock
+from reactors.tracing.blocks import BlockKind, FileBlock
 from reactors.tracing.columns import UnreadableError, unpack
 from reactors.tracing.trace import FORMAT, Trace
 from reactors_runtime import tables
@@ -95,7 +95,7 @@ def test_a_byte_that_was_changed_does_no_harm(place: int, byte: int) -> None:
     assert found.dtype == tables.SPAN
 
 
-def written(*some: TraceBlock) -> bytes:
+def written(*some: FileBlock) -> bytes:
     """As a file has them."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as out:
@@ -106,9 +106,9 @@ def written(*some: TraceBlock) -> bytes:
 
 
 THREE = (
-    TraceBlock.of_json(BlockKind.HEADER, {"a": 1}),
-    TraceBlock(BlockKind.SPANS, 3, pack(spans(20))),
-    TraceBlock.of_json(BlockKind.END, {"b": [2]}),
+    FileBlock.of_json(BlockKind.HEADER, {"a": 1}),
+    FileBlock(BlockKind.SPANS, 3, pack(spans(20))),
+    FileBlock.of_json(BlockKind.END, {"b": [2]}),
 )
 
 
@@ -141,11 +141,11 @@ def test_nothing_is_read_behind_a_byte_that_was_changed(place: int, change: int)
         (b"", "is no trace that this version can read"),
         (b"something else altogether, and longer", "is no trace that this version can read"),
         (
-            written(TraceBlock.of_json(BlockKind.HEADER, {"format": "reactors trace 99"})),
+            written(FileBlock.of_json(BlockKind.HEADER, {"format": "reactors trace 99"})),
             "is no trace that this version can read",
         ),
-        (written(TraceBlock(BlockKind.HEADER, 0, b"x")), "its header cannot be read"),
-        (written(TraceBlock.of_json(BlockKind.HEADER, {"format": FORMAT})), "its header lacks 'reactions'"),
+        (written(FileBlock(BlockKind.HEADER, 0, b"x")), "its header cannot be read"),
+        (written(FileBlock.of_json(BlockKind.HEADER, {"format": FORMAT})), "its header lacks 'reactions'"),
     ],
 )
 def test_what_is_no_trace_is_refused_by_name(content: bytes, words: str, tmp_path: Path) -> None:

@@ -256,7 +256,7 @@ def test_a_timeline_whose_trace_cannot_be_written_is_a_warning(tmp_path: Path, m
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space")
 
-    monkeypatch.setattr("reactors.tracing.blocks.TraceBlock.write", full)
+    monkeypatch.setattr("reactors.tracing.blocks.FileBlock.write", full)
     with pytest.warns(rx.ReactorWarning, match=r"run.json' cannot be written \(No space left on device\)"):
         rx.run(Main(), fast=True, timeout="3 us", trace=tmp_path / "run.json")
     assert [*tmp_path.iterdir()] == []

@@ -118,6 +118,7 @@ class Image(Plan):
         at["stats"] = arena.take(tables.STATS.itemsize * reactions)
         at["digests"] = arena.take(8 * len(part.reactors))
         at["now"] = arena.take(tables.TAG.itemsize)
+        at |= self._lay_out_journal(part)
         at["trace"] = arena.take(lib.RX_TRACE_BYTES + trace * tables.SPAN.itemsize, _PAIR) if trace else 0
         has_inbox = any(self.program.elements[e].kind == Kind.PHYSICAL_ACTION for e in part.actions)
         at["inbox"] = arena.take(lib.rx_inbox_bytes(_INBOX)) if has_inbox else 0
@@ -126,6 +127,21 @@ class Image(Plan):
             "startup": STARTUP, "shutdown": SHUTDOWN, "physical": part.physical,
             **at, **counts,
         }  # fmt: skip
+
+    def _lay_out_journal(self, part: Worker) -> dict[str, int]:
+        """Where what a worker writes is hashed, and its journal is kept."""
+        arena, options = self._arena, self.options
+        if not options.values:
+            return {}
+        at = {
+            "values": arena.take(8 * max(1, len(part.reactors))),
+            "hashes": arena.take(8 * max(1, len(part.door_cells))),
+            "noted": arena.take(tables.NOTED.itemsize * max(1, len(part.reactions))),
+        }
+        if options.journal is not None:
+            entries = lib.RX_JOURNAL_ENTRIES * tables.ENTRY.itemsize
+            at["journal"] = arena.take(lib.RX_JOURNAL_BYTES + entries + 8 * lib.RX_JOURNAL_HASHES, _PAIR)
+        return at
 
     def _lay_out_rings(self, subs: Sequence[filling.Sub]) -> None:
         pairs = Counter((sub.source.worker, sub.consumer) for sub in subs if sub.source.worker != sub.consumer)

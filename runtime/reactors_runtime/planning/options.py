@@ -52,6 +52,9 @@ class RunOptions:
     record: str | None = None  # the file to which what comes from outside is appended
     record_at: str | None = None  # where it is kept meanwhile, on a machine that does not lead
     replay: Replayed | None = None
+    values: bool = False  # what is written is hashed
+    journal: str | None = None  # then: the file to which workers append what each reaction has read and written
+    states: int = 0  # then: how many executions of a reactor's reactions lie between two hashes of its state; 0: none
     injections: Sequence[tuple[int, int, bytes]] = ()  # then: (ns, physical action, pickled value or nothing), by time
 
     def core(self, worker: int) -> int | None:
