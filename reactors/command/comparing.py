@@ -13,7 +13,7 @@ from reactors.journals.comparison import Comparison
 from reactors.journals.journal import Journal
 from reactors.journals.words import lines
 
-_run = click.Path(exists=True, path_type=Path)
+_run = click.Path(path_type=Path)
 
 
 @click.command("diff", short_help="Say where two runs part, and why.")
