@@ -528,6 +528,12 @@ class LivePhysicalAction(Live):
     value = Door._value
 
     def _get(self) -> Any:
+        value = self._came()
+        if self._engine.image.options.values:
+            self._engine.note_heard(value)
+        return value
+
+    def _came(self) -> Any:
         where = self._engine.where[self._door]
         if where & OUTSIDE:
             return decode(bytes(outside(where))) if self._plain else unpickled(loads, outside(where), self)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
-from reactors_runtime._doors import run
+from reactors_runtime._doors import content_hash, run
 from reactors_runtime.program import FOREVER
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
@@ -175,6 +175,13 @@ class Engine:
     def mark(self, name: bytes, value: float | None) -> None:
         """Note something of the reaction that runs now in the trace, if there is one."""
         lib.rx_note(self.core, name, value is not None, 0.0 if value is None else value)
+
+    def note_heard(self, value: object) -> None:
+        """Note in the journal, if there is one, what the reaction that runs now has read that came from outside."""
+        noted = lib.rx_noted_now(self.core)
+        if noted != ffi.NULL:
+            noted.heard = lib.rx_fold(noted.heard, content_hash(value))
+            noted.flags |= lib.RX_DID_HEAR
 
     def set_mode(self, mode: int) -> bool:
         """Enter a mode when this tag is over, as the reaction that runs now has declared; False if it has not."""

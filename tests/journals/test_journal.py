@@ -12,6 +12,7 @@ import pytest
 
 import reactors as rx
 from reactors.journals import entries
+from reactors.journals.causes import causes
 from reactors.journals.comparison import Comparison
 from reactors.tracing import blocks
 from reactors_runtime._core import lib
@@ -197,3 +198,31 @@ def test_a_shorter_run_is_no_difference(tmp_path: Path) -> None:
     assert comparison.divergence is None
     assert not comparison.same
     assert "b.rxj ended at 20 ms, and" in comparison.longer
+
+
+class Doorbell(rx.Reactor):
+    rung = rx.PhysicalAction(str)
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    @rx.reaction(rung)
+    def answer(self) -> None:
+        self.heard.append(self.rung.value)
+
+
+@pytest.mark.parametrize("backend", ["inline", "process"])
+def test_what_came_from_outside_is_named(tmp_path: Path, backend: Any) -> None:
+    for name, visitor in (("a.rxj", "cat"), ("b.rxj", "dog")):
+        clock = rx.VirtualClock()
+        main = Doorbell()
+        for time, who in ((1, "postman"), (2, visitor)):
+            clock.at(f"{time} ms", main.rung, who)
+        rx.run(main, clock=clock, timeout="5 ms", journal=tmp_path / name, backend=backend)
+    comparison = Comparison(rx.Journal(tmp_path / "a.rxj"), rx.Journal(tmp_path / "b.rxj"))
+    divergence = comparison.divergence
+    assert divergence is not None
+    assert (str(divergence.tag), divergence.path) == ("2 ms", "main.answer")
+    (cause, *_) = causes(comparison, divergence)
+    assert (cause.kind, cause.certain) == ("outside world", True)
+    assert cause.evidence == "it read other values from outside, by main.rung"
