@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.td3 import TD3
     from reactors.rl.contract.algorithm import Algorithm, Learning, Policy
     from reactors.rl.contract.presets.tables import presets
+    from reactors.rl.contract.recurrent import RecurrentPolicy
     from reactors.rl.envs.atari_games import atari
     from reactors.rl.envs.batched import BatchedEnv
     from reactors.rl.envs.checker import check_env
@@ -94,6 +95,7 @@ __all__ = [
     "Policies",
     "Policy",
     "QLearning",
+    "RecurrentPolicy",
     "Replay",
     "ReplayBuffer",
     "Seeded",
@@ -133,6 +135,7 @@ _ROOMS = {
     "algorithms.td3": ("TD3",),
     "contract.algorithm": ("Algorithm", "Learning", "Policy"),
     "contract.presets.tables": ("presets",),
+    "contract.recurrent": ("RecurrentPolicy",),
     "envs.atari_games": ("atari",),
     "envs.batched": ("BatchedEnv",),
     "envs.checker": ("check_env",),

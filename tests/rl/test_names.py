@@ -23,8 +23,8 @@ from reactors.rl.synonyms import _INSTEAD, _OTHER_KIND, _SYNONYMS
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 4, "hidden": (4,)}
 PPO_HAS = (
     "there are num_envs, horizon, gamma, learning_rate, anneal, entropy, value, value_scale, max_grad_norm, "
-    "reward_clip, normalise_observations, normalise_rewards, hidden, activation, log_std, torso, lam, epochs, "
-    "batch_size, clip, anneal_clip, clip_value, target_kl, normalise"
+    "reward_clip, normalise_observations, normalise_rewards, hidden, activation, log_std, torso, recurrent, "
+    "lam, epochs, batch_size, clip, anneal_clip, clip_value, target_kl, normalise, sequence"
 )
 HYPERPARAMETERS = {
     ("PPO", "learning_rte"): "PPO has no hyperparameter 'learning_rte'; did you mean 'learning_rate'?",

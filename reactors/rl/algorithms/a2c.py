@@ -93,7 +93,7 @@ class A2CLearning(PolicyGradientLearning):
         config = self.config
         batch = self.prepare(batch, config)
         course = Course.of(batch)
-        features = self.net.features(course.obs)
+        features = self.net.features(self.seen(batch, course))
         estimates = self.net.values(features)
         values, following = course.split(estimates)
         found = advantages(batch["reward"], values, following, course, config.gamma, config.lam)

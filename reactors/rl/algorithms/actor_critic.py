@@ -11,15 +11,18 @@ import torch
 from torch import nn
 
 from reactors.rl.contract.algorithm import Policy
+from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.envs.spaces import within
 from reactors.rl.networks.layers import Inference, Torso, in_a_row, inputs_of, mlp, torso
 from reactors.rl.networks.normalising import normaliser
+from reactors.rl.networks.recurrent import Recurrent, RecurrentInference, Stretch, seen_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from reactors.rl.contract.recurrent import States
     from reactors.rl.envs.spaces import Space
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
@@ -50,13 +53,8 @@ class ActorCritic(nn.Module):
         normalise: bool = False,
     ) -> None:
         super().__init__()
-        self.discrete = isinstance(action_space, gym.spaces.Discrete)
-        n = int(action_space.n) if isinstance(action_space, gym.spaces.Discrete) else int(action_space.shape[0])  # type: ignore[index]
-        self.start = int(action_space.start) if isinstance(action_space, gym.spaces.Discrete) else 0
-        seeing: Any = torso(kind, observation_space)
-        if seeing is not None and not callable(kind):  # what a function makes begins as its author wants
-            seeing.orthogonal()
-        self.torso = seeing
+        n = self.act_in(action_space)
+        self.torso = seeing(kind, observation_space)
         inputs: Any = inputs_of(observation_space) if self.torso is None else self.torso.features
         between = hidden if self.torso is None else getattr(self.torso, "hidden", ())
         self.normalise = normaliser(observation_space) if normalise else None
@@ -64,7 +62,14 @@ class ActorCritic(nn.Module):
         self.scale = scale if self.torso is None else 1.0
         self.critic = mlp([inputs, *between, 1], ACTIVATIONS[activation], gain=1 / self.scale)
         self.log_std = nn.Parameter(torch.full((0 if self.discrete else n,), float(log_std)))
-        self.acting = in_a_row(self.normalise, self.torso, self.actor)
+        self.acting: nn.Module = in_a_row(self.normalise, self.torso, self.actor)
+
+    def act_in(self, action_space: Space) -> int:
+        """How many outputs it takes for actions of this space."""
+        self.discrete = isinstance(action_space, gym.spaces.Discrete)
+        self.start = int(getattr(action_space, "start", 0))
+        found: Any = action_space.n if isinstance(action_space, gym.spaces.Discrete) else action_space.shape[0]  # type: ignore[index]
+        return int(found)
 
     def parameters_in_order(self) -> list[nn.Parameter]:
         """Those that act, which `ActorPolicy` loads, before those that do not."""
@@ -100,6 +105,14 @@ class ActorCritic(nn.Module):
         return log_prob, (self.log_std + 0.5 + LOG_SQRT_2PI).sum()
 
 
+def seeing(kind: Torso, observation_space: Space) -> Any:
+    """The torso; what a function makes begins as its author wants."""
+    found: Any = torso(kind, observation_space)
+    if found is not None and not callable(kind):
+        found.orthogonal()
+    return found
+
+
 class ActorPolicy(Policy):
     """Draws from the distribution that the actor network gives, and remembers the action's `log_prob`.
 
@@ -107,8 +120,8 @@ class ActorPolicy(Policy):
     which the probability belongs.
     """
 
-    def __init__(self, net: ActorCritic, action_space: Space) -> None:
-        self.infer = Inference(net.acting)
+    def __init__(self, net: ActorCritic, action_space: Space, infer: Any = None) -> None:
+        self.infer: Any = infer or Inference(net.acting)
         self.discrete, self.start, self.size = net.discrete, net.start, net.acting_size
         self.box = action_space if isinstance(action_space, gym.spaces.Box) else None
 
@@ -122,7 +135,14 @@ class ActorPolicy(Policy):
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """A draw for each."""
         del steps
-        outputs = self.infer(observations)
+        return self.draw(self.infer(observations), rng)
+
+    def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """The most probable action, or the mean."""
+        return self.best(self.infer(observations))
+
+    def draw(self, outputs: NDArray[Any], rng: np.random.Generator) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Of the distributions that these outputs of the network stand for."""
         if self.box is not None:
             noise = rng.standard_normal(outputs.shape, np.float32)
             log_prob = (-0.5 * noise**2 - self.log_std - np.float32(LOG_SQRT_2PI)).sum(1)
@@ -136,8 +156,68 @@ class ActorPolicy(Policy):
         rows = np.arange(len(odds))
         return chosen + self.start, {"log_prob": outputs[rows, chosen] - np.log(total)}
 
-    def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The most probable action, or the mean."""
-        outputs = self.infer(observations)
+    def best(self, outputs: NDArray[Any]) -> NDArray[Any]:
+        """Of the same distributions, the most probable ones."""
         best: NDArray[Any] = outputs.argmax(1) + self.start if self.box is None else within(self.box, outputs)
         return best
+
+
+# ---- those that remember: both are heads of one recurrent unit ----
+
+
+class RecurrentActorCritic(ActorCritic):
+    """The torso, or layers of these `hidden` sizes; a GRU whose state is `width` numbers; two linear heads on it.
+
+    Its features are the states of the GRU, of a `Stretch` in the place of observations.
+    """
+
+    def __init__(
+        self,
+        observation_space: Space,
+        action_space: Space,
+        hidden: Sequence[int],
+        kind: Torso,
+        width: int,
+        *,
+        activation: Activation,
+        log_std: float,
+        normalise: bool,
+    ) -> None:
+        nn.Module.__init__(self)
+        n = self.act_in(action_space)
+        torso = seeing(kind, observation_space)
+        self.torso, self.scale, self.width = None, 1.0, width  # features are no torso's
+        self.normalise = normaliser(observation_space) if normalise else None
+        sizes = [inputs_of(observation_space), *hidden]
+        before, inputs = seen_first(self.normalise, torso, sizes, ACTIVATIONS[activation], gain=2**0.5)
+        self.actor, self.critic = mlp([width, n], gain=0.01), mlp([width, 1], gain=1.0)
+        self.log_std = nn.Parameter(torch.full((0 if self.discrete else n,), float(log_std)))
+        self.recurrent = Recurrent(before, inputs, width, self.actor, flattens=torso is None)
+        self.acting = self.recurrent
+
+    def features(self, obs: Any) -> torch.Tensor:
+        """What both heads see after each observation of a `Stretch`."""
+        assert isinstance(obs, Stretch)
+        return self.recurrent.states(obs)
+
+
+class RecurrentActorPolicy(ActorPolicy, RecurrentPolicy):
+    """As `ActorPolicy`, and remembers the `state` from which it went on."""
+
+    def __init__(self, net: RecurrentActorCritic, action_space: Space) -> None:
+        super().__init__(net, action_space, RecurrentInference(net.recurrent))
+        self.width = net.width
+
+    def act(
+        self, observations: NDArray[Any], rng: np.random.Generator, steps: int, states: States | None = None
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """A draw for each."""
+        del steps
+        states = self.given(states, len(observations))
+        before = states.copy()
+        actions, remembered = self.draw(self.infer(observations, states), rng)
+        return actions, {**remembered, "state": before}
+
+    def greedy(self, observations: NDArray[Any], states: States | None = None) -> NDArray[Any]:
+        """The most probable action, or the mean."""
+        return self.best(self.infer(observations, self.given(states, len(observations))))

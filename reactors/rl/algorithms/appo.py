@@ -70,11 +70,11 @@ class APPOLearning(IMPALALearning):
             self.old.weights.data.copy_(self.flat.weights.data[: len(self.old.weights)])
         return figures
 
-    def target_log_prob(self, obs: torch.Tensor, actions: torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
+    def target_log_prob(self, seen: Any, actions: torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
         """The log-probability of the actions by the target network."""
         del log_prob
         with torch.no_grad():
-            return self.target.judge(self.target.features(obs), actions)[0]
+            return self.target.judge(self.target.features(seen), actions)[0]
 
     def policy_loss(
         self, log_prob: torch.Tensor, before: torch.Tensor, target: torch.Tensor, advantages: torch.Tensor

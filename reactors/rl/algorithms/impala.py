@@ -95,6 +95,11 @@ class IMPALA(PolicyGradient):
                 f"{self.name} has an auto-encoder (latent={self.latent}), which sees observations as they are; leave "
                 "out normalise_observations, or latent"
             )
+        if self.recurrent and self.latent is not None:
+            raise ParameterError(
+                f"{self.name} has an auto-encoder (latent={self.latent}), which makes observations again of what actor "
+                "and critic see, and those of a recurrent network see more than one; leave out recurrent, or latent"
+            )
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:
         """Actor and critic, on the code of the auto-encoder if there is one."""
@@ -122,7 +127,7 @@ class IMPALALearning(PolicyGradientLearning):
         row: Any = np.zeros(1, experience_dtype(config, observation_space, action_space))
         self.row = {name: torch.from_numpy(row[name].copy()) for name in row.dtype.names or ()}
         self.row["choice"] = self.row["action" if self.net.discrete else "draw"]
-        self.seen: Seen
+        self.last: Seen
         self.replay = FragmentReplay(config.replay_slots, config.replay_proportion, self.rng)
         self.ring = MinibatchRing(config.ring, config.passes)
 
@@ -135,20 +140,20 @@ class IMPALALearning(PolicyGradientLearning):
             part = {name: each[:, first : first + config.fragments] for name, each in batch.items()}
             for each in self.ring.turn(self.replay.mix(part) if config.replay_slots else part):
                 figures = yield from self.update(each)
-        figures |= vitals(self.net, self.flat, self.seen)
+        figures |= vitals(self.net, self.flat, self.last)
         self.learned(batch)
         return {name: float(x) for name, x in figures.items()} | {"charts/learning_rate": self.learning_rate}
 
     def update(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One step of the optimizer."""
         config, net, course = self.config, self.net, Course.of(batch)
-        features = net.features(course.obs)
+        features = net.features(self.seen(batch, course))
         estimates = net.values(features)
         values, following = course.split(estimates)
         n = values.numel()
         actions, before = batch["choice"].flatten(0, 1), batch["log_prob"].flatten()
         log_prob, entropy = net.judge(features[:n], actions)
-        target = self.target_log_prob(course.obs[:n], actions, log_prob)
+        target = self.target_log_prob(self.seen(batch, course, following=False), actions, log_prob)
         trace = vtrace(
             (target - before).view_as(values), batch["reward"], values, following, course, config.gamma,
             rho=config.rho, c=config.c, rho_gradient=config.rho, lam=config.lam,
@@ -161,16 +166,16 @@ class IMPALALearning(PolicyGradientLearning):
             loss = loss + config.reconstruction * reconstruction
             figures["losses/reconstruction"] = reconstruction.detach()
         yield from self.descend(loss, config.max_grad_norm)
-        seen = features[:n], log_prob, before, estimates[:n], trace.targets.flatten(), trace.advantages.flatten()
-        self.seen = Seen(*(each.detach() for each in seen))
+        last = features[:n], log_prob, before, estimates[:n], trace.targets.flatten(), trace.advantages.flatten()
+        self.last = Seen(*(each.detach() for each in last))
         return figures | {
             "losses/policy_loss": policy_loss.detach(), "losses/value_loss": value_loss.detach(),
             "losses/entropy": entropy.detach(),
         }  # fmt: skip
 
-    def target_log_prob(self, obs: torch.Tensor, actions: torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
+    def target_log_prob(self, seen: Any, actions: torch.Tensor, log_prob: torch.Tensor) -> torch.Tensor:
         """Log-probabilities by the policy that V-trace evaluates, without gradients: the learner's own."""
-        del obs, actions
+        del seen, actions
         return log_prob.detach()
 
     def policy_loss(

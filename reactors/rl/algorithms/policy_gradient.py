@@ -10,12 +10,19 @@ import numpy as np
 import torch
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.actor_critic import Activation, ActorCritic, ActorPolicy
+from reactors.rl.algorithms.actor_critic import (
+    Activation,
+    ActorCritic,
+    ActorPolicy,
+    RecurrentActorCritic,
+    RecurrentActorPolicy,
+)
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
 from reactors.rl.contract.algorithm import Algorithm, Learning
 from reactors.rl.encoding.state import count
 from reactors.rl.networks.layers import Adam, Flat, Torso, descend
 from reactors.rl.networks.normalising import RewardScale
+from reactors.rl.networks.recurrent import Stretch, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.envs.spaces import Space
+    from reactors.rl.estimates.returns import Course
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +74,10 @@ class PolicyGradient(Algorithm):
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
     with an int `features`; by default what fits the size of frames, and none for vectors."""
+    recurrent: Count | bool = False
+    """Numbers that the policy remembers of an episode: the state of a gated recurrent unit (Cho et al., 2014, arXiv
+    1406.1078) after the torso, or after the layers `hidden`; actor and critic are linear heads on it, and `value_scale`
+    is 1. True is 64, as in QMIX's networks (arXiv 1803.11485). By default nothing."""
     total_steps: Count = field(default=100_000, init=False)
     """Over which the learning rate is annealed; `rl.train` sets it."""
 
@@ -85,14 +97,21 @@ class PolicyGradient(Algorithm):
         return super().part(learners).scheduled(max(1, self.total_steps // learners))
 
     def remembered(self, action_space: Space) -> dict[str, Any]:
-        """The probability of each action when it was chosen, and what it was before it was clipped."""
+        """The probability of each action when it was chosen, what it was before it was clipped, and the state then."""
         found: dict[str, Any] = {"log_prob": np.float32}
         if isinstance(action_space, gym.spaces.Box):
             found["draw"] = np.dtype((np.float32, action_space.shape))
+        if self.recurrent:
+            found["state"] = np.dtype((np.float32, (width_of(self.recurrent),)))
         return found
 
     def network(self, observation_space: Space, action_space: Space) -> ActorCritic:
         """A network with both heads, the actor's and the critic's."""
+        if self.recurrent:
+            return RecurrentActorCritic(
+                observation_space, action_space, self.hidden, self.torso, width_of(self.recurrent),
+                activation=self.activation, log_std=self.log_std, normalise=self.normalise_observations,
+            )  # fmt: skip
         return ActorCritic(
             observation_space, action_space, self.hidden, self.torso, scale=self.value_scale,
             activation=self.activation, log_std=self.log_std, normalise=self.normalise_observations,
@@ -100,7 +119,10 @@ class PolicyGradient(Algorithm):
 
     def policy(self, observation_space: Space, action_space: Space) -> ActorPolicy:
         """One for an actor."""
-        return ActorPolicy(self.network(observation_space, action_space), action_space)
+        net = self.network(observation_space, action_space)
+        if isinstance(net, RecurrentActorCritic):
+            return RecurrentActorPolicy(net, action_space)
+        return ActorPolicy(net, action_space)
 
 
 class PolicyGradientLearning(Learning):
@@ -111,7 +133,7 @@ class PolicyGradientLearning(Learning):
     ) -> None:
         self.device = device
         self.rng = np.random.default_rng(seed)
-        self.net = config.network(observation_space, action_space).to(device)
+        self.net, self.recurrent = config.network(observation_space, action_space).to(device), bool(config.recurrent)
         self.flat = Flat(self.net.parameters_in_order())
         self.optimizer = self.optimizer_of(config)
         self.learning_rate, self.left, self.steps = config.learning_rate, 1.0, 0
@@ -159,6 +181,13 @@ class PolicyGradientLearning(Learning):
         if self.net.normalise is not None:
             self.observed.add(batch["obs"].flatten(0, 1).cpu().numpy())
             self.net.normalise.follow(self.observed)
+
+    def seen(self, batch: Mapping[str, torch.Tensor], course: Course, *, following: bool = True) -> Any:
+        """What the network has to see for the features of `course.obs`, or of its steps alone."""
+        obs = course.obs if following else course.obs[: course.apart.numel()]
+        if not self.recurrent:
+            return obs
+        return Stretch(obs, batch["state"][0], course.going, course.apart if following else None)
 
     def descend(self, loss: torch.Tensor, max_grad_norm: float) -> Iterator[Flat]:
         """One step of the optimizer."""

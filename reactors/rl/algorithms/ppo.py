@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import torch
 
+from reactors.errors import ArgumentError
 from reactors.rl.algorithms.policy_gradient import (
     PolicyGradient,
     PolicyGradientLearning,
@@ -16,6 +17,7 @@ from reactors.rl.algorithms.policy_gradient import (
 )
 from reactors.rl.bounded import Count, Positive, Share
 from reactors.rl.estimates.returns import Course, advantages, normalised
+from reactors.rl.networks.recurrent import Stretch, sequences
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -64,6 +66,19 @@ class PPO(PolicyGradient):
     that acted. By default there is no such end; OpenAI's Spinning Up has 0.01."""
     normalise: bool = True
     """Advantages, in each minibatch of two or more. On, as in the reference code."""
+    sequence: Count = 16
+    """Of a recurrent policy: steps of a sequence, through which the gradient goes back. A minibatch has as many as make
+    up `batch_size`, each of one environment. Chosen here; 20 in RLlib (`max_seq_len`)."""
+
+    def __post_init__(self) -> None:
+        """Refuse sequences that do not make up a round, or a minibatch."""
+        super().__post_init__()
+        for name in ("horizon", "batch_size"):
+            if self.recurrent and getattr(self, name) % self.sequence:
+                raise ArgumentError(
+                    f"sequence of {type(self).__name__} is {self.sequence}, and {name} {getattr(self, name)}; let it "
+                    "divide that, for a recurrent policy learns from whole sequences"
+                )
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> PPOLearning:
         """One for the learner."""
@@ -84,14 +99,19 @@ class PPOLearning(PolicyGradientLearning):
         batch = self.prepare(batch, config)
         course = Course.of(batch)
         with torch.no_grad():
-            values, following = course.split(self.net.values(self.net.features(course.obs)))
+            values, following = course.split(self.net.values(self.net.features(self.seen(batch, course))))
         found = advantages(batch["reward"], values, following, course, config.gamma, config.lam)
         returns = found + values
         n = returns.numel()
         size = min(config.batch_size, n)
-        obs, choices = course.obs[:n], batch["choice"].flatten(0, 1)
-        parts = obs, choices, batch["log_prob"].flatten(), found.flatten(), returns.flatten(), values.flatten()
-        for minibatch in self.minibatches(parts, size):
+        if self.recurrent:
+            learned = batch["obs"], batch["choice"], batch["log_prob"], found, returns, values
+            minibatches = self.minibatches_of_sequences(learned, batch["state"], course.going, size)
+        else:
+            obs, choices = course.obs[:n], batch["choice"].flatten(0, 1)
+            parts = obs, choices, batch["log_prob"].flatten(), found.flatten(), returns.flatten(), values.flatten()
+            minibatches = self.minibatches(parts, size)
+        for minibatch in minibatches:
             if not (yield from self.update(*minibatch)):
                 break
         figures = self.figures()
@@ -108,9 +128,27 @@ class PPOLearning(PolicyGradientLearning):
             for first in range(0, n - size + 1, size):
                 yield [part[first : first + size] for part in shuffled]
 
+    def minibatches_of_sequences(
+        self, parts: Sequence[torch.Tensor], state: torch.Tensor, going: torch.Tensor, size: int
+    ) -> Iterator[list[Any]]:
+        """Likewise, of parts (steps, environments, ...), of which the first has observations, cut into sequences."""
+        length = self.config.sequence
+        cut, first, along = (
+            [sequences(each, length) for each in parts],
+            sequences(state, length)[0],
+            sequences(going, length),
+        )
+        n, each = first.shape[0], size // length
+        for _ in range(self.config.epochs):
+            order = torch.from_numpy(self.rng.permutation(n)).to(self.device)
+            for at in range(0, n - each + 1, each):
+                chosen = order[at : at + each]
+                obs, *others = (part[:, chosen].flatten(0, 1) for part in cut)
+                yield [Stretch(obs, first[chosen], along[:, chosen]), *others]
+
     def update(
         self,
-        obs: torch.Tensor,
+        obs: Any,
         actions: torch.Tensor,
         before: torch.Tensor,
         advantage: torch.Tensor,

@@ -18,6 +18,7 @@ import torch
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.contract.chosen import Chosen
+from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.contract.signatures import check_signatures
 from reactors.rl.envs.spaces import array_type, rows, writer
 from reactors.rl.networks.layers import Flat
@@ -78,7 +79,8 @@ def check_policy(
         )
     policy.load(weights)
     observations = _observations(observation_space, n)
-    given: Any = policy.act(observations, np.random.default_rng(0), 0)
+    states = (policy.fresh(n),) if isinstance(policy, RecurrentPolicy) else ()
+    given: Any = policy.act(observations, np.random.default_rng(0), 0, *states)
     where = f"{kind}.act() of {algorithm.name}"
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], Mapping):
         raise ArgumentError(
@@ -88,7 +90,7 @@ def check_policy(
     chosen = Chosen(policy, action_space)
     _check_actions(chosen, given[0], n, "act")
     _check_remembered(where, algorithm, given[1], observation_space, action_space, n)
-    _check_actions(chosen, policy.greedy(observations), n, "greedy")
+    _check_actions(chosen, policy.greedy(observations, *states), n, "greedy")
 
 
 def _observations(space: gym.Space[Any], n: int) -> NDArray[Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.contract.chosen import Chosen
+from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.encoding.state import count
 from reactors.rl.learning.latest import ALL
+from reactors.rl.networks.recurrent import forget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 class Acting:
     """A policy, the random numbers by which it acts, and its weights, which reach it `lag` rounds late.
 
-    In free mode the learner leaves its weights in `newest`.
+    In free mode the learner leaves its weights in `newest`. Of a recurrent policy it has the states of all environments
+    as well: float32 (environments, width) for each part of them that acts by itself, and no parts for other policies.
     """
 
     def __init__(
@@ -41,15 +44,20 @@ class Acting:
         self.latest, self.newest = weights, newest
         self.steps = algorithm.horizon * algorithm.num_envs  # of all environments in a round
         self.late, self.loaded = lag, lag - 1  # the first weights are from before round 0
+        self.remembers = isinstance(self.policy, RecurrentPolicy)
+        self.states: list[NDArray[np.float32]] = []
 
-    def open(self, rng: np.random.Generator) -> None:
-        """Begin with the first weights, and draw by `rng`."""
+    def open(self, rng: np.random.Generator, *environments: int) -> None:
+        """Begin with the first weights, and draw by `rng`; in each part so many environments begin episodes."""
         self.rng = rng
         self.policy.load(self.latest)
+        if isinstance(self.policy, RecurrentPolicy):
+            self.states = [self.policy.fresh(n) for n in environments]
 
     def state_dict(self) -> dict[str, Any]:
-        """Random numbers, weights and what else the policy has."""
-        return {"rng": self.rng, "policy": self.policy.state_dict(), "weights": self.latest, "loaded": self.loaded}
+        """Random numbers, weights, what else the policy has, and what it remembers of episodes that go on."""
+        found = {"rng": self.rng, "policy": self.policy.state_dict(), "weights": self.latest, "loaded": self.loaded}
+        return found | {"states": self.states} if self.states else found
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave, with the weights of then."""
@@ -57,6 +65,8 @@ class Acting:
         self.policy.load_state_dict(state["policy"])
         self.latest, self.loaded = state["weights"], count(state["loaded"])
         self.policy.load(self.latest)
+        for mine, saved in zip(self.states, state.get("states", ()), strict=True):
+            mine[:] = saved
 
     def load(self, weights: NDArray[np.float32], number: int) -> None:
         """Newer weights, in round `number`."""
@@ -71,12 +81,19 @@ class Acting:
             self.load(found.weights, loaded)
         return found.samplers
 
-    def act(self, observations: NDArray[Any], number: int) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+    def act(
+        self, observations: NDArray[Any], number: int, part: int = 0
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """Actions in round `number`, and what the policy remembers of them. Raises `ValueMismatchError`."""
         n = len(observations)
-        actions, remembered = self.policy.act(observations, self.rng, number * self.steps)
+        given: Any = self.states[part : part + 1]  # none, or those that a recurrent policy takes, too
+        actions, remembered = self.policy.act(observations, self.rng, number * self.steps, *given)
         self.chosen.noted(remembered, self.remembered, n)
         return self.chosen.checked(actions, n, "act"), remembered
+
+    def ended(self, terminated: NDArray[np.bool_], truncated: NDArray[np.bool_], part: int = 0) -> None:
+        """Of a recurrent policy: forget the episodes of this part that have just ended so; bool (environments,)."""
+        forget(self.states[part], terminated, truncated)
 
     def age(self, number: int) -> int:
         """How many rounds old the weights are in round `number`."""

@@ -48,7 +48,7 @@ class Actor(Stateful):
     def open(self) -> None:
         """Make the environments and the policy, as new or as a checkpoint had them."""
         self.rollout.open(run_seed(self), self.path)
-        self.acting.open(self.rng)
+        self.acting.open(self.rng, self.rollout.shape[1])
         self.go_on()
 
     def state_dict(self) -> dict[str, Any]:

@@ -36,10 +36,14 @@ def choice_dtype(algorithm: Algorithm, action_space: gym.Space[Any]) -> Any:
     )  # fmt: skip
 
 
+ENDED = np.dtype([("terminated", np.bool_), ("truncated", np.bool_)])
+
+
 class InferenceServer(Stateful):
     """Chooses actions for the environments of all simulators, in their order; every minute is a round.
 
-    `initial` and `observations` have a channel for each simulator, and so has `choices`. What is chosen does not depend
+    `initial` and `observations` have a channel for each simulator, and so has `choices`. A recurrent policy also has to
+    know of each step which episodes `ended`. What is chosen does not depend
     on how many simulators share the environments. `figures` has the seconds that a round took, and the age of the
     weights in rounds.
     """
@@ -66,6 +70,8 @@ class InferenceServer(Stateful):
         shape = observation.shape
         self.initial = rx.Input(shape=(num_envs, *shape), dtype=observation.dtype, width=simulators)
         self.observations = rx.Input(shape=(num_envs // parts, *shape), dtype=observation.dtype, width=simulators)
+        if acting.remembers:
+            self.ended = rx.Input(shape=(num_envs // parts,), dtype=ENDED, width=simulators)
         self.choices = rx.Output(shape=(num_envs // parts,), dtype=choice, width=simulators)
         together = simulators * num_envs // parts, *shape
         self.seen = [np.zeros(together, observation.dtype) for _ in range(parts)]
@@ -76,11 +82,11 @@ class InferenceServer(Stateful):
         self.add_reaction(self.initial, self.look)
         self.add_reaction(self.rounds, self.begin, effects=(*said, self.other))
         self.add_reaction(self.other, self.begin_other, effects=said)
-        self.add_reaction(self.observations, self.answer, effects=said)
+        self.add_reaction(self.observations, self.answer, uses=self.ended if acting.remembers else (), effects=said)
 
     def open(self) -> None:
         """Take on the first weights, or those of a checkpoint."""
-        self.acting.open(self.rng)
+        self.acting.open(self.rng, *map(len, self.seen))
         self.go_on()
 
     def state_dict(self) -> dict[str, Any]:
@@ -117,6 +123,9 @@ class InferenceServer(Stateful):
         t, part = divmod(self.tag.microstep, self.parts)
         seen = self.seen[part]
         seen[:] = self.observations.array.reshape(seen.shape)
+        if self.acting.remembers:
+            ended = self.ended.array.reshape(-1)
+            self.acting.ended(ended["terminated"], ended["truncated"], part)
         if t < self.horizon:
             self.choose(part)
         else:
@@ -124,7 +133,7 @@ class InferenceServer(Stateful):
 
     def choose(self, part: int) -> None:
         """Actions for one part, in one evaluation."""
-        actions, remembered = self.acting.act(self.seen[part], round_of(self.tag))
+        actions, remembered = self.acting.act(self.seen[part], round_of(self.tag), part)
         choices = self.choices.loan()
         for name, values in {"action": actions, **remembered}.items():
             choices[name] = values.reshape(choices[name].shape)

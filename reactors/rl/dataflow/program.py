@@ -161,7 +161,11 @@ class Training(rx.Reactor):
 
     def _serve(self, server: InferenceServer, rollout: Callable[[int], Rollout]) -> rx.Bank[Simulator]:
         self.server = server
-        self.simulators = rx.bank(len(server.choices), Simulator, rollout, server.choices.dtype)
+        remembers = server.acting.remembers
+        told = (server.ended.dtype,) if remembers else ()
+        self.simulators = rx.bank(len(server.choices), Simulator, rollout, server.choices.dtype, *told)
+        if remembers:
+            rx.connect(self.simulators.ended, server.ended, after=0)
         rx.connect(self.simulators.initial, server.initial)
         rx.connect(self.simulators.observations, server.observations, after=0)
         rx.connect(server.choices, self.simulators.choices, after=0 if server.parts == 2 else None)

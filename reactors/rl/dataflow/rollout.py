@@ -98,6 +98,8 @@ class Rollout:
         self.begin(rows)
         for t in range(len(rows)):
             self.step(t, *acting.act(self.observations(), number))
+            if acting.remembers:
+                acting.ended(rows["terminated"][t], rows["truncated"][t])
         return self.finish(number)
 
     def step(self, t: int, actions: Any, remembered: Mapping[str, Any], part: int = 0) -> None:

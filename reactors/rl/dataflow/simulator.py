@@ -22,14 +22,14 @@ class Simulator(Stateful):
     """Steps its environments, with what an `InferenceServer` chooses for them, microstep by microstep.
 
     `initial` has all observations at the start, and then `observations` those that every step led to. With two parts,
-    one is stepped at each microstep, in turn. After `horizon` steps of all, `segment` has the experience, as an actor's
-    has.
+    one is stepped at each microstep, in turn. With a dtype for it, `ended` says of every step which episodes it ended.
+    After `horizon` steps of all, `segment` has the experience, as an actor's has.
     """
 
     episodes = rx.Output(tuple)
 
-    def __init__(self, rollout: Rollout, choice: Any) -> None:
-        self.rollout, self.parts = rollout, rollout.parts
+    def __init__(self, rollout: Rollout, choice: Any, ended: Any = None) -> None:
+        self.rollout, self.parts, self.tells = rollout, rollout.parts, ended is not None
         horizon, num_envs = rollout.shape
         self.last = self.parts * horizon - 1
         self.remembered = choice.names[1:]
@@ -40,7 +40,11 @@ class Simulator(Stateful):
         self.observations = rx.Output(shape=(num_envs // self.parts, *shape), dtype=observation.dtype)
         self.segment = rx.Output(shape=rollout.shape, dtype=rollout.dtype)
         self.add_reaction(rx.startup, self.open, effects=self.initial)
-        self.add_reaction(self.choices, self.step, effects=(self.observations, self.segment, self.episodes))
+        effects: list[rx.Output[Any]] = [self.observations, self.segment, self.episodes]
+        if self.tells:
+            self.ended = rx.Output(shape=(num_envs // self.parts,), dtype=ended)
+            effects.append(self.ended)
+        self.add_reaction(self.choices, self.step, effects=effects)
         self.add_reaction(rx.shutdown, self.close)
 
     def open(self) -> None:
@@ -75,6 +79,11 @@ class Simulator(Stateful):
         choices = self.choices.value
         rollout.step(t, choices["action"], {name: choices[name] for name in self.remembered}, part)
         self.observations.set(rollout.observations(part))
+        if self.tells:
+            ended = self.ended.loan()
+            for name in ended.dtype.names or ():
+                ended[name] = self.rows[name][t, part :: self.parts]
+            self.ended.set(ended)
         if at == self.last:
             episodes = rollout.finish(round_of(self.tag))
             self.segment.set(self.rows)

@@ -9,6 +9,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.contract.chosen import Chosen
+from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.rounds import round_of
@@ -35,10 +36,11 @@ def play(
         following, rewards = np.zeros(shape, sim.observations.dtype), np.zeros(episodes)
         terminated, truncated = np.zeros(episodes, bool), np.zeros(episodes, bool)
         returns: list[float | None] = [None] * episodes
-        chosen = Chosen(policy, action_space)
+        chosen, playing = Chosen(policy, action_space), Playing(policy, episodes)
         while None in returns:
-            actions = chosen.checked(policy.greedy(sim.observations), episodes, "greedy")
+            actions = chosen.checked(playing(sim.observations), episodes, "greedy")
             sim.advance(actions, following, rewards, terminated, truncated)
+            playing.ended(terminated, truncated)
             for episode in sim.episodes:
                 if returns[episode.env] is None:
                     returns[episode.env] = episode.total

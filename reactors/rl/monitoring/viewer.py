@@ -13,6 +13,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ParameterError
+from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import reader
 from reactors.rl.monitoring.watching import rendering
@@ -98,9 +99,9 @@ class Viewer(rx.Reactor):
             pause = 1000 / (env.metadata or {}).get("render_fps", 30)
             stride = max(1, round(LEAST / pause))
             obs, _ = env.reset(seed=seed)
-            images = [picture(env)]
+            images, playing = [picture(env)], Playing(self.policy, 1)
             for t in count(1):
-                action = self.policy.greedy(np.asarray(obs)[None])[0]
+                action = playing(np.asarray(obs)[None])[0]
                 obs, _, terminated, truncated, _ = env.step(action if taken is None else taken(action))
                 over = terminated or truncated
                 if over or t % stride == 0:

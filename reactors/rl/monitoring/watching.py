@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.envs.spaces import reader
@@ -92,9 +93,9 @@ def watch(policy: Policy, env: Any, episodes: int, seed: int) -> list[float]:
     try:
         for number in range(episodes):
             obs, _ = env.reset(seed=seed_of(seed, number))
-            total, over = 0.0, False
+            total, over, playing = 0.0, False, Playing(policy, 1)
             while not over:
-                action = policy.greedy(np.asarray(obs)[None])[0]
+                action = playing(np.asarray(obs)[None])[0]
                 obs, reward, terminated, truncated, _ = env.step(action if taken is None else taken(action))
                 total += float(reward)
                 over = terminated or truncated

@@ -451,7 +451,8 @@ class Inference:
         self.net = net.eval()
         self.size = sum(p.numel() for p in net.parameters())
         chain = [*net] if isinstance(net, nn.Sequential) else []
-        self.in_numpy = bool(chain) and all(type(layer) in {nn.Linear, Normalise, *IN_NUMPY} for layer in chain)
+        known = {nn.Linear, Normalise, *IN_NUMPY}
+        self.in_numpy = isinstance(net, nn.Sequential) and all(type(layer) in known for layer in chain)
         self._steps: list[Any] = []
 
     def load(self, weights: NDArray[np.float32]) -> None:

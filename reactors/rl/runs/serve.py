@@ -37,6 +37,7 @@ def serve(
     max_batch: int = 32,
     max_wait: Duration = "1 ms",
     stoppable: bool = False,
+    max_sessions: int = 10_000,
 ) -> Server:
     """A reactor that answers requests by a policy: that of a run's folder, of what `rl.train` returned, or any.
 
@@ -44,7 +45,8 @@ def serve(
     itself, `observation_space`, and `weights` if none are loaded and none come through the input of that name at the
     start. A batch is sent when `max_batch` requests are there, or when the first of them
     has waited for `max_wait` of physical time and no other batch is on its way. With `stoppable`, `stop()` of the
-    server ends the program.
+    server ends the program. A recurrent policy remembers the episodes of `max_sessions` sessions, those that were
+    the last to ask.
 
     Raises `ArgumentError`, and `RunFolderError` for a folder that has no policy.
 
@@ -65,9 +67,10 @@ def serve(
     >>> server.statistics().answered
     1
     """
-    given: object = max_batch
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ArgumentError(f"max_batch of rl.serve is {max_batch!r}; write a whole number, 1 or more")
+    counts: dict[str, object] = {"max_batch": max_batch, "max_sessions": max_sessions}
+    for name, given in counts.items():
+        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+            raise ArgumentError(f"{name} of rl.serve is {given!r}; write a whole number, 1 or more")
     seconds = duration(max_wait, "max_wait of rl.serve") / 1e9
     if isinstance(source, Algorithm):
         if env is None:
@@ -97,4 +100,4 @@ def serve(
     policy = copy.deepcopy(policy)  # its weights may change, and the caller may go on with it
     if weights is not None:
         policy.load(weights)
-    return Server(policy, space, max_batch, seconds, stoppable=stoppable)
+    return Server(policy, space, max_batch, seconds, stoppable=stoppable, max_sessions=max_sessions)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.lowlevel import did_you_mean, explains
+from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.observed import Observed
 from reactors.rl.monitoring.evaluator import play
 from reactors.rl.public import public
@@ -32,8 +34,9 @@ class TrainedPolicy:
     """A `policy` and its `weights`, with the algorithm that made it, its environment and the spaces of that.
 
     Called with one observation, an array or what NumPy makes one of, it gives the greedy action; `policy.greedy` takes
-    a batch. Raises `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert, and
-    `NotFiniteError` for one with a number that is none.
+    a batch. A recurrent one remembers what it was called with, until `reset`, with which an episode begins. Raises
+    `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert, and `NotFiniteError`
+    for one with a number that is none.
     """
 
     algorithm: Algorithm
@@ -65,7 +68,16 @@ class TrainedPolicy:
         """The greedy action for one observation."""
         who = f"the policy of {self.algorithm.name}"
         taken = Observed(self.spaces[0]).checked(observation, who, "of a batch, policy.greedy gives all actions")
-        return self.policy.greedy(taken[None])[0]
+        return self._playing(taken[None])[0]
+
+    def reset(self) -> None:
+        """Begin an episode, of which a recurrent policy knows nothing yet."""
+        over = np.ones(1, bool)
+        self._playing.ended(over, over)
+
+    @cached_property
+    def _playing(self) -> Playing:
+        return Playing(self.policy, 1)
 
     def save(self, folder: str | Path) -> Path:
         """Keep it in a new folder, as a run with `out=` does: `load`, `reactors eval` and `reactors play` read it.

@@ -40,16 +40,23 @@ class Request(NamedTuple):
     made: float
     observation: NDArray[Any]
     future: Future[Any]
+    session: str | None
+    first: bool
 
 
 class Requests:
-    """Those of one server, which `send` puts into the program: a batch, or False if it takes no more.
+    """Those of one server, which `send` puts into the program: False if it takes no more.
+
+    A batch is its number and observations (n, ...); if the server `remembers`, also the sessions of all requests, and
+    which of them begin again, bool (n,).
 
     Any thread may use it. In another process it is a `AnswerSender`, and home from there it is itself again.
     """
 
-    def __init__(self, send: Callable[[tuple[int, NDArray[Any]]], bool], max_batch: int, max_wait: float) -> None:
-        self.send, self.max_batch, self.max_wait = send, max_batch, max_wait
+    def __init__(
+        self, send: Callable[[tuple[Any, ...]], bool], max_batch: int, max_wait: float, *, remembers: bool = False
+    ) -> None:
+        self.send, self.max_batch, self.max_wait, self.remembers = send, max_batch, max_wait, remembers
         self.path = "the server"
         self.state: Literal["idle", "serving", "over"] = "idle"
         lock = threading.RLock()
@@ -68,14 +75,14 @@ class Requests:
             self.receiver = Receiver(self, f"answers of {self.path}")
         return _found, (self.key, self.receiver.place)
 
-    def put(self, observation: NDArray[Any]) -> Future[Any]:
+    def put(self, observation: NDArray[Any], session: str | None = None, *, first: bool = False) -> Future[Any]:
         """One more. Raises `NotServingError`."""
         future: Future[Any] = Future()
         with self.due:
             if self.state != "serving":
                 self.tally.refused += 1
                 raise self._refusal()
-            self.waiting.append(Request(time.perf_counter(), observation, future))
+            self.waiting.append(Request(time.perf_counter(), observation, future, session, first))
             refused = self._dispatch()
             if self.waiting:
                 self.due.notify()
@@ -148,7 +155,10 @@ class Requests:
             batch = [self.waiting.popleft() for _ in range(min(len(self.waiting), self.max_batch))]
             self.number += 1
             self.out[self.number] = batch
-            if not self.send((self.number, np.stack([request.observation for request in batch]))):
+            content: tuple[Any, ...] = self.number, np.stack([request.observation for request in batch])
+            if self.remembers:
+                content += tuple(each.session for each in batch), np.array([each.first for each in batch])
+            if not self.send(content):
                 return self._end()
         return []
 

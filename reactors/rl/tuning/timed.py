@@ -144,7 +144,7 @@ def played(
     rows = np.zeros(rollout.shape, rollout.dtype)
     try:
         rollout.open(seed, path)
-        acting.open(np.random.default_rng(seed))
+        acting.open(np.random.default_rng(seed), algorithm.num_envs)
         rollout.play(acting, rows, 0)
     finally:
         rollout.close()

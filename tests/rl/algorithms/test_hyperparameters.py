@@ -50,7 +50,7 @@ def test_every_hyperparameter_has_a_type_and_values_that_it_refuses(name: str) -
     hints = typing.get_type_hints(type(algorithm))
     for field in (each for each in fields(algorithm) if each.init):
         kinds = [kind for kind in typing.get_args(hints[field.name]) if kind in WRONG] or [hints[field.name]]
-        for value in WRONG.get(kinds[0], ()):
+        for value in (each for each in WRONG.get(kinds[0], ()) if type(each) not in kinds[1:]):
             with pytest.raises(ArgumentError, match=f"{field.name} of {algorithm.name} is "):
                 replace(algorithm, **{field.name: value})
 
@@ -148,7 +148,7 @@ def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> Non
     given = {field.name: found[end] for field in fields(kind) if field.init and (found := ends(hints[field.name]))}
     given |= {"capacity": 32, "frame_stack": None} if "capacity" in given else {}
     given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
-    given |= {"normalise_observations": False} if "latent" in given else {}
+    given |= {"normalise_observations": False, "recurrent": False} if "latent" in given else {}
     env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")
     done = rl.train(kind(**given), env, total_steps=32)
     assert np.isfinite(done.weights).all()

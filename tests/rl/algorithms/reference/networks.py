@@ -64,10 +64,19 @@ class ActorCritic:
     def v(self, theta: Tensor, s: Tensor) -> Tensor:
         return self.scale * layers(s, pieces(theta, self.shapes)[5:], torch.tanh)[:, 0]
 
+    @property
+    def whole(self) -> ActorCritic:
+        """The same one: it has no sequences."""
+        return self
+
+    def outputs(self, theta: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
+        """What the actor gives, and log sigma."""
+        parts = pieces(theta, self.shapes)
+        return layers(s, parts[:4], torch.tanh), parts[4]
+
     def log_pi(self, theta: Tensor, s: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
         """log pi(a|s), and the mean entropy of pi(.|s)."""
-        parts = pieces(theta, self.shapes)
-        outputs, log_sigma = layers(s, parts[:4], torch.tanh), parts[4]
+        outputs, log_sigma = self.outputs(theta, s)
         if self.start is not None:
             pi = outputs.exp() / outputs.exp().sum(1, keepdim=True)
             chosen = torch.stack([row[int(action) - self.start] for row, action in zip(pi, a, strict=True)])

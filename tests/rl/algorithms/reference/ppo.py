@@ -39,7 +39,7 @@ def learn(
     s_next = torch.tensor(batch["next_obs"]).flatten(0, 1)
     log_pi_old = torch.tensor(batch["log_prob"]).flatten()
     with torch.no_grad():
-        v, v_next = (net.v(vector(theta), x).view(batch["reward"].shape).numpy() for x in (s, s_next))
+        v, v_next = (net.whole.v(vector(theta), x).view(batch["reward"].shape).numpy() for x in (s, s_next))
     rewards = np.clip(batch["reward"], -config.reward_clip, config.reward_clip)
     found = advantages({**batch, "reward": rewards}, v, v_next, config.gamma, config.lam)
     target, found, v_old = (found + v).flatten(), found.flatten(), torch.tensor(v).flatten()

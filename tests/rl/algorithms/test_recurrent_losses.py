@@ -1,0 +1,100 @@
+"""Losses and gradients of recurrent policies are what `reference` makes of the papers, row by row.
+
+Episodes end inside of sequences, in both ways, and the states with which those begin are any.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from reactors import rl
+from reactors.rl.estimates.returns import Course
+from reactors.rl.networks.recurrent import Stretch
+from tests.rl.algorithms.reference import a2c, appo, impala, ppo
+from tests.rl.algorithms.reference.optimizers import Adam, RMSProp
+from tests.rl.algorithms.reference.recurrent import RecurrentActorCritic, numbered
+from tests.rl.algorithms.test_losses import (
+    BOX,
+    COMMON,
+    DISCRETE,
+    ENVS,
+    SEEN,
+    STEPS,
+    close,
+    double,
+    drawn,
+    follows,
+    rollout,
+    run,
+    shapes,
+    tensors,
+)
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+
+WIDTH, LENGTH = 4, 3
+REMEMBERING: dict[str, Any] = COMMON | {"recurrent": WIDTH, "value_scale": 1.0}
+GRADIENTS: dict[str, Any] = {
+    "PPO": rl.PPO(**REMEMBERING, lam=0.8, epochs=2, batch_size=9, sequence=LENGTH, anneal=True),
+    "A2C": rl.A2C(**REMEMBERING, eps=0.01, smoothing=0.9),
+    "IMPALA": rl.IMPALA(**REMEMBERING, fragments=2, lam=0.8, rho=1.2, c=0.9),
+    "APPO": rl.APPO(**REMEMBERING, fragments=2, lam=0.8, passes=2, target_every=3, most=1.3),
+}
+
+
+def likely(learning: Any, batch: dict[str, Any]) -> Any:
+    """Logarithms of probabilities, (steps, environments), from the first states on."""
+    going = Course.of(tensors(batch)).going
+    seen = Stretch(torch.from_numpy(batch["obs"]).flatten(0, 1), torch.from_numpy(batch["state"][0]), going)
+    logs = learning.net.judge(learning.net.features(seen), torch.from_numpy(batch["choice"]).flatten(0, 1))[0]
+    return logs.detach().numpy().reshape(STEPS, ENVS)
+
+
+def in_sequences(order: Any) -> Any:
+    """The rows of these sequences, of which there are `ENVS` for each `LENGTH` steps."""
+    return np.array([[(k // ENVS * LENGTH + t) * ENVS + k % ENVS for k in order] for t in range(LENGTH)]).flatten()
+
+
+@pytest.mark.parametrize("actions", [DISCRETE, BOX], ids=["discrete", "continuous"])
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_policy_gradients_are_the_papers(name: str, actions: gym.Space[Any]) -> None:
+    config, rng = GRADIENTS[name].scheduled(4 * STEPS * ENVS), np.random.default_rng(1)
+    learning = config.learning(SEEN, actions, 0)
+    theta = drawn(learning.flat, rng)
+    optimizer: Any = RMSProp(eps=0.01, decay=0.9) if name == "A2C" else Adam(eps=1e-5)
+    target = appo.Target(drawn(learning.old, rng) if name == "APPO" else theta)
+    start, parameters = 2 if actions is DISCRETE else None, shapes(learning.net.parameters_in_order())
+    for left in (1.0, 0.75):  # of the learning rate
+        batch = rollout(rng, actions)
+        batch["state"] = rng.uniform(-1, 1, (STEPS, ENVS, WIDTH)).astype(np.float32)
+        played = likely(learning, batch)
+        batch["log_prob"] = played + 0.8 * rng.normal(size=played.shape).astype(np.float32)
+        rows, length = numbered(double(batch)), LENGTH if name == "PPO" else STEPS
+        net = RecurrentActorCritic(parameters, start, 1.0, double(batch), length)
+        if name == "PPO":
+            draws, n = copy.deepcopy(learning.rng), STEPS * ENVS // LENGTH
+            orders = [draws.permutation(n) for _ in range(config.epochs)]
+            parts = [
+                in_sequences(order[at : at + 3]) for order in orders for at in (0, 3)
+            ]  # two sequences are left out
+            wanted = [*ppo.learn(net, theta, rows, parts, config, optimizer, left)]
+        elif name == "APPO":
+            wanted = [*appo.learn(net, theta, target, rows, config, optimizer, left)]
+        else:
+            page: Any = impala if name == "IMPALA" else a2c
+            wanted = [*page.learn(net, theta, rows, config, optimizer, left)]
+        gradients, after, figures = run(learning.learn(tensors(batch)), {"all": learning.flat})
+        assert len(gradients) == len(wanted)
+        for (_, gradient), vectors, step in zip(gradients, after, wanted, strict=True):
+            close(gradient, step.gradient, "gradient")
+            follows(vectors["all"], step, theta, "parameters")
+            theta = step.theta
+        for figure, number in wanted[-1].losses.items():
+            close(figures[f"losses/{figure}"], number, figure)
+        learning.flat.weights.data.copy_(torch.from_numpy(theta))  # or roundings of two rounds add up
