@@ -184,7 +184,7 @@ class RecurrentInference:
         return self.head(new)
 
 
-def _sigmoid(x: NDArray[np.float32]) -> NDArray[np.float32]:
+def _sigmoid(x: NDArray[Any]) -> NDArray[np.float32]:
     """By tanh, which does not overflow."""
     found: NDArray[np.float32] = np.tanh(x * np.float32(0.5))
     found += np.float32(1)

@@ -11,7 +11,7 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError
-from tests.rl.serving.test_serving import WAYS, Learner, during, settled
+from tests.rl.serving.test_serving import WAYS, Learner, Main, during, settled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ class Sums(rl.RecurrentPolicy):
         return states[:, 0] * self.scale
 
 
-class Main(rx.Reactor):
+class Remembering(Main):
     def __init__(self, **options: Any) -> None:
         self.learner = Learner()
         self.server = rl.serve(Sums(), observation_space=SPACE, stoppable=True, **options)
@@ -44,7 +44,7 @@ class Main(rx.Reactor):
 
 @pytest.mark.parametrize("way", [WAYS[0], WAYS[-1]], ids=["one worker", "two processes"])
 def test_each_session_goes_on_from_its_own_state(way: dict[str, Any]) -> None:
-    main, answers = Main(max_batch=4, max_wait="5 ms"), []
+    main, answers = Remembering(max_batch=4, max_wait="5 ms"), []
 
     def clients() -> None:
         ask = main.server.request
@@ -57,7 +57,7 @@ def test_each_session_goes_on_from_its_own_state(way: dict[str, Any]) -> None:
 
 
 def test_states_outlive_new_weights_and_the_least_recent_session_is_forgotten() -> None:
-    main, answers = Main(max_batch=1, max_sessions=2), []
+    main, answers = Remembering(max_batch=1, max_sessions=2), []
 
     def clients() -> None:
         def ask(session: str, x: float) -> None:
@@ -78,13 +78,13 @@ def test_states_outlive_new_weights_and_the_least_recent_session_is_forgotten() 
 
 
 def test_what_was_recorded_is_answered_again(tmp_path: Path) -> None:
-    main, log = Main(max_batch=2), tmp_path / "log"
+    main, log = Remembering(max_batch=2), tmp_path / "log"
 
     def clients() -> None:
         settled([main.server.request([n], session=f"{n % 2}") for n in range(6)])
 
     assert during(main, WAYS[0], clients, record=log) is None
-    again = Main(max_batch=2)
+    again = Remembering(max_batch=2)
     rx.run(again, replay=log)
     assert main.server.sessions is not None
     assert again.server.sessions is not None
@@ -93,7 +93,7 @@ def test_what_was_recorded_is_answered_again(tmp_path: Path) -> None:
 
 
 def test_a_request_without_a_session_is_refused_by_a_policy_that_remembers() -> None:
-    main = Main()
+    main = Remembering()
     for session in (None, "", 5):
         with pytest.raises(ArgumentError) as refused:
             main.server.request([1], session=session)  # type: ignore[arg-type]
