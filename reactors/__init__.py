@@ -19,6 +19,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - machines      to other machines and back
 - launch, script  `rx.run`, and programs in files
 - stepwise      a run whose beat is given from outside
+- rewinding     runs that go forward and back: `rx.Replay`
 - lowlevel      what libraries on top need, and programs do not
 - rl            environments, replay, algorithms, training, serving: it has a map of its own
 - testing       what tests of programs want
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from reactors.model.reactor import Reactor
     from reactors.model.triggers import reset, shutdown, startup, stop
     from reactors.reports.result import Result
+    from reactors.rewinding.replay import Replay
     from reactors.tag import Tag
     from reactors.tracing.trace import Trace
 
@@ -120,6 +122,7 @@ __all__ = [
     "Reactor",
     "ReactorError",
     "ReactorWarning",
+    "Replay",
     "ReplayError",
     "Result",
     "RunWhileImported",
@@ -208,6 +211,7 @@ _ROOMS = {
     "model.reactor": ("Reactor",),
     "model.triggers": ("reset", "shutdown", "startup", "stop"),
     "reports.result": ("Result",),
+    "rewinding.replay": ("Replay",),
     "tag": ("Tag",),
     "tracing.trace": ("Trace",),
 }

@@ -190,6 +190,9 @@ class Options(SharedOptions, Extent):
         None, "The run's folder, with all that is left of it; the command makes runs/ALGO-ENV-SEED-N", "call"
     )
     checkpoint_every: Count | None = option(None, "A checkpoint every N rounds; in a folder there is one at the end")
+    until: Count | None = option(
+        None, "Stop after so many environment steps, with all that depends on total_steps as it is", "call"
+    )
     resume: str | Path | None = option(None, "Go on from a run's last checkpoint, or from one of them", "call")
     tensorboard: bool | Writer | None = option(None, "Write for TensorBoard, too, or to what has add_scalar", "call")
     video: bool = option(False, "A video of the final policy", "call")

@@ -40,7 +40,8 @@ from reactors_runtime._core import lib
 from reactors_runtime.processes import faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    import mmap
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from reactors.graph import Graph
     from reactors_runtime.engine import Engine
@@ -77,9 +78,11 @@ class Parcel(bytes):
     modules: list[str]
 
 
-def pack(graph: Graph, image: Image, worker: int, *, debug: bool = False) -> Parcel:
-    """What worker `worker` needs; a `ShippingError` names what cannot be sent."""
-    part = Part(graph, image, worker, debug=debug)
+def pack(
+    graph: Graph, image: Image, worker: int, *, debug: bool = False, make: Callable[..., Part] | None = None
+) -> Parcel:
+    """What worker `worker` needs, as `make` makes it; a `ShippingError` names what cannot be sent."""
+    part = (make or Part)(graph, image, worker, debug=debug)
     file = io.BytesIO()
     packer = Outward(file, graph, image.placement, worker)
     try:
@@ -103,19 +106,24 @@ def unpack(graph: Graph, image: Image, reports: Iterable[Report]) -> None:
             report.error = _users(report.error)
         if report.attributes is None:  # it died, and with it what it had
             continue
-        with report.attributes as file:
-            try:
-                changes, memories = Homecoming(file, graph).load()
-            except Exception as error:  # noqa: BLE001 - any code runs when things are unpickled
-                changes, memories = _lost(graph, image, report.worker, error), {}
-        for number, memory in memories.items():
-            memory_of(graph, number)[...] = memory
-        for number, (state, gone) in changes.items():
-            reactor = graph.reactors[number]
-            for name in gone:
-                object.__delattr__(reactor, name)
-            for name, value in state.items():
-                object.__setattr__(reactor, name, value)
+        take_home(graph, image, report.worker, report.attributes)
+
+
+def take_home(graph: Graph, image: Image, worker: int, written: mmap.mmap) -> None:
+    """Put what the part of a worker wrote into the caller's reactors."""
+    with written as file:
+        try:
+            changes, memories = Homecoming(file, graph).load()
+        except Exception as error:  # noqa: BLE001 - any code runs when things are unpickled
+            changes, memories = _lost(graph, image, worker, error), {}
+    for number, memory in memories.items():
+        memory_of(graph, number)[...] = memory
+    for number, (state, gone) in changes.items():
+        reactor = graph.reactors[number]
+        for name in gone:
+            object.__delattr__(reactor, name)
+        for name, value in state.items():
+            object.__setattr__(reactor, name, value)
 
 
 def _users(error: BaseException) -> BaseException:
@@ -213,6 +221,10 @@ class Part:
         executing.run = None
         self.session.end()
         self.session.binding.detach()
+        self.write(file)
+
+    def write(self, file: BinaryIO) -> None:
+        """Write what has changed, also while the reactors live."""
         changes: dict[int, Change] = {}
         for number, reactor, before in zip(self.numbers, self.reactors, self.before, strict=True):
             now = attributes(reactor)

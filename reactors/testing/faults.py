@@ -20,30 +20,14 @@ from reactors.graph import Graph
 from reactors.model.native import Native
 from reactors.model.ports import Port
 from reactors.names.keywords import spelled_out
-from reactors.tag import Tag
+from reactors.rewinding.one_execution import Execution, place_in, without
 from reactors.time import Duration, duration
-from reactors_runtime._core import lib
-from reactors_runtime.suggestions import did_you_mean
-from reactors_runtime.whereabouts import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from reactors.model.reactor import Reactor
-
-When = int | Duration | Tag
-
-
-class Execution(NamedTuple):
-    """One execution of a reaction: its n-th, counted from 1, or the one at a tag."""
-
-    reaction: int  # as the program counts
-    name: str
-    n: int | None
-    tag: Tag | None
-
-    def __str__(self) -> str:
-        return f"execution {self.n:,} of {self.name}" if self.tag is None else f"{self.name} at {self.tag}"
+    from reactors.tag import Tag
 
 
 @contextmanager
@@ -111,22 +95,6 @@ def inject(
             raise AssertionError(f"inject: nothing happened, for there was no {place}; {place.name} ran {ran:,} times")
     finally:
         graph.bodies[number], graph.late[number], graph.declarations[number] = body, late, declared
-
-
-def place_in(graph: Graph, reaction: str, when: When = 1, *, what: str) -> Execution:
-    """The execution of a reaction that is meant; `ArgumentError` if there can be none, with `what` was to say it."""
-    names = graph.names
-    if reaction not in names:
-        meant = did_you_mean(str(reaction), names) or f"; there are {', '.join(names[:8])}{', ...' * (len(names) > 8)}"
-        raise ArgumentError(f"{what}: there is no reaction {reaction!r} in {graph.main.path}{meant}")
-    number = names.index(reaction)
-    if isinstance(when, Tag):
-        return Execution(number, reaction, None, when)
-    if isinstance(when, int) and not isinstance(when, bool):
-        if when < 1:
-            raise ArgumentError(f"{what}: executions of {reaction} are counted from 1, and this is {when}")
-        return Execution(number, reaction, when, None)
-    return Execution(number, reaction, None, Tag(duration(when, f"time of {what}"), 0))
 
 
 class _What(NamedTuple):
@@ -218,14 +186,3 @@ class _Faulty:
                 'with backend="process"'
             )
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-@contextmanager
-def without(elements: frozenset[int]) -> Iterator[None]:
-    """What the reaction that runs here sets of these ports is as if it had not been set."""
-    engine: Any = here.engine
-    doors = [engine.part.doors[element] for element in elements]
-    before = [engine.doors[door] for door in doors]
-    yield
-    for door, was in zip(doors, before, strict=True):
-        engine.doors[door] &= was | ~lib.RX_PRESENT & 0xFF

@@ -115,6 +115,11 @@ def _all(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("[0-9]*") if path.is_dir())
 
 
+def kept(run: Path) -> list[Path]:
+    """The checkpoints in a run's folder, the earliest first."""
+    return _all(run / FOLDER)
+
+
 def latest(folder: Path) -> Path | None:
     """The last checkpoint in a folder of them."""
     found = _all(folder)

@@ -32,6 +32,7 @@ from reactors.rl.monitoring.watching import check_video, film
 from reactors.rl.options import Options, taking
 from reactors.rl.public import public
 from reactors.rl.rounds import ROUND, STOP
+from reactors.rl.runs.again import rounds_of
 from reactors.rl.runs.checks import (
     check_algorithm_given,
     check_memory,
@@ -132,8 +133,9 @@ def train(given: TrainCall) -> Trained:
     and after the last, and Ctrl-C makes one and ends the run with `KeyboardInterrupt`. `resume` goes on from a
     checkpoint, or from the last one of a run's folder, in that folder if `out` is not given, as if there had been no
     interruption; algorithm, environment and what is part of the program have to be the same, `total_steps` may be
-    larger. On several `machines`, a run that has lost one can go on so by itself (`on_machine_lost="resume"`). With
-    `serve` what is learned stays the same. Every option is in docs/training.md, and below.
+    larger. With `until` it ends before `total_steps`, as that run was then: its schedules are for all of them. On
+    several `machines`, a run that has lost one can go on so by itself (`on_machine_lost="resume"`). With `serve` what
+    is learned stays the same. Every option is in docs/training.md, and below.
 
     Raises `ArgumentError` and `ParameterError` for what cannot be, `CheckpointError`, and `ReactionError` whose cause
     is a `NotFiniteError` when a loss, a weight, an observation or a reward is no number; the last checkpoint stays.
@@ -171,7 +173,7 @@ def _train(given: TrainCall) -> Trained:
             check(make)
     unused = _unused_preset(algorithm, env)
     algorithm = algorithm.scheduled(options.total_steps)
-    rounds = max(1, options.total_steps // (algorithm.horizon * algorithm.num_envs))
+    rounds = rounds_of(algorithm, min(options.total_steps, options.until or options.total_steps))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
         **described(env, env_kwargs, "rl.train"), "spaces": [str(space) for space in spaces],

@@ -1,0 +1,487 @@
+"""Where does a run stand that is executed again, and what is asked of it there?
+
+The bodies of all reactions are wrapped: before each of them the cursor looks whether the run is where it was to go. If
+so it stops there, in the midst of the engine's loop, and does what it is told over a socket of this process alone: go
+on, say what is asked, change something, or make a copy of itself, which gets a socket of its own. A process that nobody
+talks to any more ends.
+
+Words it hears: go, copy, state, ask, edit, inputs, hashes, digest, end. Each is answered: stopped, copied, or what was
+asked for.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pickle
+import socket
+import time
+import traceback
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from reactors.model.ports import Port
+from reactors.reports.result import chained
+from reactors.rewinding.forking import fork, hindrance
+from reactors.rewinding.hashing import content_hash, state_hash
+from reactors.rewinding.one_execution import without
+from reactors.tag import Tag
+from reactors_runtime import values
+from reactors_runtime.processes.messages import WireEnd, readable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reactors.shipping.parcels import Part
+    from reactors_runtime.engine import Engine
+
+NEVER = (1 << 63, 0)
+SEVERAL = 24  # copies that are left at one distance, before that is doubled
+
+
+class Write(NamedTuple):
+    """What one execution wrote to one port: when, which reaction, which port, by their numbers, and a hash of it."""
+
+    tag: tuple[int, int]
+    reaction: int
+    element: int
+    hash: int
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where to stop: before the first execution for which one of these holds."""
+
+    position: int = 1 << 63  # so many executions are over
+    tag: tuple[int, int] = NEVER  # it is at a later tag
+    tags: int = 1 << 63  # it would begin a tag, and so many have begun
+    reaction: int = -1  # it is of this reaction,
+    n: int = 0  # the n-th of it
+    breaks: bool = False  # what was asked for by "break" holds
+    compares: bool = False  # note what is written meanwhile
+    interval: float = 0.25  # seconds after which a copy stays behind; 0: none does
+
+
+@dataclass
+class Breaks:
+    """Where to stop on the way: before these reactions, or after an execution for which a condition holds."""
+
+    reactions: frozenset[int] = frozenset()
+    ports: dict[int, bytes | None] = field(default_factory=dict)  # pickled conditions of the value
+    conditions: tuple[bytes | str, ...] = ()  # of main, pickled or as text
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a run stands, between two executions."""
+
+    position: int  # executions that are over
+    tag: tuple[int, int] | None  # of the last of them
+    tags: int  # how many tags there were so far
+    next: int  # the reaction that comes next, as the program counts; -1: none does
+    next_tag: tuple[int, int] | None
+    counts: list[int]  # how often each reaction ran
+    why: str  # it stopped, if that was not where it was to go
+    failed: tuple[int, str] | None = None  # the reaction that raised last, and the traceback
+    hindrance: str = ""  # why no copy of it can be made
+    written: dict[int, Any] | None = None  # what the last execution wrote, if that was one step
+
+
+class Cursor:
+    """The place of a run, in the process that runs it."""
+
+    def __init__(self, engine: Engine, part: Part, address: str, *, quiet: bool) -> None:
+        self.engine, self.part, self.address, self.quiet = engine, part, address, quiet
+        self.main = part.reactors[0]
+        self.wire: WireEnd | None = None
+        self.goal, self.breaks = Goal(position=0), Breaks()
+        self.tests: list[tuple[str, int, Callable[[], bool]]] = []  # what `breaks` asks for; of a port, or -1
+        self.position, self.tags = 0, 0
+        self.tag: tuple[int, int] | None = None  # of the last execution
+        self.counts = [0] * len(engine.image.program.reactions)
+        self.next = -1
+        self.next_tag: tuple[int, int] | None = None
+        self.why = ""  # what holds since the last execution
+        self.failed: tuple[int, str] | None = None
+        self.inside = False  # of the body of a reaction
+        self.copied = time.monotonic()  # when a copy was made last
+        self.interval, self.left = 0.0, 0  # how long after that the next one is made; how many were left on this way
+        self.copies: set[int] = set()
+        self.hindrance = ""
+        self.written: dict[int, Any] | None = None
+        self.writes: list[Write] = []
+        self.lost: dict[int, int] = {}  # ports whose next so many messages get lost
+        ports: dict[int, Any] = {e: port for e, port in part.handles.items() if isinstance(port, Port)}
+        self.effects = [[(e, ports[e]) for e in row.effects if e in ports] for row in engine.image.program.reactions]
+
+    # ---- around each body ----
+
+    def around(self, number: int, body: Callable[[], object]) -> Callable[[], object]:
+        """The body of a reaction with a look before it and one after it."""
+
+        def run() -> object:
+            if self.inside:  # what is for a missed deadline, called by check_deadline(handle=True)
+                return body()
+            self.before(number)
+            self.inside = True
+            try:
+                if self.lost:
+                    with without(self.loses(number)):
+                        returned = body()
+                else:
+                    returned = body()
+            except BaseException as error:  # noqa: BLE001 - whatever a body raises
+                self.fail(number, error)
+            self.inside = False
+            self.after(number)
+            return returned
+
+        return run
+
+    def before(self, number: int) -> None:
+        """Stop here, if here is where to stop; as often as it is to go on to where it is already."""
+        now = self.engine.now
+        tag = now[0], now[1]
+        begins = tag != self.tag
+        self.next, self.next_tag = number, tag
+        if begins and self.interval and time.monotonic() - self.copied > self.interval:
+            self.leave_copy()
+        why = self.why or ("a breakpoint" if self.goal.breaks and number in self.breaks.reactions else "")
+        while self.is_there(number, tag, begins=begins) or why:
+            self.stop(why)
+            why = ""
+        self.tags += begins
+        self.tag = tag
+
+    def is_there(self, number: int, tag: tuple[int, int], *, begins: bool) -> bool:
+        """Whether the run is where it was to go."""
+        goal = self.goal
+        return (
+            self.position >= goal.position
+            or tag > goal.tag
+            or (begins and self.tags >= goal.tags)
+            or (number == goal.reaction and self.counts[number] + 1 >= goal.n)
+        )
+
+    def after(self, number: int) -> None:
+        """It is over."""
+        self.position += 1
+        self.counts[number] += 1
+        self.why = ""
+        goal = self.goal
+        if goal.compares:
+            self.note(number)
+        if goal.breaks:
+            own = {-1, *(element for element, _ in self.effects[number])}
+            self.why = next((what for what, element, holds in self.tests if element in own and holds()), "")
+        step = self.position == goal.position
+        self.written = {e: port.value for e, port in self.effects[number] if port.is_present} if step else None
+
+    def note(self, number: int) -> None:
+        """Keep a hash of what was written."""
+        tag = self.tag or (0, 0)
+        for element, port in self.effects[number]:
+            if port.is_present:
+                self.writes.append(Write(tag, number, element, content_hash(port.value)))
+
+    def loses(self, number: int) -> frozenset[int]:
+        """The ports of this reaction whose message gets lost now."""
+        found = frozenset(e for e, _ in self.effects[number] if self.lost.get(e))
+        for element in found:
+            self.lost[element] -= 1
+            if not self.lost[element]:
+                del self.lost[element]
+        return found
+
+    def fail(self, number: int, error: BaseException) -> NoReturn:
+        """A reaction has raised: the run ends there, as it stood then."""
+        self.position += 1
+        self.counts[number] += 1
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next
+        self.failed = number, "".join(traceback.format_exception(type(error), error, trace))
+        self.end()
+
+    def engine_failed(self, error: BaseException) -> None:
+        """The engine cannot go on."""
+        self.failed = -1, f"{type(error).__name__}: {error}"
+        self.end()
+
+    def end(self) -> NoReturn:
+        """The run is over, but what it has become is still there to be looked at."""
+        self.next, self.next_tag = -1, None
+        while True:
+            self.stop("its end")
+
+    # ---- talking ----
+
+    def stop(self, why: str) -> None:
+        """Say where the run stands, and do what is asked until it goes on."""
+        self.why = ""
+        if self.wire is None:
+            self.engine.on_failure = self.engine_failed
+            self.hush()
+            self.connect()
+        self._interruptible(False)
+        self.hindrance = hindrance(self.copies)
+        self.say("stopped", self.standing(why))
+        while True:
+            try:
+                message, _ = self.wire_end.receive()
+            except (EOFError, OSError):
+                os._exit(0)
+            if not self.hear(*message):
+                return
+
+    @property
+    def wire_end(self) -> WireEnd:
+        """The own socket."""
+        assert self.wire is not None
+        return self.wire
+
+    def say(self, *message: Any, descriptors: tuple[int, ...] = ()) -> None:
+        """Say something to the user's process; without that one this one ends."""
+        try:
+            self.wire_end.send(*message, descriptors=descriptors)
+        except ConnectionError:
+            os._exit(0)
+
+    def standing(self, why: str) -> Standing:
+        """Where the run stands."""
+        return Standing(
+            self.position, self.tag, self.tags, self.next, self.next_tag, self.counts, why, self.failed, self.hindrance,
+            self.portable(self.written),
+        )  # fmt: skip
+
+    def portable(self, written: dict[int, Any] | None) -> dict[int, Any] | None:
+        """What was written, as bytes where it can be sent."""
+        return None if written is None else {e: _sent(value) for e, value in written.items()}
+
+    def hear(self, word: str, *rest: Any) -> bool:
+        """Do what is asked; False: the run goes on."""
+        if word == "go":
+            self.goal, breaks = rest
+            if breaks != self.breaks:
+                self.breaks = breaks
+            self.tests = self._tests() if self.goal.breaks else []
+            self.copied, self.interval, self.left = time.monotonic(), self.goal.interval, 0
+            self._interruptible(True)
+            return False
+        if word == "end":
+            self.leave(*rest)
+        try:
+            answer = getattr(self, f"_{word}")(*rest)
+        except BaseException as error:  # noqa: BLE001 - it is the user's code, or the user's objects
+            self.say("wrong", _sent(error), "".join(traceback.format_exception(error)))
+        else:
+            if answer is not None:
+                self.say("said", answer)
+        return True
+
+    def _state(self) -> None:
+        """All attributes of all reactors, as they come home from any worker."""
+        descriptor = os.memfd_create("reactors", os.MFD_CLOEXEC)
+        with open(descriptor, "wb") as file:  # noqa: PTH123
+            self.part.write(file)
+            file.flush()
+            self.say("said", None, descriptors=(descriptor,))
+
+    def _ask(self, question: bytes | str) -> bytes:
+        return _sent(self.answer(question))
+
+    def answer(self, question: bytes | str) -> Any:
+        """What a function says of main, or what an expression is worth."""
+        if isinstance(question, str):
+            return eval(question, self.names())
+        return values.loads(question)(self.main)
+
+    def names(self) -> dict[str, Any]:
+        """What an expression may name."""
+        import numpy as np
+
+        return {"m": self.main, "main": self.main, "np": np}
+
+    def _edit(self, edit: dict[str, bytes], lost: dict[int, int]) -> bool:
+        for place, value in edit.items():
+            names = {**self.names(), "value": values.loads(value)}
+            eval(place, names)
+            try:
+                exec(f"{place} = value", names)
+            except AttributeError:  # of a frozen dataclass
+                owner, _, name = place.rpartition(".")
+                object.__setattr__(eval(owner, names), name, names["value"])
+        self.lost = {**lost}
+        self.writes = []
+        return True
+
+    def _inputs(self) -> dict[int, bytes]:
+        row = self.engine.image.program.reactions[self.next]
+        found: dict[int, Any] = {e: self.part.handles[e] for e in (*row.triggers, *row.uses) if e in self.part.handles}
+        return {e: _sent(getattr(port, "value", None)) for e, port in found.items() if port.is_present}
+
+    def _hashes(self) -> dict[str, int]:
+        return {reactor.path: state_hash(reactor) for reactor in self.part.reactors}
+
+    def _writes(self) -> list[Write]:
+        return self.writes
+
+    def _digest(self) -> str:
+        return chained(self.engine.image, self.engine.memory, "digests")
+
+    def _tests(self) -> list[tuple[str, int, Callable[[], bool]]]:
+        ports: dict[int, Any] = dict(self.part.handles)
+        said = self.breaks.ports.items()
+        written = [(ports[e].path, e, partial(_holds, ports[e], condition)) for e, condition in said]
+        return [*written, *(("a condition", -1, partial(self.answer, each)) for each in self.breaks.conditions)]
+
+    # ---- copies ----
+
+    def _copy(self) -> int | None:
+        """Make a copy, which says by itself where it stands; the original stays where it is."""
+        self._bury()
+        pid = fork()
+        if pid:
+            self.copies.add(pid)
+            return pid
+        self.copies = set()
+        self.connect()
+        self.say("stopped", self.standing(""))
+        return None
+
+    def leave_copy(self) -> None:
+        """Go on as a copy, and leave the original behind, as it is here; if that can be.
+
+        On a long way copies become rarer, and they take a twentieth of the time at the most.
+        """
+        self._bury()
+        began = self.copied = time.monotonic()
+        self.hindrance = hindrance(self.copies)
+        if self.hindrance:
+            return
+        here = self.standing("")
+        self.left += 1
+        if self.left % SEVERAL == 0:
+            self.interval *= 2
+        try:
+            pid = fork()
+        except OSError:  # too many processes, or too little memory: one snapshot less
+            return
+        if pid == 0:
+            self.copies = set()
+            self.connect()
+            self.say("left", here)
+            self._interruptible(True)
+            self.copied = time.monotonic()
+            self.interval = max(self.interval, 20 * (self.copied - began))
+            return
+        self.copies.add(pid)
+        self._interruptible(False)
+        while True:
+            try:
+                message, _ = self.wire_end.receive()
+            except (EOFError, OSError):
+                os._exit(0)
+            if not self.hear(*message):
+                return
+
+    def connect(self) -> None:
+        """Have a socket of one's own to the user's process."""
+        if self.wire is not None:
+            self.wire.close()
+        end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            end.connect(self.address)
+            self.wire = WireEnd(end)
+            self.wire.send("here", os.getpid())
+        except OSError:
+            os._exit(0)
+
+    def _interruptible(self, yes: bool) -> None:
+        """While it runs, the kernel ends this process when the socket is closed, or anything comes over it."""
+        descriptor = self.wire_end.fileno()
+        flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+        fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC if yes else flags & ~os.O_ASYNC)
+        if yes and readable([descriptor], 0):  # nothing is said while it runs: it was closed before
+            os._exit(0)
+
+    def _bury(self) -> None:
+        """Take leave of copies that have ended."""
+        for pid in [*self.copies]:
+            try:
+                ended, _ = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                ended = pid
+            if ended:
+                self.copies.discard(pid)
+
+    def leave(self, others: list[int]) -> NoReturn:
+        """End this process; the first one waits for all others before, which become its children by then."""
+        patience = time.monotonic() + 2.0
+        for pid in others:
+            while time.monotonic() < patience:
+                try:
+                    ended, _ = os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
+                    if not os.path.exists(f"/proc/{pid}"):  # noqa: PTH110
+                        break
+                    ended = 0
+                if ended:
+                    break
+                time.sleep(0.001)
+        os._exit(0)
+
+    def hush(self) -> None:
+        """Of what reactions print nothing is shown, for they have printed it before."""
+        if self.quiet:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+
+
+def _holds(port: Any, condition: bytes | None) -> bool:
+    """Whether a port was written, with a value for which a pickled condition holds."""
+    return bool(port.is_present and (condition is None or values.loads(condition)(port.value)))
+
+
+def _sent(value: Any) -> bytes:
+    """A value for the user's process; what cannot be sent as text."""
+    try:
+        return values.dumps(value)
+    except Exception:  # noqa: BLE001 - any code runs when things are pickled
+        return pickle_of_text(value)
+
+
+def pickle_of_text(value: Any) -> bytes:
+    """Its `repr`, where the thing itself cannot be sent."""
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - likewise
+        text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
+    return values.dumps(Unsendable(text))
+
+
+class Unsendable:
+    """Stands for a value of which nothing but its `repr` could be sent."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def received(data: bytes) -> Any:
+    """What `_sent` sent."""
+    try:
+        return values.loads(data)
+    except (pickle.UnpicklingError, ImportError, AttributeError) as error:
+        return Unsendable(f"<a value that this process cannot make: {error}>")
+
+
+def tag_of(tag: tuple[int, int] | None) -> Tag | None:
+    """As users see it."""
+    return None if tag is None else Tag(*tag)

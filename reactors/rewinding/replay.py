@@ -1,0 +1,332 @@
+"""A run that one goes through, forward and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace as changed
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
+
+from reactors.errors import ArgumentError, ReactorWarning
+from reactors.graph import Graph
+from reactors.model.ports import Port
+from reactors.model.reactor import Reactor
+from reactors.names.keywords import spelled_out
+from reactors.rewinding import origins
+from reactors.rewinding.cursor import Goal, Standing, received, tag_of
+from reactors.rewinding.one_execution import place_in
+from reactors.tag import Tag
+from reactors.time import Duration, duration
+from reactors_runtime import callers
+from reactors_runtime.spelling import spell_tag
+from reactors_runtime.suggestions import did_you_mean
+from reactors_runtime.values import dumps
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from reactors.execution.clock import VirtualClock
+    from reactors.rewinding.origins import Origin
+    from reactors.rewinding.timeline import Timeline
+
+Question: TypeAlias = "str | Callable[[Any], Any]"
+_LAST = (1 << 63) - 1
+
+
+class Replay:
+    """Executes a program again, reaction by reaction, and goes back as well.
+
+    `program` is a reactor or a graph, with what `rx.run` was given (`seed`, `timeout`, the log of what came from
+    outside as `replay`, or a `clock`), or the folder of a training. It is executed on one worker, in a process of its
+    own; what reactions print is not shown if it is `quiet`. Going back takes a snapshot from before, a copy of that
+    process, and executes again from there.
+
+    `main` is the program, with the state that it has where the run stands: before its first reaction at first. Its
+    objects are the caller's own, brought up to date when they are asked for.
+
+    Raises `ReplayError` for what no second run does like the first: events from outside without a log, the mode "free".
+
+    >>> import reactors as rx
+    >>> class Walk(rx.Reactor):
+    ...     tick = rx.Timer(0, "1 ms")
+    ...     def __init__(self):
+    ...         self.x = 0
+    ...     @rx.reaction(tick)
+    ...     def step(self):
+    ...         self.x += int(self.rng.integers(-5, 6))
+    >>> with rx.Replay(Walk(), seed=1, timeout="1 s") as r:
+    ...     there = r.to("500 ms").main.x
+    ...     further = r.step("tag").main.x
+    ...     r.back("tag").main.x == there != further
+    True
+    """
+
+    @spelled_out("rx.Replay")
+    def __init__(
+        self,
+        program: Reactor | Graph | str | os.PathLike[str],
+        *,
+        seed: int = 0,
+        timeout: Duration | None = None,
+        replay: str | os.PathLike[str] | None = None,
+        clock: VirtualClock | None = None,
+        quiet: bool = True,
+        **training: Any,
+    ) -> None:
+        self._timelines: dict[int, Timeline] = {}  # by origin, once they were needed
+        self._at = 0  # the origin whose timeline is the present one
+        self._fresh = False  # main is as it is where the run stands
+        self._warned: set[str] = set()
+        if isinstance(program, Reactor | Graph):
+            self._origins: list[Origin] = [
+                origins.of_program(
+                    program, seed=seed, timeout=timeout, replay=replay, clock=clock, quiet=quiet, debug=False
+                )
+            ]
+        else:
+            self._origins = origins.of_folder(program, quiet=quiet, **training)
+        self._timeline_of(0)
+
+    # ---- where it is ----
+
+    @property
+    def main(self) -> Any:
+        """The program as it is here. What cannot be sent between processes says so when it is used: use `ask`."""
+        if not self._fresh:
+            self._timeline.take_home()
+            self._fresh = True
+        return self._timeline.graph.main
+
+    @property
+    def graph(self) -> Graph:
+        """The program's graph."""
+        return self._timeline.graph
+
+    @property
+    def tag(self) -> Tag | None:
+        """The tag of the last reaction that was executed; None: none was."""
+        return tag_of(self._standing.tag)
+
+    @property
+    def position(self) -> int:
+        """How many reactions have been executed since the start, or the checkpoint that the run goes on from."""
+        return self._standing.position
+
+    @property
+    def next(self) -> str | None:
+        """The path of the reaction that comes next; None: there is none, the program is over."""
+        number = self._standing.next
+        return None if number < 0 else self.graph.names[number]
+
+    @property
+    def over(self) -> bool:
+        """Whether the program is over."""
+        return self._standing.next < 0
+
+    @property
+    def failed(self) -> str:
+        """The traceback of the reaction that ended the program; "" if none did."""
+        return "" if self._standing.failed is None else self._standing.failed[1]
+
+    @property
+    def why(self) -> str:
+        """Why it stopped: a breakpoint, a condition, the end; "" if it is where it was to go."""
+        return self._standing.why
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What the next reaction will find at its triggers and uses: values by path."""
+        if self.over:
+            return {}
+        found = self._timeline.ask("inputs")
+        return {self.graph.program.elements[e].path: received(value) for e, value in found.items()}
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """What the reaction wrote that the last `step()` executed, or `back()` came to: values by path."""
+        found = self._standing.written or {}
+        return {self.graph.program.elements[e].path: received(value) for e, value in found.items()}
+
+    @property
+    def digest(self) -> str:
+        """The digest of what has been executed so far: at the end that of `rx.run`, if it began at the start."""
+        return str(self._timeline.ask("digest"))
+
+    @property
+    def hashes(self) -> dict[str, int]:
+        """A hash of the state of each reactor, by path: of the content of its attributes."""
+        found: dict[str, int] = self._timeline.ask("hashes")
+        return found
+
+    def __repr__(self) -> str:
+        where = self._standing
+        at = "before its first reaction" if where.tag is None else f"after {spell_tag(*where.tag)}"
+        then = "at its end" if where.next < 0 else f"before {self.next} at {spell_tag(*(where.next_tag or (0, 0)))}"
+        if where.failed is not None:
+            then += f", for {self._blamed(where.failed[0])} raised {where.failed[1].strip().splitlines()[-1]}"
+        why = f" ({where.why})" if where.why and where.next >= 0 else ""
+        return f"<replay of {self.graph.main.path} {at}, {then}{why}>"
+
+    def _blamed(self, reaction: int) -> str:
+        return "the engine" if reaction < 0 else self.graph.names[reaction]
+
+    def ask(self, question: Question) -> Any:
+        """What a function of main returns, or an expression is worth, in the process of the run: `m` is main there.
+
+        It is for what cannot be sent here: an environment, a generator, a compiled function. What is changed there
+        stays changed from here on.
+        """
+        data = question if isinstance(question, str) else dumps(question)
+        return received(self._timeline.ask("ask", data))
+
+    # ---- going ----
+
+    @overload
+    def to(self, when: Tag | Duration, /) -> Self: ...
+    @overload
+    def to(self, when: str, n: int, /) -> Self: ...
+    def to(self, when: Any, n: int | None = None, /) -> Self:
+        """Go to where all of a tag, or of a time, is over; with `n`, to before the n-th execution of a reaction.
+
+        Back or forward. A time is a duration since the start, as in "37 min"; executions are counted from 1.
+        """
+        if n is not None:
+            place = place_in(self._origin_timeline().graph, when, n, what="to of rx.Replay")
+            return self._went(self._origin_timeline(), Goal(reaction=place.reaction, n=n), _before_n(place.reaction, n))
+        if isinstance(when, str) and when in self.graph.names:
+            return self.to(when, 1)
+        tag = when if isinstance(when, Tag) else Tag(duration(when, "time of rx.Replay.to"), _LAST)
+        at = max(i for i, origin in enumerate(self._origins) if origin.first <= tag.time or i == 0)
+        return self._went(self._timeline_of(at), Goal(tag=tag), lambda where: where.tag is None or where.tag <= tag)
+
+    def end(self) -> Self:
+        """Go to the end of the program, past all breakpoints; or to the reaction that raises."""
+        return self._went(self._timeline, Goal(), lambda _: True)
+
+    def go(self) -> Self:
+        """Go on to the next breakpoint, or to the end."""
+        return self._went(self._timeline, Goal(breaks=True), lambda _: True)
+
+    def step(self, what: str = "reaction") -> Self:
+        """Execute one reaction more, or, with "tag", all of the next tag."""
+        where = self._standing
+        if self._one(what) == "reaction":
+            return self._went(self._timeline, Goal(position=where.position + 1), lambda _: True)
+        return self._went(self._timeline, Goal(tags=where.tags + (where.tag != where.next_tag)), lambda _: True)
+
+    def back(self, what: str = "reaction") -> Self:
+        """Go back by one reaction, or, with "tag", to before all of the last tag."""
+        where, timeline = self._standing, self._timeline
+        if where.position == 0 and self._at > 0:  # before a checkpoint
+            first = self._origins[self._at].first
+            return self.to(Tag(first - 1, _LAST))
+        if self._one(what) == "reaction":
+            position = max(0, where.position - 1)
+            return self._went(timeline, Goal(position=position), lambda there: there.position <= position)
+        tags = max(0, where.tags - 1)
+        return self._went(timeline, Goal(tags=tags), lambda there: _tags_over(there) <= tags and _between(there))
+
+    def _one(self, what: str) -> str:
+        if what not in ("reaction", "tag"):
+            raise ArgumentError(f'a replay goes on or back by a "reaction" or a "tag", and was told {what!r}')
+        return what
+
+    def _went(self, timeline: Timeline, goal: Goal, is_before: Callable[[Standing], bool]) -> Self:
+        self._at = next(at for at, each in self._timelines.items() if each is timeline)
+        self._fresh = False
+        where = timeline.go(goal, is_before)
+        if where.hindrance and where.hindrance not in self._warned:
+            self._warned.add(where.hindrance)
+            callers.warn(
+                f"{self.graph.main.path}: no snapshot can be made of what runs now, for {where.hindrance}; to go "
+                "back it is executed again from the last snapshot before that, or from its start",
+                ReactorWarning,
+            )
+        return self
+
+    # ---- breakpoints ----
+
+    def stop_at(
+        self, *where: str | Port[Any] | Callable[[Any], bool], when: Callable[[Any], bool] | None = None
+    ) -> Self:
+        """Have `go` stop before a reaction, or after one that wrote to a port, or after which a condition holds.
+
+        A reaction is given by its path, a port by its path or as it is, and `when` is a condition of its value. A
+        condition is a function of main, or an expression in which main is `m`.
+        """
+        graph, breaks = self.graph, self._timeline.breaks
+        for each in where:
+            path: Any = each.path if isinstance(each, Port) else each
+            if path in graph.names:
+                breaks = changed(breaks, reactions=breaks.reactions | {graph.names.index(path)})
+                continue
+            elements = [e for e, row in enumerate(graph.program.elements) if row.path == path and _is_port(graph, e)]
+            if elements:
+                condition = None if when is None else dumps(when)
+                source = graph.program.elements[elements[0]].source
+                breaks = changed(breaks, ports={**breaks.ports, (source if source >= 0 else elements[0]): condition})
+            elif isinstance(path, str) and path.startswith("main.") and path.replace(".", "").isidentifier():
+                known = [
+                    *graph.names,
+                    *(row.path for e, row in enumerate(graph.program.elements) if _is_port(graph, e)),
+                ]
+                raise ArgumentError(f"stop_at: there is no reaction or port {path!r}{did_you_mean(path, known)}")
+            else:
+                data = path if isinstance(path, str) else dumps(path)
+                breaks = changed(breaks, conditions=(*breaks.conditions, data))
+        for timeline in self._timelines.values():
+            timeline.breaks = breaks
+        return self
+
+    def forget_stops(self) -> Self:
+        """Have `go` stop at the end alone."""
+        from reactors.rewinding.cursor import Breaks
+
+        for timeline in self._timelines.values():
+            timeline.breaks = Breaks()
+        return self
+
+    # ---- its end ----
+
+    @property
+    def _timeline(self) -> Timeline:
+        return self._timelines[self._at]
+
+    @property
+    def _standing(self) -> Standing:
+        return self._timeline.standing
+
+    def _origin_timeline(self) -> Timeline:
+        return self._timeline_of(0)
+
+    def _timeline_of(self, at: int) -> Timeline:
+        if at not in self._timelines:
+            self._timelines[at] = self._origins[at].begin()
+        return self._timelines[at]
+
+    def close(self) -> None:
+        """End all processes of it. `main` stays as it was brought home last."""
+        for timeline in self._timelines.values():
+            timeline.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _is_port(graph: Graph, element: int) -> bool:
+    return isinstance(graph.elements[element], Port)
+
+
+def _before_n(reaction: int, n: int) -> Callable[[Standing], bool]:
+    return lambda where: where.counts[reaction] < n
+
+
+def _between(where: Standing) -> bool:
+    """Whether it stands between two tags."""
+    return where.tag != where.next_tag
+
+
+def _tags_over(where: Standing) -> int:
+    return where.tags

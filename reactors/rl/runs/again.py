@@ -1,0 +1,91 @@
+"""How is the program of a training made again, to be executed as it was, from the start or from a checkpoint?
+
+Without what it left on disk: it writes no journal and no checkpoint. All else is as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import reactors as rx
+from reactors.errors import ReplayError
+from reactors.rl.checkpoints.files import kept, load, versions
+from reactors.rl.dataflow.program import Training
+from reactors.rl.learning.learners import learners_of
+from reactors.rl.options import Options, names
+from reactors.rl.rounds import ROUND, STOP
+from reactors.rl.runs.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    import os
+
+    from reactors.rl.checkpoints.files import Saved
+    from reactors.rl.contract.algorithm import Algorithm
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A place from which a training can be executed again: its start, or a checkpoint."""
+
+    run: RunFolder
+    saved: Saved | None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "its start" if self.saved is None else str(self.saved.path)
+
+    @property
+    def first(self) -> int:
+        """The time of its first round, in ns."""
+        return 0 if self.saved is None else self.saved.next_round * ROUND
+
+    @property
+    def seed(self) -> int:
+        """That of the run."""
+        return int(self.run.config["seed"])
+
+    @property
+    def ends(self) -> int:
+        """The logical time at which the run was over, or was to be, in ns."""
+        steps = self.run.result.get("steps") or self.run.config["total_steps"]
+        return (rounds_of(self.run.algorithm, steps) - 1) * ROUND + STOP
+
+    def graph(self) -> rx.Graph:
+        """The program as it begins there."""
+        run = self.run
+        algorithm, spaces = run.algorithm, run.spaces
+        algorithm.check(*spaces)
+        said: dict[str, Any] = {name: run.config[name] for name in names("program", "run") if name in run.config}
+        options = replace(Options(**said), view_every=None, checkpoint_every=None)
+        learners = learners_of(algorithm, options)
+        return rx.Graph(Training(algorithm, run.maker(), *spaces, options, learners=learners, saved=self.saved))
+
+
+def rounds_of(algorithm: Algorithm, steps: int) -> int:
+    """How many rounds make so many steps; one at least."""
+    return max(1, steps // (algorithm.horizon * algorithm.num_envs))
+
+
+def beginnings(folder: str | os.PathLike[str], **given: Any) -> list[Beginning]:
+    """From where a run can be executed again, its start first; `given` is what `RunFolder` takes.
+
+    `ReplayError` if no second run of it is like the first.
+    """
+    run = RunFolder(Path(folder), **given)
+    config = run.config
+    if config["mode"] == "free":
+        raise ReplayError(
+            f'{run.path} was trained with mode="free", where what actors play depends on timing: no second run is like '
+            'it, so there is nothing to go back to; train with "sync" or "pipelined"'
+        )
+    then, now = config.get("versions", {}), versions()
+    changed = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
+    if changed:
+        raise ReplayError(
+            f"{run.path} was trained with other versions: {'; '.join(changed)}; use those, for with these the last "
+            "bits may differ, and then all"
+        )
+    return [Beginning(run, None), *(Beginning(run, load(path)) for path in kept(run.path))]

@@ -1,0 +1,78 @@
+"""A training is executed again, from its start or a checkpoint, and is the same bit for bit."""
+
+from __future__ import annotations
+
+import gc
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import reactors as rx
+from reactors import rl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PPO = rl.PPO(num_envs=2, horizon=16, epochs=1, hidden=(8,))
+DQN = rl.DQN(num_envs=2, horizon=4, learning_starts=16, batch_size=8, capacity=128, prioritized=True, hidden=(8,))
+
+
+@pytest.fixture(autouse=True)
+def bare_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Runs draw no pictures, which are tested elsewhere; graphs are cycles, and replay memory goes with them."""
+    monkeypatch.setattr("reactors.rl.runs.run_folder.RunFolder.draw", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
+    yield
+    gc.collect()
+
+
+def weights(r: rx.Replay) -> Any:
+    return r.main.learners[0].learning.weights()
+
+
+@pytest.mark.parametrize("algorithm", [PPO, DQN], ids=["PPO", "DQN"])
+def test_any_round_is_what_it_was_from_the_start_or_a_checkpoint(algorithm: Any, tmp_path: Path) -> None:
+    a_round = algorithm.num_envs * algorithm.horizon
+    done = rl.train(algorithm, "CartPole-v1", total_steps=9 * a_round, seed=3, out=tmp_path / "one", checkpoint_every=3)
+    short = rl.train(algorithm, "CartPole-v1", total_steps=9 * a_round, until=5 * a_round, seed=3)
+    with rx.Replay(tmp_path / "one") as r:
+        r.to("4 min")  # the end of round 4, before the first checkpoint that is kept
+        early = weights(r)
+        assert (early == short.weights).all()
+        r.end()
+        assert (weights(r) == done.weights).all()
+        r.to("8 min")
+        assert len(r._timelines) == 2  # from a checkpoint
+        assert (weights(r) == done.weights).all()
+        r.to("4 min")
+        assert (weights(r) == early).all()
+    assert sorted(path.name for path in (tmp_path / "one").iterdir() if path.name.startswith(".")) == []
+
+
+def test_what_was_trained_freely_or_by_other_versions_is_refused(tmp_path: Path) -> None:
+    rl.train(PPO, "CartPole-v1", total_steps=64, mode="free", out=tmp_path / "free")
+    with pytest.raises(rx.ReplayError, match='mode="free", where what actors play depends on timing'):
+        rx.Replay(tmp_path / "free")
+    rl.train(PPO, "CartPole-v1", total_steps=64, out=tmp_path / "one")
+    file = tmp_path / "one" / "config.json"
+    config = json.loads(file.read_text())
+    config["versions"]["torch"] = "1.0"
+    from reactors.rl.runs.run_folder import write_json
+
+    del config["crc32"]
+    write_json(file, config)
+    with pytest.raises(rx.ReplayError, match=r"with other versions: torch was 1\.0 and is"):
+        rx.Replay(tmp_path / "one")
+
+
+def test_until_stops_a_run_that_goes_on_as_if_it_had_not_been_stopped(tmp_path: Path) -> None:
+    annealed = rl.PPO(num_envs=2, horizon=16, epochs=1, hidden=(8,), anneal=True)
+    whole = rl.train(annealed, "CartPole-v1", total_steps=256, seed=1)
+    part = rl.train(annealed, "CartPole-v1", total_steps=256, seed=1, until=128, out=tmp_path / "one")
+    assert part.steps == 128
+    rest = rl.train(annealed, "CartPole-v1", total_steps=256, seed=1, resume=tmp_path / "one")
+    assert np.array_equal(rest.weights, whole.weights)
+    assert rest.digest == whole.digest
