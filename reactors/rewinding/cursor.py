@@ -21,13 +21,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from reactors.execution.states import state_hash
 from reactors.model.ports import Port
 from reactors.reports.result import chained
 from reactors.rewinding.forking import fork, hindrance
-from reactors.rewinding.hashing import content_hash, state_hash
 from reactors.rewinding.one_execution import without
 from reactors.tag import Tag
 from reactors_runtime import values
+from reactors_runtime._doors import content_hash
 from reactors_runtime.processes.messages import WireEnd, readable
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ReplayError
 from reactors.execution.in_threads import start
+from reactors.execution.states import attributes
 from reactors.rewinding.cursor import Breaks, Goal, Standing, received
 from reactors.rewinding.shipment import Rewound
 from reactors.shipping import parcels
@@ -55,7 +56,7 @@ class Timeline:
 
     def __init__(self, graph: Graph, image: Image, memory: Memory, *, quiet: bool, debug: bool) -> None:
         self.graph, self.image, self.memory = graph, image, memory
-        self.originals = [parcels.attributes(reactor) for reactor in graph.reactors]
+        self.originals = [attributes(reactor) for reactor in graph.reactors]
         self.interval, self.breaks = INTERVAL_S, Breaks()
         self.executed = 0  # how often something was executed again from a snapshot
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -195,7 +196,7 @@ class Timeline:
         self._tell(process, "state")
         _, descriptors = self._received(process)
         for reactor, before in zip(self.graph.reactors, self.originals, strict=True):
-            for name in parcels.attributes(reactor).keys() - before.keys():
+            for name in attributes(reactor).keys() - before.keys():
                 object.__delattr__(reactor, name)
             for name, value in before.items():
                 object.__setattr__(reactor, name, value)
