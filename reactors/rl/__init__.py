@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from reactors.rl import sb3 as sb3
     from reactors.rl.algorithm_checker import CheckedAlgorithm, check_algorithm
     from reactors.rl.algorithms.a2c import A2C
+    from reactors.rl.algorithms.agents.ippo import IPPO
+    from reactors.rl.algorithms.agents.mappo import MAPPO
     from reactors.rl.algorithms.appo import APPO
     from reactors.rl.algorithms.ddpg import DDPG
     from reactors.rl.algorithms.dqn import DQN
@@ -78,6 +80,8 @@ __all__ = [
     "DDPG",
     "DQN",
     "IMPALA",
+    "IPPO",
+    "MAPPO",
     "PPO",
     "SAC",
     "TD3",
@@ -125,6 +129,8 @@ __all__ = [
 _ROOMS = {
     "algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
     "algorithms.a2c": ("A2C",),
+    "algorithms.agents.ippo": ("IPPO",),
+    "algorithms.agents.mappo": ("MAPPO",),
     "algorithms.appo": ("APPO",),
     "algorithms.ddpg": ("DDPG",),
     "algorithms.dqn": ("DQN",),

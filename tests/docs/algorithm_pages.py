@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
+from reactors.rl.contract.agents import MultiAgent
+from reactors.rl.dataflow.agents.program import AgentsTraining
 from reactors.rl.dataflow.program import Training, placement
-from reactors.rl.envs.sources import maker, spaces_of
 from reactors.rl.options import ARGUMENTS, Options, default_words
+from reactors.rl.runs.environments import environment_of
 from reactors.rl.runs.settings import algorithms
 
 if TYPE_CHECKING:
@@ -46,7 +48,10 @@ ALGORITHMS = {
     "ppo": ("PPO", "CartPole-v1", "on-policy; a round, some epochs"),
     "impala": ("IMPALA", "CartPole-v1", "off-policy by some rounds, corrected; fragments"),
     "appo": ("APPO", "CartPole-v1", "off-policy by some rounds, corrected; fragments"),
+    "ippo": ("IPPO", "mpe2:simple_spread_v3", "on-policy; a round of many agents, some epochs"),
+    "mappo": ("MAPPO", "mpe2:simple_tag_v3", "on-policy; a round of many agents, some epochs"),
 }
+GROUPS: dict[str, Any] = {"mappo": {"groups": {"adversary": ("adversary_*",), "good": ("agent_*",)}}}
 
 
 def kind_of(page: str) -> type[Algorithm]:
@@ -158,10 +163,10 @@ def renewed(page: str) -> str:
 def draw(page: str) -> None:
     """The program that trains, on two workers, pipelined, with an evaluator."""
     _, env, _ = ALGORITHMS[page]
-    make = maker(env, {}, "the drawing")
-    training = Training(
-        kind_of(page)(), make, *spaces_of(make, "the drawing"), Options(actors=2, mode="pipelined", eval_every=10)
-    )
+    algorithm = kind_of(page)(**GROUPS.get(page, {}))
+    make, spaces = environment_of(algorithm, env, {}, "the drawing")
+    kind: Any = AgentsTraining if isinstance(algorithm, MultiAgent) else Training
+    training = kind(algorithm, make, *spaces, Options(actors=2, mode="pipelined", eval_every=10))
     PICTURES.mkdir(parents=True, exist_ok=True)
     where = placement(training, 2, "pipelined")
     with warnings.catch_warnings():

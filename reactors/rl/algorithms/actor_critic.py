@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 Activation: TypeAlias = Literal["tanh", "relu"]
+FORBIDDEN = -1e9
+"""The logit of an action that is not allowed."""
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
 
@@ -88,6 +90,11 @@ class ActorCritic(nn.Module):
         seen = seen if self.normalise is None else self.normalise(seen)
         return seen if self.torso is None else self.torso(seen)
 
+    def outputs(self, features: torch.Tensor) -> torch.Tensor:
+        """Of the actor: logits, or means."""
+        found: torch.Tensor = self.actor(features)
+        return found
+
     def values(self, features: torch.Tensor) -> torch.Tensor:
         """The value of each."""
         found: torch.Tensor = self.critic(features).squeeze(1)
@@ -95,7 +102,7 @@ class ActorCritic(nn.Module):
 
     def judge(self, features: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Logarithms of the probabilities of actions, and the mean entropy."""
-        outputs = self.actor(features)
+        outputs = self.outputs(features)
         if self.discrete:
             logs = torch.log_softmax(outputs, 1)
             entropy = (logs.exp() * logs).sum() / -len(logs)

@@ -11,6 +11,7 @@ import torch
 
 from reactors.errors import ParameterError
 from reactors.rl.algorithms.actor_critic import (
+    FORBIDDEN,
     Activation,
     ActorCritic,
     ActorPolicy,
@@ -269,8 +270,9 @@ def spread(net: ActorCritic, features: torch.Tensor) -> torch.Tensor:
     """How much the actor prefers some actions to others."""
     if not net.discrete:
         return net.log_std.exp().mean()
-    logits: torch.Tensor = net.actor(features)
-    return (logits.amax(1) - logits.amin(1)).mean()
+    logits = net.outputs(features)
+    allowed = logits.masked_fill(logits <= FORBIDDEN, torch.inf)
+    return (logits.amax(1) - allowed.amin(1)).mean()
 
 
 def _deviation(x: torch.Tensor) -> torch.Tensor:

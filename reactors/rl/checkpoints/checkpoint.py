@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import reactors as rx
 from reactors.lowlevel import offered
 from reactors.rl.checkpoints.files import write
@@ -39,8 +41,8 @@ class Saving:
 class Checkpoint(rx.Reactor):
     """Writes a checkpoint every so many rounds, after the last, and when the run is asked to end.
 
-    `states` are of the reactors named by `names`, of which "learners[0]" gives the weights. The first `slack` rounds
-    cannot be saved, as no word can reach them.
+    `states` are of the reactors named by `names`, of which those of `whose_weights` give the weights. The first `slack`
+    rounds cannot be saved, as no word can reach them.
     """
 
     rounds = rx.Timer("half", ROUND)
@@ -49,7 +51,10 @@ class Checkpoint(rx.Reactor):
     save = rx.Output(bool)
     offered(enough)
 
-    def __init__(self, names: Sequence[str], saving: Saving, *, slack: int, steps: int, first: int) -> None:
+    def __init__(
+        self, names: Sequence[str], whose_weights: Sequence[str], saving: Saving, *, slack: int, steps: int, first: int
+    ) -> None:
+        self.whose_weights = list(whose_weights)
         self.names, self.width, self.saving, self.slack, self.steps = list(names), len(names), saving, slack, steps
         self.half = first + HALF
         self.ending, self.stopped = False, False
@@ -91,6 +96,6 @@ class Checkpoint(rx.Reactor):
             **self.saving.meta, "tag": [*self.tag], "round": number, "global_step": (number + 1) * self.steps,
             "notes": notes,
         }  # fmt: skip
-        weights = states["learners[0]"].arrays["learners[0].latest"]
+        weights = np.concatenate([states[name].arrays[f"{name}.latest"] for name in self.whose_weights])
         self.written.append(str(write(self.saving.folder, meta, states, weights)))
         self.seconds += time.perf_counter() - began

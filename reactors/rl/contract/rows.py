@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reactors.rl.envs.agents.cast import Team
 from reactors.rl.replay.transition import transition_dtype
 
 if TYPE_CHECKING:
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
     from reactors.rl.contract.algorithm import Algorithm
 
 
-def experience_dtype(algorithm: Algorithm, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> Any:
-    """A transition, and what the algorithm's policy remembers of each."""
+def experience_dtype(
+    algorithm: Algorithm, observation_space: gym.Space[Any] | Team, action_space: gym.Space[Any]
+) -> Any:
+    """A transition, and what the algorithm's policy remembers of each; of a `Team`, a joint transition."""
+    if isinstance(observation_space, Team):
+        return observation_space.experience(action_space, algorithm.remembered(action_space))
     plain = transition_dtype(observation_space, action_space)
     fields: list[Any] = [(name, plain[name]) for name in plain.names or ()]
     return np.dtype([*fields, *algorithm.remembered(action_space).items()], align=True)

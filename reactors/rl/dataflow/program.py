@@ -53,11 +53,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from reactors.rl.checkpoints.checkpoint import Saving
     from reactors.rl.checkpoints.files import Saved
     from reactors.rl.checkpoints.stateful import Stateful
     from reactors.rl.contract.algorithm import Algorithm, Learning
-    from reactors.rl.options import Mode, Options
+    from reactors.rl.options import Mode, Options, Serves
     from reactors.rl.replay.buffer import ReplayBuffer
 
 ALONE = Learners()
@@ -89,18 +92,18 @@ class Training(rx.Reactor):
         check_loaders(algorithm, options.loaders)
         actors, lag, seed, serve = options.actors, options.late, options.seed, options.serve
         parts = 2 if options.double_buffer else 1
-        per_actor = _per_actor(algorithm, actors, parts)
+        each_plays = per_actor(algorithm, actors, parts)
         spaces = observation_space, action_space
         learning = algorithm.learning(*spaces, seed, learners.devices[0])
         initial = check_learning(algorithm, learning)
-        check_policy(algorithm, *spaces, learning, initial, per_actor)
+        check_policy(algorithm, *spaces, learning, initial, each_plays)
         steps = algorithm.horizon * algorithm.num_envs
         self.free = options.mode == "free"
         newest = Latest(len(initial)) if self.free else None
         self.memory: ReplayBuffer | None = None  # that actors fill while the learner draws from it
 
         def rollout(i: int) -> Rollout:
-            return Rollout(algorithm, [maker] * per_actor, i * per_actor, *spaces, parts, options.on_error)
+            return Rollout(algorithm, [maker] * each_plays, i * each_plays, *spaces, parts, options.on_error)
 
         def acting(_: int) -> Acting:
             return Acting(algorithm, *spaces, initial, lag=lag, newest=newest)
@@ -110,7 +113,7 @@ class Training(rx.Reactor):
         if options.inference == "central":
             server = InferenceServer(
                 acting(0), observation_space, choice_dtype(algorithm, action_space), algorithm.horizon, actors,
-                per_actor, parts,
+                each_plays, parts,
             )  # fmt: skip
             stepping, players = self._serve(server, rollout), [server]
         else:
@@ -140,20 +143,19 @@ class Training(rx.Reactor):
         rx.connect(stepping.episodes, self.journal.episodes, after=noted)
         rx.connect([each.figures for each in players], self.journal.times, after=noted)
         rx.connect(self.learners.figures, self.journal.figures, after=then)
-        if options.eval_every is not None:
-            self.evaluator = Evaluator(algorithm, maker, *spaces, len(initial), episodes=options.eval_episodes)
-            self.to_evaluate = Decimator(len(initial), options.eval_every)
-            rx.connect(first.weights, self.to_evaluate.weights)
-            rx.connect(self.to_evaluate.some, self.evaluator.weights)
-            noted_later = max(1, options.eval_every // 2) * ROUND if self.free else 0
-            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=(then or 0) + noted_later or None)
-        if options.view_every is not None and views is not None:
-            viewer = Viewer(algorithm, maker, *spaces, len(initial), steps=steps, folder=views)
-            self._show(viewer, options.view_every)
+        noted_later = max(1, (options.eval_every or 0) // 2) * ROUND if self.free else 0
+        self._look_on(
+            algorithm,
+            maker,
+            spaces,
+            options,
+            views,
+            first.weights,
+            len(initial),
+            after=(then or 0) + noted_later or None,
+        )
         if serve is not None:
-            self.serving: Any = serve
-            serve.policy.load(initial if saved is None else saved.weights(len(initial)))
-            rx.connect(first.weights, self.serving.weights)
+            self._answer(serve, initial if saved is None else saved.weights(len(initial)), first.weights)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
@@ -188,7 +190,7 @@ class Training(rx.Reactor):
         """Replay or loaders, and learners, which all get these `arguments`, and experience by `then`."""
         each: Any = {**arguments, "exchange": lambda i: _exchange(algorithm, learning, learners, i)}
         self.learners: rx.Bank[Any]
-        per_actor = algorithm.num_envs // len(stepping)
+        each_plays = algorithm.num_envs // len(stepping)
         if self.memory is not None:
             each |= {"memory": self.memory, "actors": len(stepping)}
             self._learn_freely(each, learning, learners, stepping)
@@ -197,7 +199,7 @@ class Training(rx.Reactor):
             self.learners = rx.bank(len(learners), LoadedLearner, **each, loaders=loaders)
             self._load(loaders, stepping, then)
         elif algorithm.on_policy:
-            self.learners = rx.bank(len(learners), RolloutLearner, **each, actors=len(stepping), num_envs=per_actor)
+            self.learners = rx.bank(len(learners), RolloutLearner, **each, actors=len(stepping), num_envs=each_plays)
             rx.connect(stepping.segment, self.learners.segments, after=then, broadcast=True)
         else:
             spaces = arguments["observation_space"], arguments["action_space"]
@@ -241,10 +243,35 @@ class Training(rx.Reactor):
         for port in self.learners[0].ports:
             rx.connect(getattr(self.loaders, port), getattr(self.learners, port), after=then, broadcast=True)
 
-    def _show(self, viewer: Viewer, every: int) -> None:
-        self.to_show, self.viewer = Decimator(viewer.size, every, before=1), viewer
-        rx.connect(self.learners[0].weights, self.to_show.weights)
-        rx.connect(self.to_show.some, self.viewer.weights)
+    def _look_on(
+        self,
+        algorithm: Algorithm,
+        maker: Callable[[], Any],
+        spaces: tuple[Any, Any],
+        options: Options,
+        views: Path | None,
+        weights: Any,
+        size: int,
+        after: int | None = None,
+    ) -> None:
+        """Evaluation and views by these `weights`, that many of them."""
+        if options.eval_every is not None:
+            self.evaluator = Evaluator(algorithm, maker, *spaces, size, episodes=options.eval_episodes)
+            self.to_evaluate = Decimator(size, options.eval_every)
+            rx.connect(weights, self.to_evaluate.weights)
+            rx.connect(self.to_evaluate.some, self.evaluator.weights)
+            rx.connect(self.evaluator.evaluation, self.journal.evaluation, after=after)
+        if options.view_every is not None and views is not None:
+            steps = algorithm.horizon * algorithm.num_envs
+            self.viewer = Viewer(algorithm, maker, *spaces, size, steps=steps, folder=views)
+            self.to_show = Decimator(size, options.view_every, before=1)
+            rx.connect(weights, self.to_show.weights)
+            rx.connect(self.to_show.some, self.viewer.weights)
+
+    def _answer(self, server: Serves, initial: NDArray[np.float32], weights: Any) -> None:
+        self.serving: Any = server
+        server.policy.load(initial)
+        rx.connect(weights, self.serving.weights)
 
     def _stateful(self) -> dict[str, Stateful]:
         found: dict[str, Stateful] = {}
@@ -253,6 +280,30 @@ class Training(rx.Reactor):
         for name in ("server", "journal", "experience"):
             found |= {name: getattr(self, name)} if hasattr(self, name) else {}
         return found
+
+    def _ports_to_save(self) -> tuple[list[Any], list[Any]]:
+        """By which they are asked for their states, and which have them, in the order of `_stateful`."""
+        lasting = self._stateful().values()
+        return [each.save for each in lasting], [each.state for each in lasting]
+
+    @property
+    def whose_weights(self) -> list[str]:
+        """The names of those whose weights, one behind the other, act."""
+        return ["learners[0]"]
+
+    def final_weights(self) -> NDArray[np.float32]:
+        """What acts, when the run is over."""
+        found: NDArray[np.float32] = self.learners[0].learning.weights()
+        return found
+
+    @property
+    def memories(self) -> list[ReplayBuffer]:
+        """Buffers whose memory goes when the run is over."""
+        return [self.experience.buffer] if hasattr(self, "experience") else []
+
+    def learner_paths(self) -> list[list[str]]:
+        """Of each learner, and what is on its worker."""
+        return [[f"main.learners[{i}]"] for i in range(len(self.learners))]
 
     @property
     def beside(self) -> list[str]:
@@ -282,9 +333,11 @@ class Training(rx.Reactor):
     def _save(self, saving: Saving, slack: int, steps: int) -> None:
         reactors, first = self._stateful(), self.journal.first // ROUND
         slack = max(0, min(slack, saving.rounds - 1 - first))  # of a short run, too, the last round is saved
-        self.checkpoint = Checkpoint([*reactors], saving, slack=slack, steps=steps, first=self.journal.first)
-        rx.connect([reactor.state for reactor in reactors.values()], self.checkpoint.states)
-        saves = [reactor.save for reactor in reactors.values()]
+        saves, states = self._ports_to_save()
+        self.checkpoint = Checkpoint(
+            [*reactors], self.whose_weights, saving, slack=slack, steps=steps, first=self.journal.first
+        )
+        rx.connect(states, self.checkpoint.states)
         rx.connect(self.checkpoint.save, saves, after=slack * ROUND, broadcast=True)
         rx.connect(self.journal.enough, self.checkpoint.enough)
 
@@ -304,7 +357,8 @@ def _exchange(algorithm: Algorithm, learning: Learning, learners: Learners, inde
     return Exchange(offered=size, received=size, width=len(learners))
 
 
-def _per_actor(algorithm: Algorithm, actors: int, parts: int) -> int:
+def per_actor(algorithm: Algorithm, actors: int, parts: int) -> int:
+    """Environments of an actor, which plays in so many parts."""
     if algorithm.num_envs % (parts * actors):
         raise ArgumentError(
             f"{algorithm.num_envs} environments for {actors} actors{', in two halves each' * (parts == 2)}; let "
@@ -323,9 +377,9 @@ def placement(training: Training, workers: int, mode: Mode) -> dict[str, int]:
     replay that wait for no priorities are made where others play, so that the learner does not wait for them. A viewer
     has a worker more, which no other waits for, and so have the server and, in free mode, the evaluator.
     """
-    learners = len(training.learners)
-    first = 0 if mode == "sync" or workers <= learners else learners
-    where = {f"main.learners[{i}]": i % workers for i in range(learners)}
+    learners = training.learner_paths()
+    first = 0 if mode == "sync" or workers <= len(learners) else len(learners)
+    where = {path: i % workers for i, paths in enumerate(learners) for path in paths}
     if hasattr(training, "server"):
         where["main.server"] = first
         if training.server.parts == 2 and first + 2 < workers:

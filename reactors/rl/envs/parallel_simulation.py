@@ -10,6 +10,8 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.simulation import error_text, seed_of
 from reactors.rl.episode import Episode
@@ -47,6 +49,8 @@ class ParallelSimulation:
         infos: what the environment said beside them, by agent; only what is not empty.
         episode: the one that ended in the last step, if one did.
         restarts: how often the environment was made again.
+        state: what `state()` of the environment gives, with `with_state`.
+        next_state: likewise, what the last step led to; another one than `state` where an episode ended.
     """
 
     def __init__(
@@ -56,8 +60,12 @@ class ParallelSimulation:
         seed: int | None = None,
         restarting: bool = False,
         path: str = "the simulation",
+        with_state: bool = False,
     ) -> None:
         self.make, self.seed, self.restarting, self.path = make, seed, restarting, path
+        self.with_state = with_state
+        self.state: Any = None
+        self.next_state: Any = None
         self.observations: dict[Any, Any] = {}
         self.infos: dict[Any, Any] = {}
         self.episode: Episode | None = None
@@ -76,6 +84,7 @@ class ParallelSimulation:
             observations, infos = self.env.reset(seed=seed)
             self.observations = {agent: observations[agent] for agent in self.env.agents}
             self._tell(infos)
+            self._look()
             if not self.observations:
                 raise ValueError("no agent is there after reset")  # noqa: TRY301 - reported as what goes wrong within
         except Exception as error:
@@ -103,6 +112,7 @@ class ParallelSimulation:
                 for agent in there
             ]
             left = {agent: observations[agent] for agent in self.env.agents}
+            self._look()
             for outcome in outcomes:
                 if math.isnan(outcome.reward):
                     raise ValueError(f"the reward of agent {outcome.agent!r} is nan, which is no number")  # noqa: TRY301
@@ -110,8 +120,10 @@ class ParallelSimulation:
             if not self.restarting:
                 raise self._error("step", error) from error
             outcomes = [Outcome(agent, self.observations[agent], 0.0, False, True) for agent in there]
+            led_to = self.state
             self._end(failed=True)
             self._make_anew()
+            self.next_state = led_to
             return outcomes
         for outcome in outcomes:
             self._returns[outcome.agent] += outcome.reward
@@ -120,7 +132,9 @@ class ParallelSimulation:
             self._tell(infos)
         else:
             self._end(failed=False)
+            led_to = self.next_state
             self._begin_next()
+            self.next_state = led_to
         return outcomes
 
     def close(self) -> None:
@@ -165,6 +179,10 @@ class ParallelSimulation:
         length = self.steps - self._began
         self.episode = Episode(0, self._number, sum(returns), length, self.seed, failed, returns)
         self._number += 1
+
+    def _look(self) -> None:
+        if self.with_state:
+            self.state = self.next_state = np.array(self.env.state())
 
     def _tell(self, infos: Any) -> None:
         self.infos = {agent: dict(info) for agent, info in infos.items() if info and agent in self.observations}

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
+from reactors.rl.contract.agents import Company
 from reactors.rl.contract.chosen import Chosen
 from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation
+from reactors.rl.monitoring.together import play_together
 from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 def play(
     policy: Policy, maker: Callable[[], Any], observation_space: Any, action_space: Any, episodes: int, seed: int
 ) -> list[float]:
-    """The returns of so many greedy episodes, each in an environment with a seed of its own."""
+    """The returns of so many greedy episodes, each in an environment with a seed of its own; of all agents together."""
+    if isinstance(policy, Company):
+        return [episode.total for episode in play_together(policy, maker, episodes, seed)]
     seeds = [seed_of(seed, i) for i in range(episodes)]
     made = [for_evaluation(maker)] * episodes
     sim = Simulation(made, observation_space, action_space, seeds, path="the evaluation", remedy="fix it")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reactors.rl.episode import Episode
+    from reactors.rl.monitoring.agent_returns import AgentReturns
     from reactors.rl.monitoring.journal_file import Row
 
 
@@ -53,7 +54,9 @@ class Journal(Stateful):
         stop_after: int,
         file: Path | None,
         tell: Callable[[dict[str, float]], None] | None,
+        agents: AgentReturns | None = None,
     ) -> None:
+        self.agents = agents
         self.actors, self.players, self.learners, self.steps = actors, players, learners, steps
         self.stop_at, self.file, self.tell, self.capacity = stop_at, file, tell, capacity
         self.rows: list[Row] = []
@@ -85,12 +88,14 @@ class Journal(Stateful):
         return {
             "rows": self.noted, "checked": self.checked, "latest": self.latest, "returns": self.returns,
             "lengths": self.lengths, "count": self.count, "seconds": time.perf_counter() - self.began,
+            **({} if self.agents is None else {"agents": self.agents.state_dict()}),
         }  # fmt: skip
 
     def form(self) -> dict[str, Any]:
         """Rows may be of any figures."""
         return {
-            "rows": 0, "checked": 0, "latest": {}, "returns": deque(), "lengths": deque(), "count": 0, "seconds": 0.0
+            "rows": 0, "checked": 0, "latest": {}, "returns": deque(), "lengths": deque(), "count": 0, "seconds": 0.0,
+            **({} if self.agents is None else {"agents": {"last": []}}),
         }  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -102,6 +107,8 @@ class Journal(Stateful):
         self.rates.begin(state["seconds"], self.latest.get("global_step", 0))
         self.returns, self.lengths = (deque(map(float, state[name]), 20) for name in ("returns", "lengths"))
         self.count = count(state["count"])
+        if self.agents is not None:
+            self.agents.load_state_dict(state["agents"])
         self.began -= state["seconds"]
 
     def note(self) -> None:
@@ -113,6 +120,9 @@ class Journal(Stateful):
             self.count += len(ended)
             self.returns += [episode.total for episode in ended]
             self.lengths += [episode.length for episode in ended]
+            if self.agents is not None:
+                for episode in ended:
+                    self.agents.add(episode)
         if self.returns:
             row["charts/episodic_return"] = statistics.fmean(self.returns)
             row["charts/episodic_length"] = statistics.fmean(self.lengths)
@@ -120,6 +130,10 @@ class Journal(Stateful):
         for name in dict.fromkeys(name for figures in by_learner for name in figures):
             numbers = [figures[name] for figures in by_learner if name in figures]
             row[name] = max(numbers) if name == "time/learn" else statistics.fmean(numbers)
+        if self.agents is not None:
+            row |= self.agents.figures()
+            for i, figures in zip(self.figures.present, by_learner, strict=True):
+                row |= self.agents.of_group(i, figures)
         row["global_step"] = int(row["global_step"])
         row["charts/SPS"] = row["global_step"] / max(row["seconds"], 1e-9)
         updates, frames = int(row.pop("updates", 0)), int(row.pop("frames", 0))

@@ -23,6 +23,7 @@ from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.encoding import tensors
 from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
 from reactors.rl.encoding.state import StateError, check_form
+from reactors.rl.envs.agents.sources import spelled_agents
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import known, spelled
 from reactors.rl.envs.sources import ATARI, Source, found, maker, spaces_of
@@ -378,12 +379,17 @@ def fingerprint(weights: NDArray[Any]) -> str:
     return blake2b(weights.tobytes(), digest_size=16).hexdigest()
 
 
-def described(env: Source, kwargs: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """An environment in words that JSON has; `file_of_env` has the file, if it is in one of the user's own."""
+def described(env: Source, kwargs: Mapping[str, Any], path: str, *, many: bool = False) -> dict[str, Any]:
+    """An environment in words that JSON has; `file_of_env` has the file, if it is in one of the user's own.
+
+    It has `many` agents where the algorithm is for such.
+    """
     from reactors.rl.runs.settings import plain
 
     while isinstance(env, partial):
         kwargs, env = {**env.keywords, **kwargs}, env.func
+    if many:
+        return {"env": spelled_agents(env, path)[0], "env_kwargs": plain(dict(kwargs))}
     what = found(env, path)
     if isinstance(what, atari):
         what = what.changed(kwargs)
@@ -394,8 +400,10 @@ def described(env: Source, kwargs: Mapping[str, Any], path: str) -> dict[str, An
     return {"env": name, "env_kwargs": plain(dict(kwargs))}
 
 
-def file_of_env(env: Source, path: str) -> str | None:
+def file_of_env(env: Source, path: str, *, many: bool = False) -> str | None:
     """The file of the user's own that an environment is in."""
+    if many:
+        return spelled_agents(env, path)[1]
     what = found(env, path)
     if isinstance(what, EnvSpec):
         return spelled(env)[1] if isinstance(env, str) else None

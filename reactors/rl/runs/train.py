@@ -19,10 +19,11 @@ from reactors.lowlevel import check_pin, description, where_to_run
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.checkpoints.checkpoint import Saving
 from reactors.rl.checkpoints.files import Saved, compare, going_on, latest, load, versions
+from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.contract.presets.tables import preset_of
+from reactors.rl.dataflow.agents.program import AgentsTraining
 from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.encoding.state import count
-from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.errors import RunFolderError
 from reactors.rl.learning.adaptation import adapting
 from reactors.rl.learning.learners import learners_of
@@ -42,6 +43,7 @@ from reactors.rl.runs.checks import (
 )
 from reactors.rl.runs.curves import over_steps
 from reactors.rl.runs.digest import digest_of
+from reactors.rl.runs.environments import environment_of
 from reactors.rl.runs.interruption import Interruption
 from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
 from reactors.rl.runs.machines import without_lost
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.contract.algorithm import Algorithm, Policy
+    from reactors.rl.envs.sources import Source
     from reactors.rl.monitoring.journal_file import Row
     from reactors.rl.options import Mode
 
@@ -155,8 +158,8 @@ def train(given: TrainCall) -> Trained:
 def _train(given: TrainCall) -> Trained:
     algorithm, env, env_kwargs, out = given.algorithm, given.env, given.env_kwargs or {}, given.out
     journal = checked_journal(given.journal)
-    make = maker(env, env_kwargs, "rl.train")
-    spaces = spaces_of(make, "rl.train")
+    many = isinstance(algorithm, MultiAgent)
+    make, spaces = environment_of(algorithm, env, env_kwargs, "rl.train")
     algorithm.check(*spaces)
     who = learners_of(algorithm, given)
     if isinstance(algorithm, OffPolicy):
@@ -176,7 +179,7 @@ def _train(given: TrainCall) -> Trained:
     rounds = rounds_of(algorithm, min(options.total_steps, options.until or options.total_steps))
     program = {
         "algorithm": type(algorithm).__name__, "hyperparameters": hyperparameters(algorithm),
-        **described(env, env_kwargs, "rl.train"), "spaces": [str(space) for space in spaces],
+        **described(env, env_kwargs, "rl.train", many=many), "spaces": [str(space) for space in spaces],
         **options.kept("program"), "exchange_every": who.exchange_every,
     }  # fmt: skip
     saved = None if options.resume is None else _saved(Path(options.resume), program, rounds, algorithm)
@@ -184,7 +187,7 @@ def _train(given: TrainCall) -> Trained:
         out = folder_of(saved.path)
     check_out(out, options.checkpoint_every, options.video or None, options.view_every)
     config = {
-        **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train"),
+        **program, "algorithm_file": file_of(type(algorithm)), "env_file": file_of_env(env, "rl.train", many=many),
         **options.kept("run"), "versions": versions(),
     }  # fmt: skip
     with ExitStack() as stack:
@@ -196,7 +199,8 @@ def _train(given: TrainCall) -> Trained:
             saving = Saving(folder.checkpoints, folder.stop, options.checkpoint_every, rounds)
         elif listeners and journal is None:
             journal = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal.csv"
-        training = Training(
+        kind: Any = AgentsTraining if many else Training
+        training: Training = kind(
             algorithm, make, *spaces, options, learners=who, journal=journal,
             views=None if folder is None else folder.views, saving=saving, saved=saved,
         )  # fmt: skip
@@ -261,7 +265,7 @@ def _run(
     try:
         with Interruption(None if folder is None else folder.stop) as interruption:
             result = rx.run(graph, progress=watcher, **options)
-        weights = final = training.learners[0].learning.weights()
+        weights = final = training.final_weights()
         last = training.journal.latest
         report |= {
             "state": "interrupted" if interruption.asked else "finished",
@@ -286,8 +290,8 @@ def _run(
             )
         raise
     finally:
-        if (experience := getattr(training, "experience", None)) is not None:
-            experience.buffer.close()  # whose memory would wait for the garbage collector
+        for memory in training.memories:
+            memory.close()  # which would wait for the garbage collector
         if watcher is not None:
             watcher.close()
         if folder is not None:

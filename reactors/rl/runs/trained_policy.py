@@ -10,7 +10,9 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.lowlevel import did_you_mean, explains
+from reactors.rl.contract.agents import Company
 from reactors.rl.contract.recurrent import Playing
+from reactors.rl.envs.agents.sources import unmasked
 from reactors.rl.envs.observed import Observed
 from reactors.rl.monitoring.evaluator import play
 from reactors.rl.public import public
@@ -34,7 +36,9 @@ class TrainedPolicy:
     """A `policy` and its `weights`, with the algorithm that made it, its environment and the spaces of that.
 
     Called with one observation, an array or what NumPy makes one of, it gives the greedy action; `policy.greedy` takes
-    a batch. A recurrent one remembers what it was called with, until `reset`, with which an episode begins. Raises
+    a batch. A recurrent one remembers what it was called with, until `reset`, with which an episode begins. With many
+    agents it is called with a dict of observations by agent, of those that are there, and gives a dict of their
+    actions; an observation may be a dict with an `action_mask`, as PettingZoo has it. Raises
     `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert, and `NotFiniteError`
     for one with a number that is none.
     """
@@ -66,6 +70,8 @@ class TrainedPolicy:
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""
+        if isinstance(self.policy, Company):
+            return self.policy.greedy_of([{agent: unmasked(seen, {}) for agent, seen in observation.items()}])[0]
         who = f"the policy of {self.algorithm.name}"
         taken = Observed(self.spaces[0]).checked(observation, who, "of a batch, policy.greedy gives all actions")
         return self._playing(taken[None])[0]

@@ -22,6 +22,7 @@ from reactors import rl
 from reactors.command.cli import main
 from reactors.errors import ArgumentError, ReactionError
 from reactors.rl.bounded import Range
+from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.contract.hyperparameters import _hints
 from reactors.rl.errors import RunFolderError
 from reactors.rl.runs.settings import algorithms, with_settings
@@ -149,7 +150,10 @@ def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> Non
     given |= {"capacity": 32, "frame_stack": None} if "capacity" in given else {}
     given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
     given |= {"normalise_observations": False, "recurrent": False} if "latent" in given else {}
+    many = issubclass(kind, MultiAgent)
+    given |= {"normalise_rewards": False, "recurrent": False} if many else {}
     env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")
+    env = "mpe2:simple_spread_v3" if many else env
     done = rl.train(kind(**given), env, total_steps=32)
     assert np.isfinite(done.weights).all()
 

@@ -1,0 +1,197 @@
+"""Independent PPO: de Witt et al., 2020 (arXiv 2011.09533), as in the reference code of MAPPO (arXiv 2103.01955)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+
+from reactors.errors import ParameterError
+from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy
+from reactors.rl.algorithms.policy_gradient import explained_variance
+from reactors.rl.algorithms.ppo import PPO, PPOLearning
+from reactors.rl.bounded import Count, Layers, NotNegative, Positive
+from reactors.rl.contract.agents import MultiAgent
+from reactors.rl.estimates.agents import agents_advantages, cut_off
+from reactors.rl.networks.normalising import RunningMoments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.envs.agents.cast import Team
+    from reactors.rl.envs.spaces import Space
+    from reactors.rl.networks.layers import Descent
+
+
+@dataclass(frozen=True, kw_only=True)
+class IPPO(MultiAgent, PPO):  # type: ignore[misc]
+    """Hyperparameters; the defaults are Yu et al.'s for MPE (tables 7 and 8) where nothing else is said.
+
+    >>> IPPO(share=None, epochs=4).epochs
+    4
+    """
+
+    name: ClassVar[str] = "IPPO"
+
+    num_envs: Count = 16
+    """Chosen here: 128 in table 8, for runs of 20 million steps."""
+    horizon: Count = 100
+    """Four of the paper's episodes of 25 steps."""
+    gamma: float = 0.99
+    """Table 7."""
+    learning_rate: Positive = 7e-4
+    """Table 8."""
+    anneal: bool = False
+    """Let the learning rate fall, linearly to 0 over the run. Off, as in the reference code."""
+    batch_size: Count = 1_600
+    """Steps of agents in a minibatch. Chosen here: the paper has all of a round in one."""
+    entropy: NotNegative = 0.01
+    """Weight of the entropy bonus. The reference code's."""
+    value: NotNegative = 1.0
+    """Weight of the value loss. The reference code's."""
+    max_grad_norm: Positive = 10.0
+    """The gradient is scaled down to this norm. Table 7."""
+    hidden: Layers = (64, 64)
+    """Layers of actor and of critic. Table 7."""
+    normalise_values: bool = True
+    """Let the critic learn returns less their running mean, over their running deviation (table 7, "value
+    normalization"). Of all returns so far; the reference code's mean moves very slowly."""
+
+    def check_team(self, team: Team, action_space: Space) -> None:
+        """Also refuse what a team cannot have."""
+        if self.normalise_rewards:
+            raise ParameterError(
+                f"normalise_rewards of {self.name} is of a single agent; leave it out: normalise_values does as much"
+            )
+        if self.torso is not None or len(team.observation_space.shape or ()) == 3:
+            raise ParameterError(
+                f"group {team.name!r} of {self.name}: networks of many agents see vectors, and observations are "
+                f"{team.observation_space}; make vectors of them with a wrapper"
+            )
+        super().check_team(team, action_space)
+
+    def team_network(self, team: Team, action_space: Space) -> TeamNetwork:
+        """Actor and critic of a team."""
+        return TeamNetwork(
+            team, action_space, self.hidden, ids=self.agent_ids, activation=self.activation, scale=self.value_scale,
+            log_std=self.log_std, normalise=self.normalise_observations,
+        )  # fmt: skip
+
+    def network(self, observation_space: Any, action_space: Space) -> TeamNetwork:
+        """Likewise."""
+        return self.team_network(observation_space, action_space)
+
+    def team_policy(self, team: Team, action_space: Space) -> TeamPolicy:
+        """What acts for a team."""
+        return TeamPolicy(self.team_network(team, action_space), action_space)
+
+    def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IPPOLearning:
+        """What learns for a team."""
+        return IPPOLearning(self, observation_space, action_space, seed, device)
+
+
+class IPPOLearning(PPOLearning):
+    """PPO's loss over the steps that agents of a team have made, and over no others."""
+
+    net: Any
+    config: IPPO
+
+    def __init__(self, config: IPPO, team: Any, action_space: Space, seed: int, device: str) -> None:
+        super().__init__(config, team, action_space, seed, device)
+        self.team = team
+        self.returned = RunningMoments(1) if config.normalise_values else None
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """All epochs over a round's experience: joint transitions (steps, environments, agents, ...)."""
+        config, n = self.config, len(self.team.members)
+        batch = self.prepare(batch, config)
+        acted, ended, broken_off = (_array(batch[name]) for name in ("acted", "terminations", "truncations"))
+        seen = self.packed(batch, acted, "")
+        with torch.no_grad():
+            values = self.scattered(self.net.values(self.net.features(seen)), acted)
+            beyond = cut_off(acted, ended, broken_off)
+            following = np.zeros_like(values)
+            if beyond.any():
+                led_to = self.packed(batch, beyond, "next_")
+                following = self.scattered(self.net.values(self.net.features(led_to)), beyond)
+        rewards, clip = _array(batch["rewards"]), config.reward_clip
+        found = agents_advantages(
+            rewards if clip is None else rewards.clip(-clip, clip),
+            values,
+            following,
+            acted,
+            ended,
+            broken_off,
+            config.gamma,
+            config.lam,
+        )[acted]
+        before = values[acted]
+        returns = found + before
+        self.follow(returns)
+        mask = batch["acted"]
+        tensors = [torch.from_numpy(each).to(self.device) for each in (found, returns, before)]
+        parts = seen, batch["choice"][mask], batch["log_prob"][mask], *tensors
+        if not len(seen):
+            return {"losses/agents": 0.0}
+        for minibatch in self.minibatches(parts, min(config.batch_size, len(seen))):
+            if not (yield from self.update(*minibatch)):
+                break
+        figures = self.figures()
+        figures["losses/explained_variance"] = explained_variance(tensors[1], tensors[2])
+        self.observe(seen)
+        return {name: float(x) for name, x in figures.items()} | {
+            "charts/learning_rate": self.learning_rate, "charts/agents": len(seen) / (mask.numel() / n),
+        }  # fmt: skip
+
+    def packed(self, batch: Mapping[str, torch.Tensor], where: NDArray[np.bool_], which: str) -> torch.Tensor:
+        """What is seen at these places (steps, environments, agents), now or "next_"."""
+        steps, envs, agents = where.nonzero()
+        state = _array(batch[f"{which}state"])[steps, envs] if self.net.central else None
+        mask = _array(batch[f"{which}masks"])[where] if self.net.masked else None
+        seen = self.net.packed(_array(batch[f"{which}obs"])[where], agents, state, mask)
+        return torch.from_numpy(seen).to(self.device)
+
+    def scattered(self, values: torch.Tensor, where: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Values in their places, zeros elsewhere."""
+        found = np.zeros(where.shape, np.float32)
+        found[where] = values.cpu().numpy()
+        return found
+
+    def follow(self, returns: NDArray[np.float32]) -> None:
+        """Let the critic give values by the mean and deviation of these returns and all before."""
+        if self.returned is not None and len(returns):
+            self.returned.add(returns[:, None])
+            self.scale_values()
+
+    def scale_values(self) -> None:
+        """By what is known of returns; what a critic gives for the same output moves with it, as in the paper."""
+        if self.returned is not None and self.returned.count:
+            self.net.shift = float(self.returned.mean[0])
+            self.net.scale = float(np.sqrt(self.returned.variance[0] + 1e-5))
+
+    def observe(self, seen: torch.Tensor) -> None:
+        """What the actor sees is normalised by what was seen so far, too."""
+        if self.net.normalise is not None:
+            self.observed.add(seen[:, : self.net.sight.size].cpu().numpy())
+            self.net.normalise.follow(self.observed)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Also the returns' mean and deviation."""
+        found = super().state_dict()
+        return found if self.returned is None else {**found, "returned": self.returned.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        super().load_state_dict(state)
+        if self.returned is not None:
+            self.returned.load_state_dict(state["returned"])
+            self.scale_values()
+
+
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
+    found: NDArray[Any] = tensor.cpu().numpy()
+    return found

@@ -1,0 +1,139 @@
+"""What do networks of a group of agents see?
+
+For one agent its observation, and which of the agents it is; a central critic the state, and which agent it is. All
+that a network sees of an agent's step travels as one vector, *packed*, from the batch to the loss.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+
+from reactors.rl.algorithms.actor_critic import ACTIVATIONS, FORBIDDEN, Activation, ActorCritic, ActorPolicy
+from reactors.rl.envs.agents.cast import n_actions, width
+from reactors.rl.networks.layers import mlp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.envs.agents.cast import Team
+    from reactors.rl.envs.spaces import Space
+    from reactors.rl.networks.layers import Inference
+
+
+class Sight:
+    """What a network sees of records that `Team.seen` describes, (n,): float32 (n, size).
+
+    >>> from reactors.rl.envs.agents.cast import Team
+    >>> team = Team("all", (0, 1), ("a", "b"), gym.spaces.Discrete(3))
+    >>> rows = np.array([(2, 1, 0)], team.seen(gym.spaces.Discrete(2)))
+    >>> Sight(team, ids=True)(rows).tolist()
+    [[0.0, 0.0, 1.0, 0.0, 1.0]]
+    """
+
+    def __init__(self, team: Team, *, ids: bool) -> None:
+        self.start: int | None = None
+        if isinstance(team.observation_space, gym.spaces.Discrete):
+            self.start = int(team.observation_space.start)
+        self.width = width(team.observation_space)
+        self.ids = len(team.members) if ids and len(team.members) > 1 else 0
+        self.size = self.width + self.ids
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+        """What is seen where actions are chosen."""
+        return self.of(rows["obs"], rows["agent"])
+
+    def of(self, obs: NDArray[Any], agent: NDArray[Any]) -> NDArray[np.float32]:
+        """What is seen of observations (n, ...) by agents (n,)."""
+        n = len(obs)
+        found = np.zeros((n, self.size), np.float32)
+        if self.start is None:
+            found[:, : self.width] = obs.reshape(n, -1)
+        else:
+            found[np.arange(n), obs.reshape(n) - self.start] = 1
+        if self.ids:
+            found[np.arange(n), self.width + agent] = 1
+        return found
+
+
+class TeamNetwork(ActorCritic):
+    """Actor and critic of a team, for vectors that are `packed`: what the actor sees, the critic, and the mask.
+
+    A critic is central if the team has a `state`. Its values are `shift` + `scale` times what the network gives, so
+    that returns of any size are learned alike. Logits of actions that are not allowed are `FORBIDDEN`.
+    """
+
+    def __init__(
+        self, team: Team, action_space: Space, hidden: Sequence[int], *, ids: bool, activation: Activation,
+        scale: float, log_std: float, normalise: bool,
+    ) -> None:  # fmt: skip
+        self_sight = Sight(team, ids=ids)
+        space = gym.spaces.Box(-np.inf, np.inf, (self_sight.size,), np.float32)
+        super().__init__(
+            space, action_space, hidden, scale=scale, activation=activation, log_std=log_std, normalise=normalise
+        )
+        self.sight, self.central = self_sight, team.state is not None
+        self.masked = n_actions(action_space) if team.masked else 0
+        self.shift = 0.0
+        if team.state is not None:
+            self.critic = mlp([width(team.state) + self_sight.ids, *hidden, 1], ACTIVATIONS[activation], gain=1 / scale)
+
+    def packed(
+        self, obs: NDArray[Any], agent: NDArray[Any], state: NDArray[Any] | None, mask: NDArray[Any] | None
+    ) -> NDArray[np.float32]:
+        """What is seen of n steps of agents, of which each is of one: float32 (n, ...)."""
+        mine = self.sight.of(obs, agent)
+        parts = [mine]
+        if self.central:
+            assert state is not None
+            parts += [state.reshape(len(mine), -1).astype(np.float32, copy=False), mine[:, self.sight.width :]]
+        if self.masked:
+            assert mask is not None
+            parts.append(mask.astype(np.float32))
+        return np.concatenate(parts, 1) if len(parts) > 1 else mine
+
+    def features(self, obs: torch.Tensor) -> torch.Tensor:
+        """Packed vectors as they are; what the actor sees is normalised, if it is."""
+        if self.normalise is None:
+            return obs
+        size = self.sight.size
+        return torch.cat([self.normalise(obs[:, :size]), obs[:, size:]], 1)
+
+    def outputs(self, features: torch.Tensor) -> torch.Tensor:
+        """Of the actor."""
+        found: torch.Tensor = self.actor(features[:, : self.sight.size])
+        return found.masked_fill(features[:, -self.masked :] == 0, FORBIDDEN) if self.masked else found
+
+    def values(self, features: torch.Tensor) -> torch.Tensor:
+        """The value of each."""
+        size = self.sight.size
+        seen = features[:, size : features.shape[1] - self.masked] if self.central else features[:, :size]
+        found: torch.Tensor = self.critic(seen).squeeze(1)
+        return self.shift + self.scale * found
+
+
+class TeamPolicy(ActorPolicy):
+    """Acts for those of a team that are there, by what they see, and only as they are allowed to."""
+
+    def __init__(self, net: TeamNetwork, action_space: Space) -> None:
+        super().__init__(net, action_space)
+        self.infer: Any = _Seeing(self.infer, net.sight, masked=bool(net.masked))
+
+
+class _Seeing:
+    """A network where it acts, for records of agents."""
+
+    def __init__(self, infer: Inference, sight: Sight, *, masked: bool) -> None:
+        self.infer, self.sight, self.masked, self.size, self.load = infer, sight, masked, infer.size, infer.load
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The outputs for each."""
+        outputs = self.infer(self.sight(rows))
+        if self.masked:
+            outputs[~rows["mask"]] = -np.inf
+        return outputs

@@ -1,0 +1,156 @@
+"""What is an algorithm for many agents, to the dataflow that trains it?
+
+One like others, whose observation space is a `Team`: agents with the same spaces, that share a network. A policy acts
+for all of them that are there, row by row; what is learned from are joint transitions (`Team.experience`). A program
+has a learner for each team, and here is what makes one policy of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.contract.algorithm import Algorithm, Policy
+from reactors.rl.envs.agents.cast import Cast, Team
+from reactors.rl.envs.spaces import reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.envs.spaces import Space
+
+Groups: TypeAlias = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiAgent(Algorithm):
+    """Hyperparameters of algorithms for many agents."""
+
+    central: ClassVar[bool] = False
+    """Whether it learns from the state of the environment, or from what all see together where that has none."""
+
+    groups: Groups = None
+    """Agents by the names of their groups, each a tuple of names or patterns: {"good": ("agent_*",)}. A group has a
+    learner. By default all agents are one, named "agents"."""
+    share: Literal["group"] | None = "group"
+    """"group": one network for all agents of a group. None: each agent is a group, with a network and a learner of its
+    own. Sharing is usual (Gupta et al., 2017)."""
+    agent_ids: bool = True
+    """Let a network that several share see which of them it acts for, one-hot behind a vector. As Yu et al., 2022."""
+
+    def __post_init__(self) -> None:
+        """Also refuse groups that are none."""
+        super().__post_init__()
+        said = f"groups of {type(self).__name__}"
+        given: Any = self.groups
+        if given is None:
+            return
+        if not isinstance(given, Mapping) or not given:
+            raise ArgumentError(f'{said} is {given!r}; write a dict, as in {{"good": ("agent_*",)}}')
+        for name, patterns in given.items():
+            listed = isinstance(patterns, list | tuple) and all(isinstance(each, str) for each in patterns)
+            if not isinstance(name, str) or not name or "/" in name or not listed or not patterns:
+                raise ArgumentError(
+                    f"{said} has {name!r}: {patterns!r}; let it be a name without '/', and a tuple of names or "
+                    'patterns, as in "good": ("agent_*",)'
+                )
+
+    def check(self, observation_space: Any, action_space: Any) -> None:
+        """Refuse groups and spaces that cannot be; of a `Cast` those of all teams, of a `Team` its own."""
+        if isinstance(observation_space, Team):
+            self.check_team(observation_space, action_space)
+            return
+        for team in self.teams(observation_space):
+            self.check_team(team, actions_of(observation_space, team))
+
+    def check_team(self, team: Team, action_space: Space) -> None:
+        """Refuse spaces of a team that it cannot take; by default as of a single agent."""
+        try:
+            super().check(team.observation_space, action_space)
+        except ParameterError as error:
+            raise ParameterError(f"group {team.name!r}: {error}") from None
+
+    def teams(self, cast: Cast) -> tuple[Team, ...]:
+        """The groups that have a network each."""
+        return cast.teams(self.groups, apart=self.share is None, central=self.central, path=self.name)
+
+    def policy(self, observation_space: Any, action_space: Any) -> Policy:
+        """Of a `Team`, what acts for it; of a `Cast`, what acts for all."""
+        if isinstance(observation_space, Cast):
+            teams = self.teams(observation_space)
+            return Company(observation_space, teams, [self.policy(t, actions_of(observation_space, t)) for t in teams])
+        return self.team_policy(observation_space, action_space)
+
+    def team_policy(self, team: Team, action_space: Space) -> Policy:
+        """What acts for a team: its observations are records, as `Team.seen` has them."""
+        raise NotImplementedError
+
+
+def actions_of(cast: Cast, team: Team) -> Space:
+    """The action space of each agent of a team."""
+    return cast.actions[team.members[0]]
+
+
+class Company(Policy):
+    """The policies of all teams, with the weights of one behind those of the other.
+
+    `greedy_of` takes and gives what a step of the environment has, by agent; what one sees is with its mask, or None.
+    """
+
+    def __init__(self, cast: Cast, teams: Sequence[Team], policies: Sequence[Policy]) -> None:
+        self.cast, self.teams, self.policies = cast, tuple(teams), tuple(policies)
+        self.size = sum(policy.size for policy in policies)
+
+    def load(self, weights: NDArray[np.float32]) -> None:
+        """Take on the weights of all."""
+        at = 0
+        for policy in self.policies:
+            policy.load(weights[at : at + policy.size])
+            at += policy.size
+
+    def act(
+        self, observations: Any, rng: np.random.Generator, steps: int
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Teams act one by one."""
+        raise NotImplementedError("teams act one by one")
+
+    def greedy(self, observations: Any) -> Any:
+        """As `greedy_of`."""
+        return self.greedy_of(observations)
+
+    def greedy_of(self, observations: Sequence[Mapping[Any, Any]]) -> list[dict[Any, Any]]:
+        """The best actions in several environments, each with (observation, mask) of those that are there, by agent."""
+        found: list[dict[Any, Any]] = [{} for _ in observations]
+        for team, policy in zip(self.teams, self.policies, strict=True):
+            seen, where = team_rows(self.cast, team, observations)
+            if len(seen):
+                taken = reader(actions_of(self.cast, team)) or copy
+                for (env, agent), action in zip(where, policy.greedy(seen), strict=True):
+                    found[env][agent] = taken(action)
+        return [{agent: actions[agent] for agent in seen} for actions, seen in zip(found, observations, strict=True)]
+
+
+def team_rows(
+    cast: Cast, team: Team, observations: Sequence[Mapping[Any, Any]]
+) -> tuple[NDArray[Any], list[tuple[int, Any]]]:
+    """Of several environments, those of a team that are there: records to act on, and (environment, agent) of each."""
+    where = [
+        (env, j, cast.agents[i])
+        for env, seen in enumerate(observations)
+        for j, i in enumerate(team.members)
+        if cast.agents[i] in seen
+    ]
+    rows = np.zeros(len(where), team.seen(actions_of(cast, team)))
+    for row, (env, j, agent) in zip(rows, where, strict=True):
+        observation, mask = observations[env][agent]
+        row["obs"], row["agent"], row["env"] = observation, j, env
+        if team.masked:
+            row["mask"] = True if mask is None else np.asarray(mask, bool)
+    return rows, [(env, agent) for env, _, agent in where]

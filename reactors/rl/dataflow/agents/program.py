@@ -1,0 +1,165 @@
+"""How is training with many agents one graph?
+
+As `dataflow.program` has it, round by round, with a group for each team: actors play whole environments with the
+policies of all, each group learns from what its agents did, and the weights of all reach the actors `lag` rounds later.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import reactors as rx
+from reactors.errors import ArgumentError
+from reactors.rl.contract.agents import actions_of
+from reactors.rl.contract.conformance import check_learning
+from reactors.rl.dataflow.agents.acting import TeamActing
+from reactors.rl.dataflow.agents.actor import AgentsActor
+from reactors.rl.dataflow.agents.group import AgentGroup, Joined
+from reactors.rl.dataflow.agents.rollout import AgentsRollout
+from reactors.rl.dataflow.program import ALONE, Training, per_actor
+from reactors.rl.monitoring.agent_returns import AgentReturns
+from reactors.rl.monitoring.journal import Journal
+from reactors.rl.rounds import ROUND, STOP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.checkpoints.checkpoint import Saving
+    from reactors.rl.checkpoints.files import Saved
+    from reactors.rl.checkpoints.stateful import Stateful
+    from reactors.rl.contract.agents import MultiAgent
+    from reactors.rl.envs.agents.cast import Cast
+    from reactors.rl.learning.learners import Learners
+    from reactors.rl.options import Options
+    from reactors.rl.replay.buffer import ReplayBuffer
+
+
+class AgentsTraining(Training):
+    """An algorithm for many agents, trained by actors in environments that `maker` makes, as the options say."""
+
+    def __init__(
+        self,
+        algorithm: MultiAgent,
+        maker: Callable[[], Any],
+        cast: Cast,
+        _: Any,
+        options: Options,
+        *,
+        learners: Learners = ALONE,
+        journal: Path | None = None,
+        views: Path | None = None,
+        saving: Saving | None = None,
+        saved: Saved | None = None,
+    ) -> None:
+        check_options(algorithm, options)
+        actors, lag = options.actors, options.late
+        num_envs = per_actor(algorithm, actors, 1)
+        self.free, self.memory = False, None
+        teams = algorithm.teams(cast)
+        spaces: list[tuple[Any, Any]] = [(team, actions_of(cast, team)) for team in teams]
+        device = learners.devices[0]
+        initial = [check_learning(algorithm, algorithm.learning(*each, options.seed, device)) for each in spaces]
+        size = sum(map(len, initial))
+        steps = algorithm.horizon * algorithm.num_envs
+
+        def rollout(i: int) -> AgentsRollout:
+            return AgentsRollout(algorithm, maker, num_envs, i * num_envs, cast, options.on_error)
+
+        def acting(_: int) -> TeamActing:
+            return TeamActing(algorithm, cast, initial, lag=lag)
+
+        self.actors: Any = rx.bank(actors, AgentsActor, rollout, acting)
+        self.groups = {
+            team.name: AgentGroup(
+                algorithm, team, action_space, actors,
+                {"seed": options.seed, "size": len(weights), "device": device, "lag": lag},
+            )
+            for (team, action_space), weights in zip(spaces, initial, strict=True)
+        }  # fmt: skip
+        groups = [*self.groups.values()]
+        for i, group in enumerate(groups):
+            rx.connect([actor.segments[i] for actor in self.actors], group.segments)
+        whole: Any = groups[0].weights
+        if len(groups) > 1:
+            self.joined = Joined([group.size for group in groups])
+            rx.connect([group.weights for group in groups], self.joined.parts)
+            whole = self.joined.weights
+        rx.connect(whole, self.actors.weights, after=lag * ROUND, broadcast=True)
+        self.journal = Journal(
+            actors, actors, steps, learners=len(groups), capacity=getattr(algorithm, "capacity", 0),
+            stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
+            agents=AgentReturns([str(agent) for agent in cast.agents], {team.name: team.members for team in teams}),
+        )  # fmt: skip
+        rx.connect(self.actors.episodes, self.journal.episodes)
+        rx.connect(self.actors.figures, self.journal.times)
+        rx.connect([group.figures for group in groups], self.journal.figures)
+        self._look_on(algorithm, maker, (cast, cast.actions), options, views, whole, size)
+        if options.serve is not None:
+            self._answer(options.serve, np.concatenate(initial) if saved is None else saved.weights(size), whole)
+        if saved is not None:
+            self._go_on(saved)
+        if saving is not None:
+            self._save(saving, lag, steps)
+
+    def _stateful(self) -> dict[str, Stateful]:
+        found: dict[str, Stateful] = {f"actors[{i}]": each for i, each in enumerate(self.actors)}
+        found["journal"] = self.journal
+        for group in self.groups.values():
+            found |= group.lasting
+        return found
+
+    def _ports_to_save(self) -> tuple[list[Any], list[Any]]:
+        own: list[Any] = [*self.actors, self.journal]
+        saves, states = [each.save for each in own], [each.state for each in own]
+        for group in self.groups.values():
+            saves += [*group.saves]
+            states += [*group.states]
+        return saves, states
+
+    @property
+    def whose_weights(self) -> list[str]:
+        """The names of those whose weights, one behind the other, act."""
+        return [f"groups[{name}].learner" for name in self.groups]
+
+    def final_weights(self) -> NDArray[np.float32]:
+        """Those of all groups, when the run is over."""
+        return np.concatenate([group.learner.learning.weights() for group in self.groups.values()])
+
+    @property
+    def memories(self) -> list[ReplayBuffer]:
+        """Buffers whose memory goes when the run is over."""
+        return [group.experience.buffer for group in self.groups.values() if hasattr(group, "experience")]
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        """There are none, without `adapt`."""
+        return []
+
+    def learner_paths(self) -> list[list[str]]:
+        """Of each group, those whose work is its learner's."""
+        return [[f"main.{name}" for name in group.lasting] for group in self.groups.values()]
+
+
+def check_options(algorithm: MultiAgent, options: Options) -> None:
+    """Refuse what there is for single agents alone."""
+    name = algorithm.name
+    for given, said, remedy in (
+        (options.mode == "free", 'mode="free"', 'write mode="sync" or mode="pipelined"'),
+        (
+            options.inference == "central",
+            'inference="central"',
+            "leave it out: an actor chooses for a group in one call",
+        ),
+        (options.loaders, "loaders", "leave them out"),
+        (options.learners > 1, "learners", "leave them out: each group has a learner of its own"),
+        (options.adapt, "adapt", "leave it out"),
+        (options.view_every is not None, "view_every", "leave it out, and play the run's folder afterwards"),
+        (options.video, "video", "leave it out, and play the run's folder afterwards"),
+    ):
+        if given:
+            raise ArgumentError(f"{said} of rl.train is for single agents, and {name} is for many; {remedy}")

@@ -1,0 +1,257 @@
+"""Where does a round of experience come from, if there are many agents in an environment?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+from reactors.rl.checkpoints.agents import agents_form, agents_state, restore_agents
+from reactors.rl.contract.agents import actions_of
+from reactors.rl.envs.agents.cast import width
+from reactors.rl.envs.agents.sources import unmasked
+from reactors.rl.envs.parallel_simulation import ParallelSimulation
+from reactors.rl.envs.simulation import seed_of
+from reactors.rl.envs.spaces import WrongValueError, reader, writer
+from reactors.rl.errors import NotFiniteError, SimulationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.contract.agents import MultiAgent
+    from reactors.rl.dataflow.agents.acting import TeamActing
+    from reactors.rl.envs.agents.cast import Cast, Team
+    from reactors.rl.envs.simulation import OnError
+    from reactors.rl.episode import Episode
+
+
+class AgentsRollout:
+    """Environments with many agents, numbered from `first_env`, that are played into the rows of a round.
+
+    There are rows for each team, (horizon, environments) of joint transitions. An agent that is absent has none there:
+    `acted` says so, and nobody reads them.
+    """
+
+    def __init__(
+        self,
+        algorithm: MultiAgent,
+        make: Callable[[], Any],
+        num_envs: int,
+        first_env: int,
+        cast: Cast,
+        on_error: OnError = "raise",
+    ) -> None:
+        self.make, self.first_env, self.cast, self.on_error = make, first_env, cast, on_error
+        self.shape = algorithm.horizon, num_envs
+        self.teams = algorithm.teams(cast)
+        self.dtypes = [
+            team.experience(actions_of(cast, team), algorithm.remembered(actions_of(cast, team))) for team in self.teams
+        ]
+        self.with_state = any(team.state is not None for team in self.teams)
+        self.simulations: list[ParallelSimulation] = []
+        self.views: list[_TeamRows] = []
+
+    def open(self, seed: int, path: str) -> None:
+        """Make the environments, and begin their episodes."""
+        self.path = path
+        own_state = self.with_state and self.cast.state is not None
+        self.simulations = [
+            ParallelSimulation(
+                self.make, seed=seed_of(seed, self.first_env + e), restarting=self.on_error == "restart", path=path,
+                with_state=own_state,
+            )
+            for e in range(self.shape[1])
+        ]  # fmt: skip
+        for simulation in self.simulations:
+            simulation.reset()
+        self.views = [_TeamRows(self.cast, team, self.shape[1]) for team in self.teams]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Of the environments, between two rounds, and who has begun an episode that has not ended."""
+        return {
+            "simulations": [agents_state(each) for each in self.simulations],
+            "alive": [view.alive for view in self.views],
+        }
+
+    def form(self) -> dict[str, Any]:
+        """What a state has to be like, but for environments, which look for themselves."""
+        return {
+            "simulations": [agents_form(each) for each in self.simulations], "alive": [v.alive for v in self.views],
+        }  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+        for e, (simulation, each) in enumerate(zip(self.simulations, state["simulations"], strict=True)):
+            whole = restore_agents(simulation, each)
+            for view, alive in zip(self.views, state["alive"], strict=True):
+                view.alive[e] = alive[e] if whole else False
+
+    def play(self, acting: TeamActing, rows: Sequence[Any], number: int) -> tuple[Episode, ...]:
+        """The whole of round `number`; the episodes that ended in it."""
+        episodes: list[Episode] = []
+        for view, each in zip(self.views, rows, strict=True):
+            each[...] = np.zeros((), each.dtype)
+            view.begin(each)
+        for t in range(self.shape[0]):
+            for view, team in zip(self.views, acting.teams, strict=True):
+                seen = view.see(t, self.simulations)
+                if len(seen):
+                    view.choose(t, *team.act(seen, number))
+            for e, simulation in enumerate(self.simulations):
+                self._step(t, e, simulation)
+                if simulation.episode is not None:
+                    episodes.append(simulation.episode._replace(env=e))
+        for view, each in zip(self.views, rows, strict=True):
+            self._check(view, each, number)
+            view.end()
+        return tuple(episodes)
+
+    def _step(self, t: int, e: int, simulation: ParallelSimulation) -> None:
+        before = _state(simulation, self.cast, simulation.observations) if self.with_state else None
+        actions: dict[Any, Any] = {}
+        for view in self.views:
+            view.give(t, e, simulation, actions)
+        try:
+            outcomes = simulation.step({agent: actions[agent] for agent in simulation.observations})
+        except KeyError as error:
+            raise SimulationError(f"{self.path}: agent {error} is in no group", e, simulation.seed) from error
+        after = (
+            _state(simulation, self.cast, {o.agent: o.observation for o in outcomes}, led_to=True)
+            if self.with_state
+            else None
+        )
+        told = {outcome.agent: outcome for outcome in outcomes}
+        for view in self.views:
+            view.take(t, e, told, simulation)
+            if view.team.state is not None:
+                view.rows["state"][t, e], view.rows["next_state"][t, e] = before, after
+
+    def _check(self, view: _TeamRows, rows: Any, number: int) -> None:
+        """Refuse numbers that are none, by agent and step."""
+        for name, what in (("obs", "observation"), ("rewards", "reward")):
+            field = rows[name]
+            if field.dtype.kind == "f" and not np.isfinite(field).all():
+                t, e, j, *_ = np.argwhere(~np.isfinite(field))[0]
+                raise NotFiniteError(
+                    f"{self.path}: the {what} of agent {view.team.agents[j]!r} in environment "
+                    f"{self.first_env + int(e)} (seed {self.simulations[e].seed}) is {field[t, e, j]} at its step "
+                    f"{number * self.shape[0] + int(t)}; fix the environment"
+                )
+
+    def close(self) -> None:
+        """Close the environments; a second time nothing happens."""
+        simulations, self.simulations, self.views = self.simulations, [], []
+        for each in simulations:
+            each.close()
+
+
+class _TeamRows:
+    """One team's rows of a round, while they are written.
+
+    `alive` says who has acted, and whose episode has not ended since: bool (environments, n).
+    """
+
+    def __init__(self, cast: Cast, team: Team, num_envs: int) -> None:
+        actions = actions_of(cast, team)
+        self.team, self.who = team, [(j, cast.agents[i]) for j, i in enumerate(team.members)]
+        self.dtype, self.put, self.taken = team.seen(actions), writer(team.observation_space), reader(actions)
+        self.alive = np.zeros((num_envs, len(team.members)), np.bool_)
+        self.last: Any = None
+        self.rows: Any = None
+
+    def begin(self, rows: Any) -> None:
+        """A round, whose rows these are."""
+        self.rows = rows
+        self.fields = {name: rows[name] for name in rows.dtype.names}
+
+    def end(self) -> None:
+        """Let go of the rows."""
+        self.rows, self.fields = None, {}
+
+    def see(self, t: int, simulations: Sequence[ParallelSimulation]) -> NDArray[Any]:
+        """What those see that are there, as records to act on."""
+        obs, acted = self.fields["obs"][t], self.fields["acted"][t]
+        for e, simulation in enumerate(simulations):
+            for j, agent in self.who:
+                if agent in simulation.observations:
+                    acted[e, j] = True
+                    self._note("obs", "masks", t, e, j, simulation, simulation.observations[agent], agent)
+        envs, agents = self.where = acted.nonzero()
+        seen = np.zeros(len(envs), self.dtype)
+        seen["obs"], seen["agent"], seen["env"] = obs[envs, agents], agents, envs
+        if self.team.masked:
+            seen["mask"] = self.fields["masks"][t][envs, agents]
+        return seen
+
+    def _note(
+        self, name: str, mask_name: str, t: int, e: int, j: int, simulation: ParallelSimulation, seen: Any, agent: Any
+    ) -> None:
+        observation, mask = unmasked(seen, simulation.infos.get(agent, {})) if self.team.masked else (seen, None)
+        try:
+            self.put(self.fields[name][t, e], j, observation)
+        except WrongValueError as error:
+            raise SimulationError(
+                f"{simulation.path} (seed {simulation.seed}): the observation of agent {agent!r} is {error}",
+                e,
+                simulation.seed,
+            ) from error
+        if self.team.masked:
+            self.fields[mask_name][t, e, j] = True if mask is None else np.asarray(mask, np.bool_)
+
+    def choose(self, t: int, actions: NDArray[Any], remembered: Mapping[str, NDArray[Any]]) -> None:
+        """What they do, and what the policy remembers of it."""
+        for name, values in {"action": actions, **remembered}.items():
+            self.fields[name][t][self.where] = values
+
+    def give(self, t: int, e: int, simulation: ParallelSimulation, actions: dict[Any, Any]) -> None:
+        """The actions in environment e, as it takes them."""
+        chosen = self.fields["action"][t, e]
+        for j, agent in self.who:
+            if agent in simulation.observations:
+                action = chosen[j]
+                actions[agent] = self.taken(action) if self.taken is not None else action.copy()
+
+    def take(self, t: int, e: int, told: Mapping[Any, Any], simulation: ParallelSimulation) -> None:
+        """What the step of environment e led to."""
+        fields, over = self.fields, simulation.episode is not None
+        for j, agent in self.who:
+            outcome = told.get(agent)
+            alive = self.alive[e, j]
+            if outcome is not None:
+                self._note("next_obs", "next_masks", t, e, j, simulation, outcome.observation, agent)
+                fields["rewards"][t, e, j] = outcome.reward
+                fields["terminations"][t, e, j] = outcome.terminated
+                fields["truncations"][t, e, j] = outcome.truncated and not outcome.terminated
+                alive = not (outcome.terminated or outcome.truncated)
+            if over and alive:  # it is gone without a word
+                fields["truncations"][t, e, j] = True
+                alive = False
+            self.alive[e, j] = alive
+        mine = fields["rewards"][t, e]
+        fields["reward"][t, e] = mine.sum()
+        if over:
+            broken_off = bool(fields["truncations"][t, e].any())
+            fields["truncated"][t, e], fields["terminated"][t, e] = broken_off, not broken_off
+
+
+def _state(
+    simulation: ParallelSimulation, cast: Cast, observations: Mapping[Any, Any], *, led_to: bool = False
+) -> NDArray[np.float32]:
+    """The environment's state, or what all see together."""
+    if cast.state is not None:
+        given = simulation.next_state if led_to else simulation.state
+        return np.asarray(given, np.float32).ravel()
+    parts = []
+    for agent, space in zip(cast.agents, cast.observations, strict=True):
+        part = np.zeros(width(space), np.float32)
+        if agent in observations:
+            seen, _ = unmasked(observations[agent], simulation.infos.get(agent, {}))
+            if isinstance(space, gym.spaces.Discrete):
+                part[int(seen) - int(space.start)] = 1
+            else:
+                part[:] = np.asarray(seen, np.float32).ravel()
+        parts.append(part)
+    return np.concatenate(parts)

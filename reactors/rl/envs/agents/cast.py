@@ -1,0 +1,178 @@
+"""Who may be in an environment with many agents, and who is one group?
+
+To the learner of a group, a `Team` is what an observation space is to the learner of a single agent: it says what there
+is to see. Agents that are not there (yet, or any more, or while they wait for their turn) have rows that nothing reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+from reactors.errors import ArgumentError, ParameterError
+from reactors.lowlevel import did_you_mean
+from reactors.rl.envs.spaces import Space, array_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import DTypeLike
+
+    Groups = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Cast:
+    """All agents that there may be in an environment, in its order, and what each sees and does.
+
+    `observations` are without action masks, which `masked` says there are. `state` is what `state()` of the
+    environment gives, a Box; None where it has none.
+    """
+
+    agents: tuple[Any, ...]
+    observations: tuple[Space, ...]
+    actions: tuple[Space, ...]
+    state: gym.spaces.Box | None = None
+    masked: bool = False
+
+    def __str__(self) -> str:
+        """As a run's folder has it, which compares it."""
+        return "; ".join(f"{agent}: {space}" for agent, space in zip(self.agents, self.observations, strict=True))
+
+    def joined(self) -> gym.spaces.Box:
+        """The observations of all agents one behind the other, those that are absent as zeros: float32 (n,)."""
+        size = sum(width(space) for space in self.observations)
+        return gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)
+
+    def teams(self, groups: Groups | None, *, apart: bool, central: bool, path: str) -> tuple[Team, ...]:
+        """Its groups, by patterns of names; by default all agents are one, or each is one if they are `apart`.
+
+        Raises `ParameterError` for agents of a group whose spaces differ, that are in two groups, or in none.
+        """
+        found = self._grouped(groups, path)
+        if apart:
+            found = {str(self.agents[i]): (i,) for members in found.values() for i in members}
+        state = (self.joined() if self.state is None else self.state) if central else None
+        return tuple(self._team(name, members, state, path) for name, members in found.items())
+
+    def _grouped(self, groups: Groups | None, path: str) -> dict[str, tuple[int, ...]]:
+        if groups is None:
+            return {"agents": tuple(range(len(self.agents)))}
+        names = [str(agent) for agent in self.agents]
+        found: dict[str, tuple[int, ...]] = {}
+        whose: dict[int, str] = {}
+        for group, patterns in groups.items():
+            members = [i for i, name in enumerate(names) if any(fnmatchcase(name, each) for each in patterns)]
+            if not members:
+                near = next((said for each in patterns if (said := did_you_mean(each, names))), "")
+                raise ParameterError(
+                    f"group {group!r} of {path} is {', '.join(map(repr, patterns))}, which is the name of no agent"
+                    f"{near or f'; there are {_some(names)}'}"
+                )
+            for i in members:
+                if i in whose:
+                    raise ParameterError(
+                        f"agent {names[i]!r} is in two groups of {path}, {whose[i]!r} and {group!r}; let patterns be "
+                        "narrower"
+                    )
+                whose[i] = group
+            found[group] = tuple(members)
+        if left := [name for i, name in enumerate(names) if i not in whose]:
+            verb = "is" if len(left) == 1 else "are"
+            raise ParameterError(f"{_some(left)} {verb} in no group of {path}; add a group, or a pattern")
+        return found
+
+    def _team(self, name: str, members: tuple[int, ...], state: gym.spaces.Box | None, path: str) -> Team:
+        first = members[0]
+        for what, spaces in (("observations", self.observations), ("actions", self.actions)):
+            for i in members[1:]:
+                if spaces[i] != spaces[first]:
+                    raise ParameterError(
+                        f"group {name!r} of {path}: {what} of {self.agents[i]!r} are {spaces[i]}, and of "
+                        f"{self.agents[first]!r} {spaces[first]}; agents that share a network have the same spaces: "
+                        "write groups={...} by pattern, or share=None for a network of its own for each, or pad them "
+                        "with supersuit or a wrapper of yours"
+                    )
+        return Team(
+            name, members, tuple(str(self.agents[i]) for i in members), self.observations[first], state, self.masked
+        )
+
+
+@dataclass(frozen=True)
+class Team:
+    """A group of agents with the same spaces, by which one network acts: their `members` are places in the `Cast`.
+
+    `state` is what a central critic sees, if the algorithm has one.
+    """
+
+    name: str
+    members: tuple[int, ...]
+    agents: tuple[str, ...]
+    observation_space: Space
+    state: gym.spaces.Box | None = None
+    masked: bool = False
+
+    def seen(self, action_space: Space) -> np.dtype[Any]:
+        """The record of an agent that is to act: `obs`, `agent` (its place in the group), `env`, and its `mask`."""
+        fields: list[Any] = [("obs", _kind(self.observation_space)), ("agent", np.int32), ("env", np.int32)]
+        if self.masked:
+            fields.append(("mask", np.bool_, (n_actions(action_space),)))
+        return np.dtype(fields, align=True)
+
+    def experience(self, action_space: Space, remembered: Mapping[str, Any]) -> np.dtype[Any]:
+        """The record of a step of n agents together: a *joint transition*.
+
+        ==================================== ======================================================================
+        `obs`, `action`, `next_obs`          of each agent, (n, ...)
+        `acted`                              whether it was there and acted, bool (n,); else its rows mean nothing
+        `rewards`                            of each, float32 (n,), also of one that waits
+        `terminations`, `truncations`        its episode ended so, bool (n,), by its last action at the latest
+        `masks`, `next_masks`                actions that are allowed, bool (n, actions), if there are masks
+        `state`, `next_state`                of the environment, for central critics
+        `reward`, `terminated`, `truncated`  of the team: the sum of its rewards, and how the episode ended
+        ==================================== ======================================================================
+
+        What the policy remembers of each choice is a field (n, ...), too. `next_obs` is what an agent saw after this
+        step, if it acted or its episode ended.
+        """
+        n, obs = len(self.members), _kind(self.observation_space)
+        each: list[Any] = [("obs", obs), ("action", _kind(action_space)), ("next_obs", obs), ("rewards", np.float32)]
+        each += [(name, np.bool_) for name in ("acted", "terminations", "truncations")]
+        if self.masked:
+            each += [(name, np.dtype((np.bool_, (n_actions(action_space),)))) for name in ("masks", "next_masks")]
+        each += remembered.items()
+        fields: list[Any] = [(name, np.dtype((kind, (n,)))) for name, kind in each]
+        fields += [("reward", np.float32), ("terminated", np.bool_), ("truncated", np.bool_)]
+        if self.state is not None:
+            fields += [(name, _kind(self.state)) for name in ("state", "next_state")]
+        return np.dtype(fields, align=True)
+
+
+def width(space: Space) -> int:
+    """How many numbers a network sees of an observation: one for each value of a Discrete space.
+
+    Raises `ArgumentError` for spaces of which it can see none.
+    """
+    if isinstance(space, gym.spaces.Discrete):
+        return int(space.n)
+    if not isinstance(space, gym.spaces.Box):
+        raise ArgumentError(f"observations are {space}, and networks see those of a Box or a Discrete space")
+    return int(np.prod(space.shape))
+
+
+def n_actions(space: Space) -> int:
+    """How many actions a mask is of; 1 for a space that has no such number."""
+    return int(space.n) if isinstance(space, gym.spaces.Discrete) else 1
+
+
+def _kind(space: Space) -> DTypeLike:
+    where: Any = array_type(space)
+    return np.dtype((where.dtype, where.shape))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} others" if len(names) > 8 else "")

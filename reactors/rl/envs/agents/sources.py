@@ -1,0 +1,112 @@
+"""What may be given where environments with many agents are wanted, and what do those say of themselves?"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+
+from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.envs.agents.cast import Cast
+from reactors.rl.envs.named import spelled
+from reactors.rl.envs.named_parallel import named_parallel
+from reactors.rl.envs.owned import own
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reactors.rl.envs.spaces import Space
+
+OBSERVATION, MASK = "observation", "action_mask"
+"""PettingZoo's names: of the parts of an observation with a mask, and of a mask in an agent's info."""
+
+
+def agents_maker(env: Any, kwargs: Mapping[str, Any], path: str) -> Callable[[], Any]:
+    """A function without arguments that makes the PettingZoo environment; names are looked up here."""
+    if isinstance(env, str):
+        env = named_parallel(env, path)
+    if not callable(env):
+        raise ArgumentError(
+            f"{path} is given {env!r}, of type {type(env).__name__}; give the name of a PettingZoo environment, or a "
+            "function that makes one"
+        )
+    return partial(env, **kwargs) if kwargs else env
+
+
+def spelled_agents(env: Any, path: str) -> tuple[str, str | None]:
+    """What a run's folder says of it, and the file of the user's own that it is in; see `named.spelled`.
+
+    >>> spelled_agents("classic/rps_v2", "main.env")
+    ('classic/rps_v2', None)
+    """
+    made = named_parallel(env, path) if isinstance(env, str) else env
+    return spelled(made) if inspect.isclass(made) or not isinstance(env, str) else (env, None)
+
+
+def cast_of(make: Callable[[], Any], path: str) -> Cast:
+    """Who may be in the environment, read from one that is made, reset and closed."""
+    try:
+        env = own(make)()
+    except Exception as error:
+        raise ParameterError(
+            f"{path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error}); fix it"
+        ) from error
+    try:
+        agents = tuple(env.possible_agents)
+        spaces = [env.observation_space(agent) for agent in agents]
+        actions = tuple(env.action_space(agent) for agent in agents)
+        _, infos = env.reset(seed=0)
+        state = _state_space(env)
+    except Exception as error:
+        if hasattr(env, "agent_iter"):
+            raise ParameterError(
+                f"{path}: what its function makes is {env}, whose agents take turns (AEC), and have to act at the same "
+                "time; where the game allows it, pettingzoo.utils.aec_to_parallel makes that of it"
+            ) from error
+        what = f"what its function makes is a {type(env).__name__}"
+        if isinstance(env, gym.Env):
+            raise ParameterError(
+                f"{path}: {what}, which has a single agent, and the algorithm is for many; take rl.PPO, or another "
+                "for one, or give a PettingZoo environment"
+            ) from error
+        raise ParameterError(
+            f"{path}: {what}, which is no PettingZoo parallel environment ({type(error).__name__}: {error})"
+        ) from error
+    finally:
+        if hasattr(env, "close"):
+            env.close()
+    masked = all(_with_mask(space) for space in spaces) or any(MASK in info for info in infos.values())
+    return Cast(agents, tuple(_of(space) for space in spaces), actions, state, masked)
+
+
+def _with_mask(space: Space) -> bool:
+    return isinstance(space, gym.spaces.Dict) and {*space.spaces} == {OBSERVATION, MASK}
+
+
+def _of(space: Space) -> Space:
+    if not _with_mask(space):
+        return space
+    found: Space = space[OBSERVATION]  # type: ignore[index]
+    return found
+
+
+def _state_space(env: Any) -> gym.spaces.Box | None:
+    """Of `state()`, if it gives an array of numbers."""
+    try:
+        state = np.asarray(env.state())
+    except (AttributeError, NotImplementedError, KeyError, TypeError, ValueError):  # there is none
+        return None
+    if state.dtype.kind not in "fiub" or state.size == 0:
+        return None
+    return gym.spaces.Box(-np.inf, np.inf, (state.size,), np.float32)
+
+
+def unmasked(observation: Any, info: Mapping[str, Any]) -> tuple[Any, Any]:
+    """What an agent sees, and its mask, wherever that is; None if there is none."""
+    if isinstance(observation, Mapping) and MASK in observation:
+        return observation[OBSERVATION], observation[MASK]
+    return observation, info.get(MASK)

@@ -1,0 +1,67 @@
+"""What are the advantages of agents that come, wait and go?
+
+An agent's time are its own steps, those in which it acts: what comes after one is its next own step, and what it is
+given meanwhile belongs to the last one that it made. So a game of turns is no other than one in which all act at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Bools = NDArray[np.bool_]
+
+
+def cut_off(acted: Bools, terminated: Bools, truncated: Bools) -> Bools:
+    """Where the value of `next_obs` is wanted, (steps, ...): truncations, and last own steps of agents that go on.
+
+    >>> acted = np.array([[True], [False], [True]])
+    >>> cut_off(acted, np.array([[False], [True], [False]]), np.zeros((3, 1), bool))[:, 0].tolist()
+    [False, False, True]
+    """
+    wanted = truncated.copy()
+    going_on = np.ones(acted.shape[1:], np.bool_)
+    for t in range(len(acted) - 1, -1, -1):
+        going_on &= ~(terminated[t] | truncated[t])
+        wanted[t] |= acted[t] & going_on
+        going_on &= ~acted[t]
+    return wanted
+
+
+def agents_advantages(
+    rewards: Floats, values: Floats, following: Floats, acted: Bools, terminated: Bools, truncated: Bools,
+    gamma: float, lam: float,
+) -> Floats:  # fmt: skip
+    """Generalised advantages (Schulman et al., 2016, equation 16) of each agent's own steps, (steps, ...); else zeros.
+
+    `values` are of own steps, `following` of the next observations where `cut_off` says. Discounts count own steps.
+
+    >>> one = lambda *x: np.array(x, np.float32)[:, None]
+    >>> yes = lambda *x: np.array(x, bool)[:, None]
+    >>> found = agents_advantages(
+    ...     one(1, 2, 4), one(0, 9, 0), one(0, 0, 0), yes(1, 0, 1), yes(0, 0, 1), yes(0, 0, 0), gamma=0.5, lam=1.0
+    ... )
+    >>> found[:, 0].tolist()  # it waits in the second step, whose reward is of the first one
+    [5.0, 0.0, 4.0]
+    """
+    found = np.zeros_like(values)
+    ahead, trace, credit = (np.zeros(values.shape[1:], np.float32) for _ in range(3))
+    known = np.zeros(values.shape[1:], np.bool_)
+    for t in range(len(values) - 1, -1, -1):
+        ended = terminated[t] | truncated[t]
+        credit = np.where(ended, np.float32(0), credit) + rewards[t]
+        trace = np.where(ended, np.float32(0), trace)
+        ahead = np.where(ended, np.where(terminated[t], np.float32(0), following[t]), ahead)
+        known |= ended
+        now = acted[t]
+        delta = credit + np.float32(gamma) * np.where(known, ahead, following[t]) - values[t]
+        here = delta + np.float32(gamma * lam) * trace
+        found[t] = np.where(now, here, np.float32(0))
+        trace, ahead, credit = np.where(now, here, trace), np.where(now, values[t], ahead), np.where(now, 0, credit)
+        known |= now
+    return found

@@ -1,0 +1,57 @@
+"""What did each agent, and each group of them, get in the last episodes?"""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from reactors.rl.episode import Episode
+
+
+class AgentReturns:
+    """Mean returns of the last twenty episodes: of each agent, by name, and of groups, whose agents are `members`.
+
+    >>> from reactors.rl.episode import Episode
+    >>> seen = AgentReturns(["a", "b", "c"], {"good": (0, 1), "bad": (2,)})
+    >>> seen.add(Episode(0, 0, 1.0, 5, None, returns=(1.0, 3.0, -3.0)))
+    >>> seen.figures()["agents/b/episodic_return"], seen.figures()["groups/good/episodic_return"]
+    (3.0, 4.0)
+    """
+
+    def __init__(self, agents: Sequence[str], members: Mapping[str, Sequence[int]]) -> None:
+        self.agents, self.members = list(agents), {name: list(each) for name, each in members.items()}
+        self.last: deque[tuple[float, ...]] = deque(maxlen=20)
+
+    def add(self, episode: Episode) -> None:
+        """One that has ended."""
+        self.last.append(episode.returns)
+
+    def figures(self) -> dict[str, float]:
+        """The means, once an episode has ended; of groups, if there are several."""
+        if not self.last:
+            return {}
+        means = [statistics.fmean(each) for each in zip(*self.last, strict=True)]
+        found = {f"agents/{name}/episodic_return": mean for name, mean in zip(self.agents, means, strict=True)}
+        if len(self.members) > 1:
+            for name, members in self.members.items():
+                found[f"groups/{name}/episodic_return"] = sum(means[i] for i in members)
+        return found
+
+    def of_group(self, i: int, figures: Mapping[str, float]) -> dict[str, float]:
+        """Figures of the learner of group i, under its name, if there are several."""
+        if len(self.members) < 2:
+            return {}
+        name = [*self.members][i]
+        return {f"groups/{name}/{key}": x for key, x in figures.items() if key.startswith(("losses/", "charts/"))}
+
+    def state_dict(self) -> dict[str, Any]:
+        """The returns of the last episodes."""
+        return {"last": [list(each) for each in self.last]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+        self.last.extend(tuple(map(float, each)) for each in state["last"])

@@ -1,0 +1,68 @@
+"""Losses and gradients of agents that die, join and wait are those of a reference that knows only their own steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from reactors import rl
+from reactors.rl.contract.agents import actions_of
+from reactors.rl.dataflow.agents.acting import TeamActing
+from reactors.rl.dataflow.agents.rollout import AgentsRollout
+from reactors.rl.envs.agents.sources import cast_of
+from tests.rl.agents.comers import Comers
+from tests.rl.algorithms.reference import ippo
+
+SMALL: dict[str, Any] = {
+    "num_envs": 3, "horizon": 11, "hidden": (6,), "epochs": 1, "batch_size": 10_000, "gamma": 0.9, "lam": 0.8,
+    "entropy": 0.02, "value": 0.5, "max_grad_norm": 1e9,
+}  # fmt: skip
+
+
+def played(algorithm: Any, make: Any, seed: int) -> tuple[Any, Any, Any]:
+    """A team's spaces, learning, and a round that it has played."""
+    cast = cast_of(make, "main")
+    (team,) = algorithm.teams(cast)
+    spaces: Any = team, actions_of(cast, team)
+    learning = algorithm.learning(*spaces, seed)
+    rollout = AgentsRollout(algorithm, make, algorithm.num_envs, 0, cast)
+    rollout.open(seed, "main")
+    acting = TeamActing(algorithm, cast, [learning.weights()])
+    acting.open(np.random.default_rng(seed))
+    rows = np.zeros(rollout.shape, rollout.dtypes[0])
+    rollout.play(acting, [rows], 0)
+    rollout.close()
+    return spaces, learning, rows
+
+
+@pytest.mark.parametrize("kind", [rl.IPPO, rl.MAPPO])
+@pytest.mark.parametrize("seed", range(4))
+def test_gradients_are_of_own_steps_alone(kind: Any, seed: int) -> None:
+    algorithm = kind(**SMALL)
+    (team, _), learning, rows = played(algorithm, lambda: Comers(4, masked=True), seed)
+    assert 0.2 < rows["acted"].mean() < 0.9
+    assert rows["terminations"].any()
+    assert rows["truncations"].any()
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(size=len(learning.flat.weights)).astype(np.float32) * np.float32(0.5)
+    learning.flat.weights.data.copy_(torch.from_numpy(theta))
+    batch = {name: np.array(rows[name]) for name in rows.dtype.names}
+    shapes = [p.shape for p in learning.net.parameters_in_order()]
+    figures, wanted = ippo.loss(theta.astype(np.float64), shapes, batch, algorithm, len(team.members))
+    junk = {**batch}  # what stands in the rows of those who are not there means nothing
+    for name in ("obs", "action", "log_prob"):
+        junk[name] = batch[name].copy()
+        junk[name][~batch["acted"]] = 2
+    for given in (batch, junk):
+        fresh = algorithm.learning(team, actions_of(cast_of(lambda: Comers(4, masked=True), "main"), team), seed)
+        fresh.flat.weights.data.copy_(torch.from_numpy(theta))
+        running = fresh.learn({name: torch.from_numpy(value.copy()) for name, value in given.items()})
+        found = next(running).weights.grad.numpy().copy()
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=2e-5)
+        with pytest.raises(StopIteration) as end:
+            next(running)
+        for name, value in figures.items():
+            assert end.value.value[f"losses/{name}"] == pytest.approx(value, rel=1e-4, abs=1e-5)

@@ -1,0 +1,94 @@
+"""Training with many agents: the same on any number of workers, and where it goes on from a checkpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from reactors import rl
+from reactors.errors import ArgumentError
+from tests.rl.agents.comers import Comers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL: dict[str, Any] = {"num_envs": 4, "horizon": 8, "epochs": 2, "hidden": (8,), "batch_size": 16}
+TAG = {"groups": {"adversary": ("adversary_*",), "good": ("agent_*",)}}
+
+
+def mixed() -> Any:
+    return Comers(4, kinds=2, masked=True)
+
+
+@pytest.mark.parametrize("mode", ["sync", "pipelined"])
+def test_it_is_the_same_on_any_number_of_workers(mode: Any) -> None:
+    algorithm = rl.MAPPO(**SMALL, groups={"a": ("a_*",), "b": ("b_*",)})
+    runs = [
+        rl.train(algorithm, mixed, total_steps=160, seed=3, mode=mode, actors=4, workers=workers, backend="thread")
+        for workers in (1, 2, 4)
+    ]
+    assert len({run.digest for run in runs}) == 1
+    assert len({run.result.digest for run in runs}) == 1
+    np.testing.assert_array_equal(runs[0].weights, runs[2].weights)
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"share": None}])
+@pytest.mark.usefixtures("bare_runs")
+def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, kwargs: Any) -> None:
+    def trained(steps: int, **options: Any) -> Any:
+        return rl.train(
+            rl.MAPPO(**SMALL, **kwargs), "mpe2:simple_spread_v3", total_steps=steps, seed=1, mode="pipelined", **options
+        )
+
+    whole = trained(192, actors=2)
+    trained(128, actors=2, out=tmp_path / "run", checkpoint_every=2)
+    on = trained(192, actors=2, resume=tmp_path / "run")
+    assert on.digest == whole.digest
+    assert not on.notes
+    np.testing.assert_array_equal(on.weights, whole.weights)
+
+
+def test_the_journal_has_agents_and_groups() -> None:
+    done = rl.train(rl.IPPO(**SMALL, **TAG), "mpe2:simple_tag_v3", total_steps=128, seed=1)
+    last = done.journal[-1]
+    agents = [last[f"agents/{name}/episodic_return"] for name in ("adversary_0", "adversary_1", "adversary_2")]
+    assert last["groups/adversary/episodic_return"] == pytest.approx(sum(agents))
+    assert last["charts/episodic_return"] == pytest.approx(sum(agents) + last["agents/agent_0/episodic_return"])
+    assert {"groups/good/losses/policy_loss", "groups/adversary/losses/entropy", "losses/value_loss"} <= {*last}
+
+
+def test_only_steps_that_were_made_count() -> None:
+    done = rl.train(rl.IPPO(**SMALL), lambda: Comers(5), total_steps=64, seed=2)
+    assert all(0 < row["charts/agents"] < 5 for row in done.journal)
+
+
+def test_masks_are_kept() -> None:
+    class Watching(Comers):
+        def told(self) -> Any:
+            observations, infos = super().told()
+            self.masks = {agent: info["action_mask"] for agent, info in infos.items()}
+            return observations, infos
+
+        def step(self, actions: Any) -> Any:
+            assert all(self.masks[agent][action] for agent, action in actions.items())
+            return super().step(actions)
+
+    done = rl.train(rl.IPPO(**SMALL), lambda: Watching(3, masked=True), total_steps=256, seed=2, eval_every=4)
+    assert np.isfinite(done.weights).all()
+    assert done.evaluate(3) > 0
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"mode": "free"}, 'mode="free"'),
+        ({"inference": "central"}, 'inference="central"'),
+        ({"loaders": 2}, "loaders"),
+        ({"learners": 2}, "learners"),
+    ],
+)
+def test_options_for_single_agents_are_refused(option: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=f"{said} of rl.train is for single agents, and IPPO is for many"):
+        rl.train(rl.IPPO(**SMALL), lambda: Comers(3), total_steps=64, **option)
