@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SMALL: dict[str, Any] = {"num_envs": 4, "horizon": 8, "epochs": 2, "hidden": (8,), "batch_size": 16}
-TAG = {"groups": {"adversary": ("adversary_*",), "good": ("agent_*",)}}
+TAG: dict[str, Any] = {"groups": {"adversary": ("adversary_*",), "good": ("agent_*",)}}
 
 
 def mixed() -> Any:
