@@ -67,6 +67,8 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
             raise ParameterError(
                 f"normalise_rewards of {self.name} is of a single agent; leave it out: normalise_values does as much"
             )
+        if self.recurrent:
+            raise ParameterError(f"recurrent of {self.name} is for single agents; leave it out")
         if self.torso is not None or len(team.observation_space.shape or ()) == 3:
             raise ParameterError(
                 f"group {team.name!r} of {self.name}: networks of many agents see vectors, and observations are "

@@ -32,8 +32,9 @@ class TeamActing:
         ]
         self.latest = np.concatenate(list(initial))
 
-    def open(self, rng: np.random.Generator) -> None:
-        """Begin with the first weights, and draw by `rng`."""
+    def open(self, rng: np.random.Generator, *environments: int) -> None:
+        """Begin with the first weights, and draw by `rng`; nothing is remembered of environments."""
+        del environments
         for team in self.teams:
             team.open(rng)
 
