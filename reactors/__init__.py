@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from reactors.reports.result import Result
     from reactors.rewinding.replay import Replay
     from reactors.tag import Tag
+    from reactors.time import Measured
     from reactors.tracing.trace import Trace
 
     __version__: str
@@ -109,6 +110,7 @@ __all__ = [
     "MachineError",
     "MachineLost",
     "Machines",
+    "Measured",
     "MemoryTooSmall",
     "MicrostepLimitError",
     "MismatchError",
@@ -213,6 +215,7 @@ _ROOMS = {
     "reports.result": ("Result",),
     "rewinding.replay": ("Replay",),
     "tag": ("Tag",),
+    "time": ("Measured",),
     "tracing.trace": ("Trace",),
 }
 _PLACE = {name: room for room, its in _ROOMS.items() for name in its}

@@ -120,7 +120,12 @@ def _guessed(comparison: Comparison, divergence: Divergence) -> Iterable[Cause]:
     yield Cause("own state", f"nothing in its code speaks for another cause; {state} its reactor's attributes differ")
 
 
+_OF_PORTS = {"set", "set_all", "loan", "value", "array", "tensor", "is_present", "present", "schedule"}
+
+
 def _telling(chain: str) -> list[str]:
-    """The names of a chain that say something: not those that users give to attributes."""
+    """The names of a chain that say something: not those that users give to attributes, nor what ports have."""
     names = chain.split(".")
-    return names if names[0] != "self" else names[1:] if len(names) > 2 else []
+    if names[0] != "self":
+        return names
+    return names[1:] if len(names) > 2 and names[-1] not in _OF_PORTS else []

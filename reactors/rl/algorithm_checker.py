@@ -18,14 +18,13 @@ import numpy as np
 from reactors.errors import ArgumentError, ReactionError, ReactorError
 from reactors.rl.algorithms.off_policy import OffPolicy, memory_of
 from reactors.rl.contract.conformance import check_learning, check_policy, descent, errors, numbers
-from reactors.rl.encoding.state import StateError, encode
+from reactors.rl.encoding.state import CLOCK, StateError, encode
 from reactors.rl.envs.checker import broken
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.networks.seeded import Seeded
 from reactors.rl.networks.transfer import Upload
 from reactors.rl.public import public
 from reactors.rl.runs.checks import check_algorithm_given
-from reactors.rl.runs.digest import CLOCK
 from reactors.rl.runs.train import Trained, train
 from reactors.rl.tuning.timed import begun, played
 

@@ -200,6 +200,10 @@ class Options(SharedOptions, Extent):
         False, "Trace all that runs, as rx.run does: into that file, or with True into the run's folder", "call",
         wanted="True, or the name of a file, as in 'run.rxt'", metavar="FILE",
     )  # fmt: skip
+    journal_values: bool | str | Path = option(
+        False, "Hash all that reactions write, for reactors diff: into that file, or with True into the run's folder",
+        "call", wanted="True, or the name of a file, as in 'run.rxj'", metavar="FILE",
+    )  # fmt: skip
     machines: Machines | None = option(
         None, "The machines on which the workers are, as of rx.run", "call", command=False,
         wanted="rx.Machines(count=2)",

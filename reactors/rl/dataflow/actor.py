@@ -80,7 +80,7 @@ class Actor(Stateful):
         self.hand_over(rows)
         if episodes:
             self.episodes.set(episodes)
-        self.figures.set((time.perf_counter() - began, acting.age(number)))
+        self.figures.set((rx.Measured(time.perf_counter() - began), acting.age(number)))
 
     def begin(self) -> Any:
         """Where a round is written."""

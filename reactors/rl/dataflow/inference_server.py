@@ -144,4 +144,4 @@ class InferenceServer(Stateful):
         """Of the round, if this is its end."""
         if self.tag.microstep == self.last:
             number = round_of(self.tag)
-            self.figures.set((time.perf_counter() - self.began, self.acting.age(number)))
+            self.figures.set((rx.Measured(time.perf_counter() - self.began), self.acting.age(number)))

@@ -32,6 +32,21 @@ class Encoded(NamedTuple):
     tree: Any
     arrays: dict[str, NDArray[Any]]
 
+    def __content__(self) -> Any:
+        """What counts of it where runs are compared: all but what was measured."""
+        return (_unmeasured(self.tree), self.arrays)
+
+
+CLOCK = ("seconds", "charts/SPS", "time/", "rate/")
+"""Beginnings of the names of figures that a clock has a part in."""
+_UNLIKE = (*CLOCK, "checked")  # and a checksum of that
+
+
+def _unmeasured(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {name: _unmeasured(part) for name, part in tree.items() if not name.startswith(_UNLIKE)}
+    return [_unmeasured(part) for part in tree] if isinstance(tree, list) else tree
+
 
 def encode(state: Any, name: str = "") -> Encoded:
     """Take a state apart. Arrays are not copied, tensors are. `StateError` names what cannot be saved.

@@ -230,7 +230,7 @@ class Learner(Stateful):
             self.tell_weights()
         spent = time.perf_counter() - self.began
         self.seconds += spent
-        self.figures.set({**reported, "time/learn": spent})
+        self.figures.set({**reported, "time/learn": rx.Measured(spent)})
 
     def tell_weights(self) -> None:
         """Send the weights to the actors, and keep them while they are on their way."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from reactors.rl.encoding.state import CLOCK
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
-
-CLOCK = ("seconds", "charts/SPS", "time/", "rate/")
-"""Beginnings of the names of figures that a clock has a part in."""
 
 
 def digest_of(rows: Iterable[Mapping[str, float]], weights: NDArray[np.float32]) -> str:

@@ -136,10 +136,10 @@ class RunFolder:
             "Versions": config.get("versions", {}),
         }
 
-    def new_trace(self) -> Path:
-        """Where the trace of a run, or of its next part, is to be: trace.rxt, trace-2.rxt."""
-        numbers = range(1, 2 + len([*self.path.glob("trace*.rxt")]))
-        names = [self.path / ("trace.rxt" if n == 1 else f"trace-{n}.rxt") for n in numbers]
+    def new_file(self, stem: str, suffix: str) -> Path:
+        """Where the trace of a run, or of its next part, is to be, for instance: trace.rxt, trace-2.rxt."""
+        numbers = range(1, 2 + len([*self.path.glob(f"{stem}*{suffix}")]))
+        names = [self.path / (f"{stem}{suffix}" if n == 1 else f"{stem}-{n}{suffix}") for n in numbers]
         return next(name for name in names if not name.exists())
 
     @property

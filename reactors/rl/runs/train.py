@@ -165,6 +165,11 @@ def _train(given: TrainCall) -> Trained:
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, given.total_steps)
     check_server(given.serve, algorithm, spaces)
+    if given.journal_values is not False and given.mode == "free":
+        raise ArgumentError(
+            "rl.train in free mode writes other values in each run, so nothing can be compared by journal_values; use "
+            'mode="pipelined", which is deterministic'
+        )
     workers = where_to_run(given.workers, given.backend, "rl.train")
     options = replace(given, workers=workers, actors=min(given.actors, algorithm.num_envs), lag=given.late)
     if options.adapt is not False:
@@ -226,7 +231,9 @@ def _train(given: TrainCall) -> Trained:
             training, graph, folder, watcher, report, workers=workers + len(training.beside), backend=options.backend,
             pin=options.pin, fast=True, seed=options.seed, timeout=(rounds - 1) * ROUND + STOP, keepalive=False,
             placement=partial(worker_of, placement(training, workers, options.mode)), machines=options.machines,
-            trace=_trace(options.trace, folder), live=options.live or ("attach" if folder is not None else False),
+            trace=_file(options.trace, folder, "trace"),
+            journal=_file(options.journal_values, folder, "journal_values"),
+            live=options.live or ("attach" if folder is not None else False),
         )  # fmt: skip
     policy, best = _policy(algorithm, spaces, weights), None
     if options.eval_every is not None and training.evaluator.best is not None:
@@ -276,6 +283,8 @@ def _run(
             "final_tag": [*result.final_tag], "return": last.get("charts/episodic_return"),
             "evaluation": last.get("eval/mean_return"),
         }  # fmt: skip
+        if result.value_digest is not None:
+            report["value_digest"] = result.value_digest
     except BaseException as error:
         failed = error
         report["error"] = f"{type(error).__name__}: {error}"
@@ -346,15 +355,18 @@ def _saved(path: Path, program: Mapping[str, Any], rounds: int, algorithm: Algor
     return saved
 
 
-def _trace(wanted: bool | str | Path, folder: RunFolder | None) -> str | Path | None:
-    """The file to trace into."""
+def _file(wanted: bool | str | Path, folder: RunFolder | None, option: str) -> str | Path | None:
+    """The file for a trace or for hashes of values."""
     if wanted is False:
         return None
     if wanted is not True:
         return wanted
     if folder is None:
-        raise ArgumentError("trace=True of rl.train takes a folder; say out=, or the name of a file")
-    return folder.new_trace()
+        raise ArgumentError(f"{option}=True of rl.train takes a folder; say out=, or the name of a file")
+    return folder.new_file(*_FILES[option])
+
+
+_FILES = {"trace": ("trace", ".rxt"), "journal_values": ("values", ".rxj")}
 
 
 def _writers(

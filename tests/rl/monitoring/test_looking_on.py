@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,9 +16,6 @@ from reactors.command.cli import main as command
 from reactors.rl.runs.curves import curve
 from reactors.rl.runs.run_folder import RunFolder
 from reactors.viewing.watching import Watched, watchable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL: dict[str, Any] = {"num_envs": 2, "horizon": 8, "epochs": 1, "hidden": (4,)}
 
@@ -153,3 +152,24 @@ def test_top_draws_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "Farm (" in shown
     assert "main.works.work" in shown
+
+
+def test_two_trainings_with_hashes_of_values_are_compared_by_their_folders(tmp_path: Path) -> None:
+    ways: tuple[dict[str, Any], ...] = ({}, {"workers": 2}, {"seed": 2})
+    for number, way in enumerate(ways):
+        trained(tmp_path / str(number), journal_values=True, mode="pipelined", **way)
+    runs = [str(tmp_path / str(number)) for number in range(3)]
+    same = CliRunner().invoke(command, ["diff", runs[0], runs[1]])
+    assert (same.exit_code, same.output.splitlines()[-1]) == (0, "the same: 57 executions, and all that they wrote")
+    assert CliRunner().invoke(command, ["same", runs[0], runs[1]]).exit_code == 0
+    other = CliRunner().invoke(command, ["diff", runs[0], runs[2]])
+    assert other.exit_code == 1
+    assert "seed: 0 | 2" in other.output
+    results = [json.loads(Path(run, "result.json").read_text())["value_digest"] for run in runs]
+    assert results[0] == results[1] != results[2]
+
+
+def test_in_free_mode_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    with pytest.raises(rx.ArgumentError, match="nothing can be compared by journal_values"):
+        trained(tmp_path / "run", journal_values=True, mode="free")
+    assert not (tmp_path / "run").exists()
