@@ -52,6 +52,10 @@ class Owner(HasPorts):
     _own_states: Mapping[str, Any]
     _path: str | None
 
+    def __content__(self) -> str | None:
+        """What counts of it in a value that is hashed: which one it is."""
+        return self._path
+
     if TYPE_CHECKING:
 
         @property
@@ -151,6 +155,10 @@ class Declared:
             if kwargs:
                 check_keywords(cls.__init__, kwargs, lambda: Call(f"rx.{cls.__name__}", Location.caller()))
             return object.__new__(cls)
+
+    def __content__(self) -> str:
+        """What counts of it in a value that is hashed: which one it is."""
+        return self.path
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self)  # and nothing of what a door leads to

@@ -226,3 +226,22 @@ def test_what_came_from_outside_is_named(tmp_path: Path, backend: Any) -> None:
     (cause, *_) = causes(comparison, divergence)
     assert (cause.kind, cause.certain) == ("outside world", True)
     assert cause.evidence == "it read other values from outside, by main.rung"
+
+
+class Keeper(rx.Reactor):
+    """Keeps what is no state: a port of its own among other things, a method."""
+
+    tick, count = rx.Timer(0, "1 ms"), rx.Output(int)
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = [1, {"port": self.count, "method": self.step}]
+
+    @rx.reaction(tick, effects=count)
+    def step(self) -> None:
+        self.count.set(len(self.kept))
+
+
+def test_what_belongs_to_the_program_is_no_state(tmp_path: Path) -> None:
+    run(Keeper(), tmp_path / "a.rxj", journal_states=1)
+    states = {state for _, state in rx.Journal(tmp_path / "a.rxj").states(0)}
+    assert len(states) == 1
