@@ -69,7 +69,7 @@ class Follower(rx.Reactor):
     def __init__(self) -> None:
         self.sum = 0.0
 
-    @rx.reaction((said, row), effects=total)
+    @rx.reaction(said, row, effects=total)
     def follow(self) -> None:
         if self.row.is_present:
             self.sum += float(np.nansum(self.row.value))
