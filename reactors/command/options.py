@@ -166,7 +166,7 @@ class Asked(NamedTuple):
     def made(self, example: str) -> tuple[Algorithm, str]:
         """The algorithm and the environment that are named."""
         from reactors.rl.contract.presets.tables import preset_of
-        from reactors.rl.envs.sources import maker
+        from reactors.rl.runs.environments import maker_of
         from reactors.rl.runs.settings import algorithm_named, with_settings
 
         if "algorithm" not in self.settings or "env" not in self.settings:
@@ -181,7 +181,7 @@ class Asked(NamedTuple):
         if preset is not None:
             used = ", ".join(f"{key}={value}" for key, value in known.items() if key not in {**said, **self.given})
             click.echo(f"preset for {env}: {used} ({preset.source}); --no-preset leaves it out", err=True)
-        maker(env, self.env_kwargs, "--env")  # refuses what is none
+        maker_of(made, env, self.env_kwargs, "--env")  # refuses what is none
         return made, env
 
     @property

@@ -135,7 +135,7 @@ def _going_on(before: RunFolder, asked: Asked) -> dict[str, Any]:
     if "algorithm" in asked.settings:
         fixed["algorithm"] = algorithm_named(asked.settings["algorithm"]).__name__
     if "env" in asked.settings:
-        fixed["env"] = described(asked.settings["env"], {}, "--env")["env"]
+        fixed["env"] = described(asked.settings["env"], {}, "--env", many=before.many)["env"]
     for name, value in fixed.items():
         was = before.config.get(name, getattr(Options, name, None))
         if value != was:

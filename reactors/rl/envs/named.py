@@ -215,11 +215,12 @@ def spelled(env: Any) -> tuple[str, str | None]:
     return f"{place}:{name}", None if own is None else str(Path(own).resolve())
 
 
-def known(name: str, file: str | None, what: str) -> Any:
+def known(name: str, file: str | None, what: str, kinds: tuple[type, ...] = (gym.Env,)) -> Any:
     """What a name from a run's folder means, without code that only the folder leads to; None where it takes that.
 
     It finds ids that are registered, and what is imported already. It imports packages that are installed, and a module
-    of the user's own that Python finds, if its text has that class or id in it. A class has to be an environment.
+    of the user's own that Python finds, if its text has that class or id in it. A class has to be an environment, one
+    of these `kinds`.
     """
     place, _, name = name.rpartition(":")
     if not place:
@@ -233,7 +234,13 @@ def known(name: str, file: str | None, what: str) -> Any:
     if name in gym.registry:
         return gym.registry[name]
     found = attribute(module, name)
-    return found if inspect.isclass(found) and issubclass(found, gym.Env) else None
+    return found if inspect.isclass(found) and issubclass(found, kinds) else None
+
+
+def of_installed(place: str) -> bool:
+    """Whether a module, by its name, is of a package that is installed."""
+    spec = spec_of(place)
+    return spec is not None and spec.name.partition(".")[0] not in sys.stdlib_module_names and _installed(spec)
 
 
 def _may_be_imported(spec: Any, name: str, file: str | None) -> bool:

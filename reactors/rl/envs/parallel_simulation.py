@@ -81,9 +81,7 @@ class ParallelSimulation:
         self._began, self._returns = self.steps, dict.fromkeys(self.possible, 0.0)
         seed, self._fresh = self._fresh, None
         try:
-            observations, infos = self.env.reset(seed=seed)
-            self.observations = {agent: observations[agent] for agent in self.env.agents}
-            self._tell(infos)
+            self._reset(seed)
             self._look()
             if not self.observations:
                 raise ValueError("no agent is there after reset")  # noqa: TRY301 - reported as what goes wrong within
@@ -104,14 +102,7 @@ class ParallelSimulation:
                     self.seed,
                 )
         try:
-            observations, rewards, terminated, truncated, infos = self.env.step(actions)
-            outcomes = [
-                Outcome(
-                    agent, observations[agent], float(rewards[agent]), bool(terminated[agent]), bool(truncated[agent])
-                )
-                for agent in there
-            ]
-            left = {agent: observations[agent] for agent in self.env.agents}
+            outcomes, left, infos = self._advance(actions, there)
             self._look()
             for outcome in outcomes:
                 if math.isnan(outcome.reward):
@@ -143,7 +134,30 @@ class ParallelSimulation:
         if env is not None:
             env.close()
 
+    def begin_with(self, seed: int) -> None:
+        """Begin an episode with this seed."""
+        self._fresh = seed
+        self.reset()
+
+    def everything(self) -> dict[Any, Any]:
+        """What agents see now, also those that do not act next, where that can be known."""
+        return self.observations
+
     # ---- parts ----
+
+    def _reset(self, seed: int | None) -> None:
+        observations, infos = self.env.reset(seed=seed)
+        self.observations = {agent: observations[agent] for agent in self.env.agents}
+        self._tell(infos)
+
+    def _advance(self, actions: Mapping[Any, Any], there: list[Any]) -> tuple[list[Outcome], dict[Any, Any], Any]:
+        """A step: what came of it, what those see who act next, and what the environment says beside that."""
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        outcomes = [
+            Outcome(agent, observations[agent], float(rewards[agent]), bool(terminated[agent]), bool(truncated[agent]))
+            for agent in there
+        ]
+        return outcomes, {agent: observations[agent] for agent in self.env.agents}, infos
 
     def _opened(self) -> Any:
         try:

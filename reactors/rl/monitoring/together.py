@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reactors.rl.envs.agents.sources import unmasked
-from reactors.rl.envs.parallel_simulation import ParallelSimulation
+from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from reactors.rl.contract.agents import Company
+    from reactors.rl.envs.parallel_simulation import ParallelSimulation
     from reactors.rl.episode import Episode
 
 
 def play_together(company: Company, make: Callable[[], Any], episodes: int, seed: int) -> list[Episode]:
     """So many greedy episodes, each in an environment with a seed of its own, in their order."""
-    simulations = [ParallelSimulation(make, seed=seed_of(seed, i), path="the evaluation") for i in range(episodes)]
+    simulations = [simulation_of(make, seed=seed_of(seed, i), path="the evaluation") for i in range(episodes)]
     found: list[Episode | None] = [None] * episodes
     try:
         for simulation in simulations:
@@ -32,6 +34,47 @@ def play_together(company: Company, make: Callable[[], Any], episodes: int, seed
         for simulation in simulations:
             simulation.close()
     return [each for each in found if each is not None]
+
+
+def watch_together(
+    company: Company, env: Any, episodes: int, seed: int, shown: Callable[[int], None] = lambda _: None
+) -> list[float]:
+    """Greedy episodes one after another in an environment, which is closed then; their returns, of all agents.
+
+    `shown` is called with the number of the episode when it has begun, and after each step.
+    """
+    returns = []
+    simulation = simulation_of(lambda: env, seed=seed, path="the episode")
+    try:
+        for number in range(episodes):
+            simulation.begin_with(seed_of(seed, number))
+            episode = None
+            while episode is None:
+                shown(number)
+                (actions,) = company.greedy_of([seen_by(simulation)])
+                simulation.step(actions)
+                episode = simulation.episode
+            returns.append(episode.total)
+    finally:
+        simulation.close()
+    return returns
+
+
+def film_together(company: Company, env: Any, folder: Path, episodes: int, seed: int) -> list[float]:
+    """Greedy episodes as videos in a folder; their returns."""
+    from moviepy import ImageSequenceClip  # type: ignore[import-untyped]
+
+    folder.mkdir(parents=True, exist_ok=True)
+    frames: dict[int, list[Any]] = {}
+    fps = (env.metadata or {}).get("render_fps", 30)
+    returns = watch_together(
+        company, env, episodes, seed, lambda number: frames.setdefault(number, []).append(env.render())
+    )
+    for number, pictures in frames.items():
+        clip = ImageSequenceClip(pictures, fps=fps)
+        clip.write_videofile(str(folder / f"rl-video-episode-{number}.mp4"), logger=None)
+        clip.close()
+    return returns
 
 
 def seen_by(simulation: ParallelSimulation) -> dict[Any, Any]:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, ParameterError
+from reactors.rl.contract.agents import Company
 from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import for_evaluation
 from reactors.rl.envs.spaces import reader
+from reactors.rl.monitoring.together import film_together, watch_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +82,8 @@ def film(policy: Policy, make: Callable[..., Any], target: Path, episodes: int, 
 
 
 def _recorded(policy: Policy, make: Callable[..., Any], folder: Path, episodes: int, seed: int) -> list[float]:
+    if isinstance(policy, Company):
+        return film_together(policy, rendering(make, "rgb_array"), folder, episodes, seed)
     from gymnasium.wrappers import RecordVideo
 
     env = RecordVideo(rendering(make, "rgb_array"), str(folder), episode_trigger=lambda _: True, disable_logger=True)
@@ -88,6 +92,8 @@ def _recorded(policy: Policy, make: Callable[..., Any], folder: Path, episodes: 
 
 def watch(policy: Policy, env: Any, episodes: int, seed: int) -> list[float]:
     """Greedy episodes one after another in an environment, which is closed then; their returns."""
+    if isinstance(policy, Company):
+        return watch_together(policy, env, episodes, seed)
     taken = reader(env.action_space)
     returns = []
     try:

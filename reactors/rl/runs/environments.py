@@ -15,13 +15,22 @@ if TYPE_CHECKING:
     from reactors.rl.envs.sources import Source
 
 
+def maker_of(algorithm: Algorithm, env: Source, kwargs: Mapping[str, Any], path: str) -> Callable[[], Any]:
+    """What makes its environments; names are looked up here."""
+    return agents_maker(env, kwargs, path) if isinstance(algorithm, MultiAgent) else maker(env, kwargs, path)
+
+
 def environment_of(
     algorithm: Algorithm, env: Source, kwargs: Mapping[str, Any], path: str
 ) -> tuple[Callable[[], Any], tuple[Any, Any]]:
     """What makes its environments, and their spaces; of many agents a `Cast`, and the spaces of their actions."""
+    make = maker_of(algorithm, env, kwargs, path)
+    return make, spaces_in(algorithm, make, path)
+
+
+def spaces_in(algorithm: Algorithm, make: Callable[[], Any], path: str) -> tuple[Any, Any]:
+    """Of observations and actions in what `make` makes."""
     if not isinstance(algorithm, MultiAgent):
-        make = maker(env, kwargs, path)
-        return make, spaces_of(make, path)
-    make = agents_maker(env, kwargs, path)
+        return spaces_of(make, path)
     cast = cast_of(make, path)
-    return make, (cast, cast.actions)
+    return cast, cast.actions

@@ -19,16 +19,18 @@ from gymnasium.envs.registration import EnvSpec
 from reactors.errors import ArgumentError, DrawingError, ParameterError
 from reactors.lowlevel import finite
 from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
+from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.encoding import tensors
 from reactors.rl.encoding.sealed import UNSEALED, is_sealed, sealed
 from reactors.rl.encoding.state import StateError, check_form
-from reactors.rl.envs.agents.sources import spelled_agents
+from reactors.rl.envs.agents.sources import known_agents, spelled_agents
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import known, spelled
-from reactors.rl.envs.sources import ATARI, Source, found, maker, spaces_of
+from reactors.rl.envs.sources import ATARI, Source, found
 from reactors.rl.errors import RunFolderError
 from reactors.rl.monitoring.journal_file import Row, read, verified
+from reactors.rl.runs.environments import maker_of, spaces_in
 from reactors.rl.runs.settings import algorithm_without_import, with_settings
 
 if TYPE_CHECKING:
@@ -207,17 +209,28 @@ class RunFolder:
             ) from error
         return made.scheduled(config["total_steps"])
 
+    @property
+    def many(self) -> bool:
+        """Whether its algorithm is for many agents."""
+        return isinstance(self.algorithm, MultiAgent)
+
     @cached_property
     def env(self) -> Source:
         """What its environments are made of."""
         if self._env is not None:
             return self._env
         name, file = self.config["env"], self.config.get("env_file")
+        what = f"{self.path}: its environment {name} cannot be made"
+        if self.many:
+            there: Source | None = known_agents(name, file, what)
+            if there is None:
+                raise RunFolderError(f"{self.path}: {_unknown(name)}; give it: {self._asked(name, file)}")
+            return there
         if name.startswith(ATARI):
             return name  # type: ignore[no-any-return]
         found: Source | None = None
         if not name.endswith("()"):
-            found = known(name, file, f"{self.path}: its environment {name} cannot be made")
+            found = known(name, file, what)
         if found is None:
             raise RunFolderError(f"{self.path}: {_unknown(name)}; give it: {self._asked(name, file)}")
         if isinstance(found, EnvSpec):  # with its module, which workers import
@@ -240,16 +253,16 @@ class RunFolder:
         return own if self._env_kwargs is None else self._env_kwargs
 
     def _says(self, env: str) -> bool:
-        return bool(described(env, {}, str(self.path))["env"] == self.config["env"])
+        return bool(described(env, {}, str(self.path), many=self.many)["env"] == self.config["env"])
 
     def maker(self) -> Callable[[], Any]:
         """What makes its environment."""
-        return maker(self.env, self.env_kwargs, str(self.path))
+        return maker_of(self.algorithm, self.env, self.env_kwargs, str(self.path))
 
     @cached_property
     def spaces(self) -> tuple[Any, Any]:
         """Of observations and actions."""
-        return spaces_of(self.maker(), str(self.path))
+        return spaces_in(self.algorithm, self.maker(), str(self.path))
 
     @cached_property
     def weights(self) -> NDArray[np.float32]:
@@ -292,7 +305,7 @@ class RunFolder:
         was, now = self.config.get("spaces"), [str(space) for space in self.spaces]
         if was is None or was == now:
             return
-        given = described(self.env, self.env_kwargs, str(self.path))["env"]
+        given = described(self.env, self.env_kwargs, str(self.path), many=self.many)["env"]
         others = ", ".join(
             f"{what} {_brief(there, here)} instead of {_brief(here, there)}"
             for what, here, there in zip(("observations", "actions"), was, now, strict=True)

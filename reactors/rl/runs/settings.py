@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -133,6 +134,8 @@ def coerced(value: Any, hint: Any) -> Any:
 
     >>> coerced("1e-3", float), coerced(1, float), coerced("yes", bool), coerced([3, 4], tuple[int, ...])
     (0.001, 1.0, True, (3, 4))
+    >>> coerced('{"good": ["agent_*"]}', Mapping[str, Any])
+    {'good': ('agent_*',)}
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin in {types.UnionType, typing.Union}:
@@ -149,6 +152,11 @@ def coerced(value: Any, hint: Any) -> Any:
         if value not in parts:
             raise ValueError(value)
         return value
+    if origin is Mapping:
+        table = json.loads(value) if isinstance(value, str) else value
+        if not isinstance(table, Mapping):
+            raise ValueError(value)
+        return {name: tuple(part) if isinstance(part, list) else part for name, part in table.items()}
     if origin in {tuple, list}:
         words = (
             [word.strip() for word in value.strip("()[] ").split(",") if word.strip()]

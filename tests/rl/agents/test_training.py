@@ -92,3 +92,22 @@ def test_masks_are_kept() -> None:
 def test_options_for_single_agents_are_refused(option: Any, said: str) -> None:
     with pytest.raises(ArgumentError, match=f"{said} of rl.train is for single agents, and IPPO is for many"):
         rl.train(rl.IPPO(**SMALL), lambda: Comers(3), total_steps=64, **option)
+
+
+@pytest.mark.usefixtures("bare_runs")
+def test_the_command_trains_groups_and_evaluates_them(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from reactors.command.cli import main
+
+    folder = str(tmp_path / "run")
+    command = ["train", "mappo", "--env", "mpe2:simple_tag_v3", "--total-steps", "64", "--out", folder, "--no-preset"]
+    for name, value in SMALL.items():
+        command += ["--set", f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"]
+    groups = '{"adversary": ["adversary_*"], "good": ["agent_*"]}'
+    done = CliRunner().invoke(main, [*command, "--set", f"groups={groups}"])
+    assert done.exit_code == 0, done.output
+    for rest in (["eval", folder, "--episodes", "1"], ["train", "--resume", folder, "--total-steps", "96"]):
+        done = CliRunner().invoke(main, rest)
+        assert done.exit_code == 0, done.output
+    assert rl.load(folder).evaluate(1) == rl.load(folder).evaluate(1)

@@ -69,10 +69,11 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
             )
         if self.recurrent:
             raise ParameterError(f"recurrent of {self.name} is for single agents; leave it out")
-        if self.torso is not None or len(team.observation_space.shape or ()) == 3:
+        space = team.observation_space
+        if self.torso is not None or (len(space.shape or ()) == 3 and space.dtype == np.uint8):
             raise ParameterError(
-                f"group {team.name!r} of {self.name}: networks of many agents see vectors, and observations are "
-                f"{team.observation_space}; make vectors of them with a wrapper"
+                f"group {team.name!r} of {self.name}: networks of many agents see vectors, and boards as such, but "
+                f"observations are {space}; leave torso out, and make vectors of them with a wrapper"
             )
         super().check_team(team, action_space)
 

@@ -11,7 +11,7 @@ from reactors.rl.checkpoints.agents import agents_form, agents_state, restore_ag
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.envs.agents.cast import width
 from reactors.rl.envs.agents.sources import unmasked
-from reactors.rl.envs.parallel_simulation import ParallelSimulation
+from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import WrongValueError, reader, writer
 from reactors.rl.errors import NotFiniteError, SimulationError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reactors.rl.contract.agents import MultiAgent
     from reactors.rl.dataflow.agents.acting import TeamActing
     from reactors.rl.envs.agents.cast import Cast, Team
+    from reactors.rl.envs.parallel_simulation import ParallelSimulation
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.episode import Episode
 
@@ -59,9 +60,9 @@ class AgentsRollout:
         self.path = path
         own_state = self.with_state and self.cast.state is not None
         self.simulations = [
-            ParallelSimulation(
-                self.make, seed=seed_of(seed, self.first_env + e), restarting=self.on_error == "restart", path=path,
-                with_state=own_state,
+            simulation_of(
+                self.make, turns=self.cast.turns, seed=seed_of(seed, self.first_env + e),
+                restarting=self.on_error == "restart", path=path, with_state=own_state,
             )
             for e in range(self.shape[1])
         ]  # fmt: skip
@@ -110,7 +111,7 @@ class AgentsRollout:
         return tuple(episodes)
 
     def _step(self, t: int, e: int, simulation: ParallelSimulation) -> None:
-        before = _state(simulation, self.cast, simulation.observations) if self.with_state else None
+        before = _state(simulation, self.cast, simulation.everything()) if self.with_state else None
         actions: dict[Any, Any] = {}
         for view in self.views:
             view.give(t, e, simulation, actions)

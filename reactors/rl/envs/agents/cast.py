@@ -38,6 +38,8 @@ class Cast:
     actions: tuple[Space, ...]
     state: gym.spaces.Box | None = None
     masked: bool = False
+    turns: bool = False
+    """Whether they act one at a time, as in PettingZoo's AEC environments."""
 
     def __str__(self) -> str:
         """As a run's folder has it, which compares it."""

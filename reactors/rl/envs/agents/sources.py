@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ import numpy as np
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.envs.agents.cast import Cast
-from reactors.rl.envs.named import spelled
+from reactors.rl.envs.agents.turns import takes_turns
+from reactors.rl.envs.named import imported, known, of_installed, spec_of, spelled
 from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own
 
@@ -28,7 +30,7 @@ OBSERVATION, MASK = "observation", "action_mask"
 def agents_maker(env: Any, kwargs: Mapping[str, Any], path: str) -> Callable[[], Any]:
     """A function without arguments that makes the PettingZoo environment; names are looked up here."""
     if isinstance(env, str):
-        env = named_parallel(env, path)
+        env = agents_named(env, path)
     if not callable(env):
         raise ArgumentError(
             f"{path} is given {env!r}, of type {type(env).__name__}; give the name of a PettingZoo environment, or a "
@@ -37,14 +39,73 @@ def agents_maker(env: Any, kwargs: Mapping[str, Any], path: str) -> Callable[[],
     return partial(env, **kwargs) if kwargs else env
 
 
+def agents_named(name: str, path: str) -> Callable[..., Any]:
+    """A function that makes the environment of this name, whose agents act at once or take turns.
+
+    >>> agents_named("classic/connect_four_v3", "main.env").args
+    ('aec', 'classic/connect_four_v3')
+    """
+    try:
+        return named_parallel(name, path)
+    except ParameterError:
+        turns = _turns_named(name, path)
+        if turns is None:
+            raise
+        return turns
+
+
+def _turns_named(name: str, path: str) -> Callable[..., Any] | None:
+    import pettingzoo
+
+    plain = name.replace(".", "/").replace(":", "/").removeprefix("pettingzoo/")
+    if _is_id("aec", plain):
+        return partial(pettingzoo.make, "aec", plain)
+    place = plain.replace("/", ".")
+    if spec_of(place) is None:
+        return None
+    module = imported(place, None, f"{path}: the environment {name!r} cannot be looked up")
+    made: Callable[..., Any] | None = getattr(module, "env", None)
+    return made
+
+
 def spelled_agents(env: Any, path: str) -> tuple[str, str | None]:
     """What a run's folder says of it, and the file of the user's own that it is in; see `named.spelled`.
 
     >>> spelled_agents("classic/rps_v2", "main.env")
     ('classic/rps_v2', None)
     """
-    made = named_parallel(env, path) if isinstance(env, str) else env
+    made = agents_named(env, path) if isinstance(env, str) else env
     return spelled(made) if inspect.isclass(made) or not isinstance(env, str) else (env, None)
+
+
+def known_agents(name: str, file: str | None, path: str) -> Any:
+    """What a name from a run's folder means, without code that only the folder leads to; else None.
+
+    As `named.known`: ids that are registered, modules of packages that are installed, classes of environments.
+    """
+    from pettingzoo import AECEnv, ParallelEnv
+
+    if is_registered(name):
+        return name
+    found = None if name.endswith("()") else known(name, file, path, (AECEnv, ParallelEnv))
+    if found is not None:
+        return found
+    return name if file is None and of_installed(re.split("[:/]", name)[0]) else None
+
+
+def is_registered(name: str) -> bool:
+    """Whether a name is an id of PettingZoo's."""
+    return _is_id("parallel", name) or _is_id("aec", name)
+
+
+def _is_id(way: str, name: str) -> bool:
+    import pettingzoo
+
+    try:
+        pettingzoo.spec(way, name)
+    except Exception:  # noqa: BLE001 - it has an error of its own for each part of an id
+        return False
+    return True
 
 
 def cast_of(make: Callable[[], Any], path: str) -> Cast:
@@ -59,14 +120,11 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
         agents = tuple(env.possible_agents)
         spaces = [env.observation_space(agent) for agent in agents]
         actions = tuple(env.action_space(agent) for agent in agents)
-        _, infos = env.reset(seed=0)
+        turns = takes_turns(env)
+        told = env.reset(seed=0)
+        infos = env.infos if turns else told[1]
         state = _state_space(env)
     except Exception as error:
-        if hasattr(env, "agent_iter"):
-            raise ParameterError(
-                f"{path}: what its function makes is {env}, whose agents take turns (AEC), and have to act at the same "
-                "time; where the game allows it, pettingzoo.utils.aec_to_parallel makes that of it"
-            ) from error
         what = f"what its function makes is a {type(env).__name__}"
         if isinstance(env, gym.Env):
             raise ParameterError(
@@ -74,13 +132,13 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
                 "for one, or give a PettingZoo environment"
             ) from error
         raise ParameterError(
-            f"{path}: {what}, which is no PettingZoo parallel environment ({type(error).__name__}: {error})"
+            f"{path}: {what}, which is no PettingZoo environment ({type(error).__name__}: {error})"
         ) from error
     finally:
         if hasattr(env, "close"):
             env.close()
     masked = all(_with_mask(space) for space in spaces) or any(MASK in info for info in infos.values())
-    return Cast(agents, tuple(_of(space) for space in spaces), actions, state, masked)
+    return Cast(agents, tuple(_of(space) for space in spaces), actions, state, masked, turns)
 
 
 def _with_mask(space: Space) -> bool:
