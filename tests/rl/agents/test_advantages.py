@@ -47,8 +47,8 @@ def test_each_agent_is_as_if_it_were_alone(seed: int) -> None:
     found = agents_advantages(rewards, values, following, acted, terminated, truncated, 0.9, 0.8)
     for e in range(shape[1]):
         for i in range(shape[2]):
-            mine = (each[:, e, i] for each in (rewards, values, following, acted, terminated, truncated))
-            np.testing.assert_allclose(found[:, e, i], plain(*mine, 0.9, 0.8), rtol=1e-4, atol=1e-5)
+            mine: Any = [each[:, e, i] for each in (rewards, values, following, acted, terminated, truncated)]
+            np.testing.assert_allclose(found[:, e, i], plain(*mine, gamma=0.9, lam=0.8), rtol=1e-4, atol=1e-5)
 
 
 def test_values_beyond_are_asked_for_where_they_count_alone() -> None:
@@ -60,4 +60,5 @@ def test_values_beyond_are_asked_for_where_they_count_alone() -> None:
     rewards, values, following = (rng.normal(size=shape).astype(np.float32) for _ in range(3))
     given = (rewards, values, np.where(wanted, following, np.nan), acted, terminated, truncated)
     found = agents_advantages(*given, 0.9, 0.8)
-    np.testing.assert_array_equal(found, agents_advantages(rewards, values, following, *given[3:], 0.9, 0.8))
+    wanted = agents_advantages(rewards, values, following, acted, terminated, truncated, 0.9, 0.8)
+    np.testing.assert_array_equal(found, wanted)

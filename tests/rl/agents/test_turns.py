@@ -102,7 +102,7 @@ def test_self_play_learns_to_beat_a_random_player() -> None:
 def against_random(done: Any, games: int) -> float:
     """The mean result of the first player, who plays by the policy."""
     rng, results = np.random.default_rng(0), []
-    env = pettingzoo.make("aec", GAME)
+    env: Any = pettingzoo.make("aec", GAME)
     for number in range(games):
         env.reset(seed=number)
         total = 0.0

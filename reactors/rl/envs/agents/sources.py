@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -98,7 +98,7 @@ def is_registered(name: str) -> bool:
     return _is_id("parallel", name) or _is_id("aec", name)
 
 
-def _is_id(way: str, name: str) -> bool:
+def _is_id(way: Literal["aec", "parallel"], name: str) -> bool:
     import pettingzoo
 
     try:
