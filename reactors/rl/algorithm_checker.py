@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError, ReactionError, ReactorError
-from reactors.rl.algorithms.off_policy import OffPolicy, memory_of
+from reactors.rl.algorithms.off_policy import OffPolicy, memory_of, sequences_of
 from reactors.rl.contract.conformance import check_learning, check_policy, descent, errors, numbers
 from reactors.rl.encoding.state import CLOCK, StateError, encode
 from reactors.rl.envs.checker import broken
@@ -195,8 +195,12 @@ def _batches(algorithm: Algorithm, rows: Any, spaces: tuple[Any, Any], seed: int
     buffer.rng = np.random.default_rng(seed)
     envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), len(rows))
     try:
+        cut = sequences_of(algorithm, rows.dtype, algorithm.num_envs)
         while not len(buffer):
-            buffer.add(rows.reshape(-1), envs=envs)
+            if cut is None:
+                buffer.add(rows.reshape(-1), envs=envs)
+            elif len(whole := cut.add(rows)):
+                buffer.add(whole)
         drawn = [buffer.sample(algorithm.batch_size) for _ in range(min(2, algorithm.updates))]
         return [upload({name: np.array(part) for name, part in each.items()}) for each in drawn]
     finally:

@@ -15,19 +15,24 @@ import numpy as np
 import torch
 from torch import nn
 
+from reactors.errors import ArgumentError
 from reactors.rl.algorithms.off_policy import OffPolicy
 from reactors.rl.algorithms.q_learning import epsilon
-from reactors.rl.bounded import Count, Layers, Positive, Rate, Share
+from reactors.rl.bounded import Count, Layers, Natural, Positive, Rate, Share
 from reactors.rl.contract.algorithm import Learning, Policy
+from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.encoding.state import count
+from reactors.rl.estimates.returns import Course
 from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, in_a_row, inputs_of, mlp, torso
 from reactors.rl.networks.normalising import normaliser
+from reactors.rl.networks.recurrent import Recurrent, RecurrentInference, Stretch, seen_first, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from reactors.rl.contract.recurrent import States
     from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
 
@@ -82,18 +87,54 @@ class DQN(OffPolicy):
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
     with an int `features`; by default what fits the size of frames, and none for vectors."""
+    recurrent: Count | bool = False
+    """Numbers that the network remembers of an episode: the state of a gated recurrent unit (Cho et al., 2014, arXiv
+    1406.1078) after the torso, or after the layers `hidden`. True is 64, as in QMIX's networks (arXiv 1803.11485). Then
+    replay has sequences, and `batch_size` counts those, as in R2D2 (Kapturowski et al., ICLR 2019). By default nothing.
+    """
+    sequence: Count = 40
+    """Of a recurrent network: steps of a sequence that are learned from. R2D2's, table 2 and section 3."""
+    burn_in: Natural = 40
+    """Of a recurrent network: steps before those, over which alone the stored state comes up to date. R2D2's."""
+    eta: Share = 0.9
+    """Of a recurrent network: the priority of a sequence is that much of the greatest error of its steps, and else of
+    their mean. R2D2's, section 2.3."""
     total_steps: Count = field(default=50_000, init=False)
     """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
 
     alone: ClassVar[tuple[str, ...]] = ("normalise_observations",)
 
+    def __post_init__(self) -> None:
+        """Refuse frames that are kept once of sequences, which are kept whole."""
+        super().__post_init__()
+        if self.recurrent and self.frame_stack is not None:
+            raise ArgumentError(
+                f"frame_stack of {type(self).__name__} is {self.frame_stack}, and a recurrent network learns from "
+                "sequences, which are kept whole; leave it out"
+            )
+
+    @property
+    def stretch(self) -> tuple[int, int] | None:
+        """Of a recurrent network: sequences overlap by their first steps, from which nothing is learned."""
+        return (self.burn_in + self.sequence, self.sequence) if self.recurrent else None
+
+    def remembered(self, action_space: Space) -> dict[str, Any]:
+        """Of a recurrent network, the state when an action was chosen."""
+        width = width_of(self.recurrent)
+        return {**super().remembered(action_space), **({"state": np.dtype((np.float32, (width,)))} if width else {})}
+
     def policy(self, observation_space: Space, action_space: Space) -> EpsilonGreedy:
         """One for an actor."""
+        if self.recurrent:
+            net = RecurrentQNetwork(self, observation_space, action_space)
+            return RecurrentEpsilonGreedy(self, net, action_space)
         return EpsilonGreedy(self, QNetwork(self, observation_space, action_space), action_space)
 
     def learning(self, observation_space: Space, action_space: Space, seed: int, device: str = "cpu") -> DQNLearning:
         """One for the learner."""
         del seed  # it is for the weights of the networks, and nothing else is random
+        if self.recurrent:
+            return RecurrentDQNLearning(self, observation_space, action_space, device)
         return DQNLearning(self, observation_space, action_space, device)
 
 
@@ -112,20 +153,24 @@ class QNetwork(nn.Module):
         inner = [inputs_of(observation_space), *config.hidden] if self.torso is None else [self.torso.features]
         self.normalise = normaliser(observation_space) if config.normalise_observations else None
         self.head = mlp([*inner, outputs], nn.ReLU)
-        self.acting = in_a_row(self.normalise, self.torso, self.head)
+        self.acting: nn.Module = in_a_row(self.normalise, self.torso, self.head)
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Q of every action."""
-        q: torch.Tensor = self.acting(obs.flatten(1).float() if self.torso is None else obs)
+        return self.values(self.acting(obs.flatten(1).float() if self.torso is None else obs))
+
+    def values(self, q: torch.Tensor) -> torch.Tensor:
+        """Q of what the last layer gives."""
         return q[:, :1] + q[:, 1:] - q[:, 1:].mean(1, keepdim=True) if self.dueling else q
 
 
 class EpsilonGreedy(Policy):
     """The best action, or now and then any."""
 
-    def __init__(self, config: DQN, net: QNetwork, action_space: Space) -> None:
+    def __init__(self, config: DQN, net: QNetwork, action_space: Space, infer: Any = None) -> None:
         assert isinstance(action_space, gym.spaces.Discrete)
-        self.config, self.infer = config, Inference(net.acting)
+        self.config = config
+        self.infer: Any = infer or Inference(net.acting)
         self.size = self.infer.size
         self.n, self.start = int(action_space.n), int(action_space.start)
 
@@ -137,18 +182,24 @@ class EpsilonGreedy(Policy):
         self, observations: NDArray[Any], rng: np.random.Generator, steps: int
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """The best actions, or with probability epsilon any."""
+        return self.explored(self.greedy(observations), rng, steps), {}
+
+    def explored(self, chosen: NDArray[Any], rng: np.random.Generator, steps: int) -> NDArray[Any]:
+        """These actions, or with probability epsilon any."""
         config = self.config
-        chosen = self.greedy(observations)
         share = epsilon(
             steps, config.exploration_fraction * config.total_steps, config.exploration_final,
             config.exploration_initial,
         )  # fmt: skip
         random = rng.random(len(chosen)) < share
-        return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen), {}
+        return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen)
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The best actions: the value that all have in common does not matter."""
-        values = self.infer(observations)
+        """The best actions."""
+        return self.best(self.infer(observations))
+
+    def best(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The best actions by outputs of the network: the value that all have in common does not matter."""
         best: NDArray[Any] = (values[:, 1:] if self.config.dueling else values).argmax(1) + self.start
         return best
 
@@ -158,13 +209,17 @@ class DQNLearning(Learning):
 
     def __init__(self, config: DQN, observation_space: Space, action_space: Space, device: str) -> None:
         self.config, self.device = config, device
-        self.net = QNetwork(config, observation_space, action_space).to(device)
+        self.net = self.network(observation_space, action_space).to(device)
         self.target = deepcopy(self.net).requires_grad_(False)
         self.observed: Any = None if self.net.normalise is None else self.net.normalise.statistics()
         self.flat, self.old = Flat(self.net.acting.parameters()), Flat(self.target.acting.parameters())
         self.optimizer = Adam(self.flat, config.learning_rate)
         self.start = int(getattr(action_space, "start", 0))
         self.updates = 0
+
+    def network(self, observation_space: Space, action_space: Space) -> QNetwork:
+        """One that learns."""
+        return QNetwork(self.config, observation_space, action_space)
 
     def weights(self) -> NDArray[np.float32]:
         """The weights of the network that acts."""
@@ -195,20 +250,25 @@ class DQNLearning(Learning):
             loss = (nn.functional.smooth_l1_loss(q, goal, reduction="none") * batch["weights"]).mean()
         else:
             loss = nn.functional.smooth_l1_loss(q, goal)
+        figures = yield from self.descend(loss, q, batch["obs"])
+        return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures
+
+    def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
+        """One step of the optimizer, what follows from how many there were, and figures."""
+        config = self.config
         self.optimizer.learning_rate = self.learning_rate
         yield from descend(loss, self.flat, self.optimizer, config.max_grad_norm)
         self.updates += 1
         if self.updates % config.target_every == 0:
             self.old.weights.data.lerp_(self.flat.weights.data, config.tau)
         if self.net.normalise is not None and self.target.normalise is not None:
-            self.observed.add(batch["obs"].cpu().numpy())
+            self.observed.add(obs.cpu().numpy())
             self.net.normalise.follow(self.observed)
             self.target.normalise.follow(self.observed)
-        figures = {
+        return {
             "losses/td_loss": loss.detach(), "losses/q_values": q.detach(), "losses/grad_norm": self.flat.grad_norm,
             "charts/learning_rate": self.optimizer.learning_rate,
         }  # fmt: skip
-        return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures
 
     def state_dict(self) -> dict[str, Any]:
         """Both networks, the state of the optimizer, the count of updates, and what numbers are normalised by."""
@@ -226,3 +286,99 @@ class DQNLearning(Learning):
         self.updates = count(state["updates"])
         if self.observed is not None:
             self.observed.load_state_dict(state["observed"])
+
+
+# ---- one that remembers, and learns from sequences, as in R2D2 ----
+
+
+class RecurrentQNetwork(QNetwork):
+    """The torso, or the layers `hidden`; a GRU; and a linear layer on its states."""
+
+    def __init__(self, config: DQN, observation_space: Space, action_space: Space) -> None:
+        nn.Module.__init__(self)
+        assert isinstance(action_space, gym.spaces.Discrete)
+        self.dueling, self.width = config.dueling, width_of(config.recurrent)
+        self.torso: Any = torso(config.torso, observation_space)
+        self.normalise = normaliser(observation_space) if config.normalise_observations else None
+        sizes = [inputs_of(observation_space), *config.hidden]
+        before, inputs = seen_first(self.normalise, self.torso, sizes, nn.ReLU)
+        self.head = mlp([self.width, int(action_space.n) + config.dueling])
+        self.recurrent = Recurrent(before, inputs, self.width, self.head, flattens=self.torso is None)
+        self.acting = self.recurrent
+
+    def forward(self, obs: Any) -> torch.Tensor:
+        """Q of every action, after each observation of a `Stretch`."""
+        return self.values(self.head(self.recurrent.states(obs)))
+
+    def after(self, batch: Mapping[str, torch.Tensor], state: torch.Tensor) -> torch.Tensor:
+        """The state behind all steps (steps, sequences) that begin with this one, without gradients."""
+        course = Course.of(batch)
+        with torch.no_grad():
+            states = self.recurrent.states(Stretch(batch["obs"].flatten(0, 1), state, course.going))
+        return states[-len(state) :] * course.going[-1][:, None]
+
+
+class RecurrentEpsilonGreedy(EpsilonGreedy, RecurrentPolicy):
+    """As `EpsilonGreedy`, and remembers the `state` from which it went on."""
+
+    def __init__(self, config: DQN, net: RecurrentQNetwork, action_space: Space) -> None:
+        super().__init__(config, net, action_space, RecurrentInference(net.recurrent))
+        self.width = net.width
+
+    def act(
+        self, observations: NDArray[Any], rng: np.random.Generator, steps: int, states: States | None = None
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """The best actions, or with probability epsilon any."""
+        states = self.given(states, len(observations))
+        before = states.copy()
+        return self.explored(self.greedy(observations, states), rng, steps), {"state": before}
+
+    def greedy(self, observations: NDArray[Any], states: States | None = None) -> NDArray[Any]:
+        """The best actions."""
+        return self.best(self.infer(observations, self.given(states, len(observations))))
+
+
+class RecurrentDQNLearning(DQNLearning):
+    """One gradient step on the errors of all steps of sequences but for those of the burn-in (R2D2, section 3)."""
+
+    net: RecurrentQNetwork
+    target: RecurrentQNetwork
+
+    def network(self, observation_space: Space, action_space: Space) -> RecurrentQNetwork:
+        """One that learns."""
+        return RecurrentQNetwork(self.config, observation_space, action_space)
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """One update; `errors` are those of sequences: `eta` of the greatest of a step, and else of their mean."""
+        config, names = self.config, ("obs", "action", "reward", "next_obs", "terminated", "truncated")
+        along = {name: batch[name].transpose(0, 1) for name in names}  # steps, sequences
+        mine = theirs = batch["state"]
+        if config.burn_in:
+            before = {name: each[: config.burn_in] for name, each in along.items()}
+            mine, theirs = self.net.after(before, mine), self.target.after(before, theirs)
+            along = {name: each[config.burn_in :] for name, each in along.items()}
+        course = Course.of(along)
+        seen = Stretch(course.obs, mine, course.going, course.apart)
+        values = self.net(seen)
+        with torch.no_grad():
+            worth = self.target(seen._replace(state=theirs))
+            best = worth.gather(1, values.argmax(1, keepdim=True)) if config.double else worth.amax(1, True)
+            goal = self.goals(along["reward"], course.split(best.squeeze(1))[1], course)
+        actions = along["action"].flatten() - self.start
+        q = values[: len(actions)].gather(1, actions[:, None]).view_as(goal)
+        losses = nn.functional.smooth_l1_loss(q, goal, reduction="none").mean(0)
+        loss = (losses * batch["weights"]).mean() if config.prioritized else losses.mean()
+        figures = yield from self.descend(loss, q, along["obs"].flatten(0, 1))
+        wrong = (q.detach() - goal).abs()
+        errors = config.eta * wrong.amax(0) + (1 - config.eta) * wrong.mean(0)
+        return figures | {"errors": errors} if config.prioritized else figures
+
+    def goals(self, reward: torch.Tensor, following: torch.Tensor, course: Course) -> torch.Tensor:
+        """n-step returns, of fewer steps at the end of a sequence; `following` is the worth of what follows a step."""
+        discount = self.config.gamma * course.alive
+        goal = reward + discount * following
+        for _ in range(self.config.n_step - 1):
+            later = following.clone()
+            later[:-1] = torch.where(course.going[:-1] > 0, goal[1:], following[:-1])
+            goal = reward + discount * later
+        return goal

@@ -11,6 +11,7 @@ from reactors.rl.bounded import Count, Natural, Positive, Share
 from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.replay.buffer import ReplayBuffer
+from reactors.rl.replay.sequences import Sequences, sequence_dtype
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -61,14 +62,23 @@ class OffPolicy(Algorithm):
             )
 
     @property
+    def stretch(self) -> tuple[int, int] | None:
+        """Of sequences that are kept in the place of transitions, how long one is, and how much later the next begins.
+
+        None where transitions are kept.
+        """
+        return None
+
+    @property
     def updates(self) -> int:
         """Of a round. Where the ratio asks for no whole number, these are more, and some rounds have none."""
         return max(1, math.ceil(self.updates_per_step * self.horizon * self.num_envs - 1e-9))
 
     @property
     def enough(self) -> int:
-        """Transitions before the first update: `learning_starts`, and those that make the first n-step returns."""
-        return max(self.learning_starts, self.n_step * self.num_envs)
+        """Transitions before the first update: `learning_starts`, and those of the first returns, or sequences."""
+        steps = self.n_step if self.stretch is None else self.stretch[0]
+        return max(self.learning_starts, steps * self.num_envs)
 
     def due(self, learnable: int) -> int:
         """Updates by the end of a round, after so many steps in rounds in which there was enough experience."""
@@ -84,8 +94,17 @@ class OffPolicy(Algorithm):
 def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
     """The replay buffer that an algorithm asks for."""
     by_priority: Any = {name: getattr(algorithm, name) for name in ("alpha", "beta", "fanout")}
+    how: Any = {"prioritized": algorithm.prioritized, **(by_priority if algorithm.prioritized else {})}
+    dtype = experience_dtype(algorithm, observation_space, action_space)
+    if algorithm.stretch is not None:
+        length, period = algorithm.stretch
+        return ReplayBuffer(-(-algorithm.capacity // period), sequence_dtype(dtype, length), **how)
     return ReplayBuffer(
-        algorithm.capacity, experience_dtype(algorithm, observation_space, action_space),
-        prioritized=algorithm.prioritized, **(by_priority if algorithm.prioritized else {}), n_step=algorithm.n_step,
+        algorithm.capacity, dtype, **how, n_step=algorithm.n_step,
         gamma=algorithm.gamma, num_envs=algorithm.num_envs, frame_stack=algorithm.frame_stack,
     )  # fmt: skip
+
+
+def sequences_of(algorithm: OffPolicy, step: Any, environments: int) -> Sequences | None:
+    """What cuts steps of this dtype, of so many environments, into sequences, if the algorithm keeps those."""
+    return None if algorithm.stretch is None else Sequences(step, environments, *algorithm.stretch)

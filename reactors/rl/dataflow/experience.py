@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.off_policy import memory_of
+from reactors.rl.algorithms.off_policy import memory_of, sequences_of
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.encoding.state import count
@@ -41,6 +41,7 @@ class Experience(Stateful):
         per_actor = algorithm.num_envs // actors
         dtype = experience_dtype(algorithm, observation_space, action_space)
         self.buffer = memory_of(algorithm, observation_space, action_space)
+        self.sequences = sequences_of(algorithm, dtype, algorithm.num_envs)
         self.updates = algorithm.updates
         self.segments = rx.Input(shape=(algorithm.horizon, per_actor), dtype=dtype, width=actors)
         self.draws = Draws(self.buffer, algorithm.batch_size)
@@ -61,18 +62,22 @@ class Experience(Stateful):
         self.go_on()
 
     def state_dict(self) -> dict[str, Any]:
-        """The buffer; after a round, no priorities are on their way."""
-        return {
-            "buffer": self.buffer.state_dict(), "added": self.added, "learnable": self.learnable, "drawn": self.drawn,
-        }  # fmt: skip
+        """The buffer, and what waits for it; after a round, no priorities are on their way."""
+        return {"buffer": self.buffer.state_dict(), **self._form()}
 
     def form(self) -> dict[str, Any]:
         """The buffer looks for itself."""
-        return {"buffer": {}, "added": 0, "learnable": 0, "drawn": 0}
+        return {"buffer": {}, **self._form()}
+
+    def _form(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"added": self.added, "learnable": self.learnable, "drawn": self.drawn}
+        return found if self.sequences is None else found | {"sequences": self.sequences.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
         self.buffer.load_state_dict(state["buffer"])
+        if self.sequences is not None:
+            self.sequences.load_state_dict(state["sequences"])
         self.added, self.learnable, self.drawn = (count(state[name]) for name in ("added", "learnable", "drawn"))
 
     def answer(self) -> None:
@@ -87,7 +92,10 @@ class Experience(Stateful):
         if (clip := self.algorithm.reward_clip) is not None:
             rows = rows.copy()
             np.clip(rows["reward"], -clip, clip, out=rows["reward"])
-        self.buffer.add(rows, envs=self.envs)
+        if self.sequences is None:
+            self.buffer.add(rows, envs=self.envs)
+        elif len(cut := self.sequences.add(rows.reshape(self.algorithm.horizon, -1))):
+            self.buffer.add(cut)
         self.added += rows.size
         if self.added < self.algorithm.enough:
             return

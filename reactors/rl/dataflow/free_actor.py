@@ -13,8 +13,11 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl.dataflow.actor import Actor
+from reactors.rl.replay.sequences import Sequences
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reactors.rl.dataflow.acting import Acting
     from reactors.rl.dataflow.rollout import Rollout
     from reactors.rl.replay.buffer import ReplayBuffer
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 class FreeActor(Actor):
     """An actor that fills `memory`, which all share; `kept` has the number of transitions.
 
-    `learned` comes from each learner some rounds late, so that no actor is further ahead of it than that.
+    With `stretch`, how long sequences are and how far apart they begin, it keeps those. `learned` comes from each
+    learner some rounds late, so that no actor is further ahead of it than that.
     """
 
     kept = rx.Output(int)
@@ -36,10 +40,12 @@ class FreeActor(Actor):
         memory: ReplayBuffer,
         learners: int = 1,
         reward_clip: float | None = None,
+        stretch: tuple[int, int] | None = None,
     ) -> None:
         self.memory, self.clip = memory, reward_clip
         self.learned = rx.Input(int, width=learners)
         self.entrance: ReplayBuffer | None = None
+        self.sequences = None if stretch is None else Sequences(rollout.dtype, rollout.shape[1], *stretch)
         super().__init__(rollout, acting)
         first, (steps, envs) = rollout.first_env, rollout.shape
         self.rows = np.empty((steps, envs), rollout.dtype)
@@ -54,6 +60,23 @@ class FreeActor(Actor):
         self.entrance = copy(self.memory)
         super().open()
 
+    def state_dict(self) -> dict[str, Any]:
+        """Also the steps that wait until a sequence is whole."""
+        return super().state_dict() | self._waiting()
+
+    def form(self) -> dict[str, Any]:
+        """Environments look for themselves."""
+        return super().form() | self._waiting()
+
+    def _waiting(self) -> dict[str, Any]:
+        return {} if self.sequences is None else {"sequences": self.sequences.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+        super().load_state_dict(state)
+        if self.sequences is not None:
+            self.sequences.load_state_dict(state["sequences"])
+
     def close(self) -> None:
         """Also let go of the memory, which is not this actor's."""
         self.entrance = None
@@ -65,9 +88,11 @@ class FreeActor(Actor):
 
     def hand_over(self, rows: Any) -> None:
         """Keep a round."""
-        rows = rows.reshape(-1)
         if self.clip is not None:
             np.clip(rows["reward"], -self.clip, self.clip, out=rows["reward"])
         assert self.entrance is not None
-        self.entrance.add(rows, envs=self.envs)
+        if self.sequences is None:
+            self.entrance.add(rows.reshape(-1), envs=self.envs)
+        elif len(cut := self.sequences.add(rows)):
+            self.entrance.add(cut)
         self.kept.set(rows.size)

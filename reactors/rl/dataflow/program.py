@@ -120,8 +120,9 @@ class Training(rx.Reactor):
             if self.free and isinstance(algorithm, OffPolicy) and learners.parts == 1:
                 self.memory, clip = memory_of(algorithm, *spaces), algorithm.reward_clip
                 stepping = rx.bank(
-                    actors, FreeActor, rollout, acting, memory=self.memory, learners=len(learners), reward_clip=clip
-                )
+                    actors, FreeActor, rollout, acting, memory=self.memory, learners=len(learners), reward_clip=clip,
+                    stretch=algorithm.stretch,
+                )  # fmt: skip
             else:
                 stepping = self._actors(actors, rollout, acting)
             self.actors, players = stepping, [*stepping]

@@ -80,8 +80,8 @@ class Simulator(Stateful):
         rollout.step(t, choices["action"], {name: choices[name] for name in self.remembered}, part)
         self.observations.set(rollout.observations(part))
         if self.tells:
-            ended = self.ended.loan()
-            for name in ended.dtype.names or ():
+            ended: Any = self.ended.loan()
+            for name in ended.dtype.names:
                 ended[name] = self.rows[name][t, part :: self.parts]
             self.ended.set(ended)
         if at == self.last:

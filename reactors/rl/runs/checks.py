@@ -48,7 +48,9 @@ def check_memory(algorithm: OffPolicy, total_steps: int) -> None:
         )
     steps = max(1, total_steps // a_round) * a_round
     if algorithm.enough > steps:
-        which = "learning_starts" if algorithm.learning_starts > steps else "n_step"
+        which = (
+            "learning_starts" if algorithm.learning_starts > steps else "sequence" if algorithm.stretch else "n_step"
+        )
         raise ArgumentError(
             f"{which} of {name} is {getattr(algorithm, which)}, but the run has {steps} steps, so that nothing "
             f"would be learned; let {which} be less, or total_steps more"

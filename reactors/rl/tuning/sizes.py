@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reactors.errors import ArgumentError
-from reactors.rl.algorithms.off_policy import OffPolicy, memory_of
+from reactors.rl.algorithms.off_policy import OffPolicy, memory_of, sequences_of
 from reactors.rl.tuning.candidates import TIE
 
 if TYPE_CHECKING:
@@ -60,8 +60,12 @@ def draws_a_second(algorithm: OffPolicy, spaces: tuple[Any, Any], recorded: NDAr
     with memory_of(algorithm, *spaces) as buffer:
         buffer.rng, rows = rng, recorded.reshape(-1)
         envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), len(recorded))
+        cut = sequences_of(algorithm, recorded.dtype, algorithm.num_envs)
         for _ in range(-(-algorithm.capacity // len(rows))):
-            buffer.add(rows, envs=envs)
+            if cut is None:
+                buffer.add(rows, envs=envs)
+            elif len(whole := cut.add(recorded)):
+                buffer.add(whole)
         errors = rng.random((16, n), np.float32)
         count, began = 0, time.perf_counter()
         while (spent := time.perf_counter() - began) < seconds or not count:

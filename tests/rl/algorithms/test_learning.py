@@ -9,6 +9,8 @@ import pytest
 
 from reactors import rl
 from tests.catch import SETTINGS, Catch
+from tests.recall import SETTINGS as RECALLING
+from tests.recall import Recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,3 +42,13 @@ def test_an_actor_and_its_critic_balance_the_pole_for_a_while(mode: Any) -> None
     sooner = rl.A2C.preset("CartPole-v1", value_scale=1.0)  # if less steady in the long run
     done = rl.train(sooner, "CartPole-v1", total_steps=8_000, seed=3, mode=mode)
     assert done.evaluate(10) > 100
+
+
+@pytest.mark.parametrize("name", RECALLING)
+def test_a_cue_that_is_gone_is_recalled_by_those_alone_that_remember(name: str) -> None:
+    algorithm, steps = RECALLING[name]
+    remembers, forgets = (
+        rl.train(algorithm(recurrent=recurrent), Recall, total_steps=steps, seed=2) for recurrent in (16, False)
+    )
+    assert remembers.evaluate(100) == 1.0
+    assert forgets.evaluate(100) < 0.2

@@ -15,9 +15,9 @@ import torch
 from reactors import rl
 from reactors.rl.estimates.returns import Course
 from reactors.rl.networks.recurrent import Stretch
-from tests.rl.algorithms.reference import a2c, appo, impala, ppo
+from tests.rl.algorithms.reference import a2c, appo, impala, ppo, r2d2
 from tests.rl.algorithms.reference.optimizers import Adam, RMSProp
-from tests.rl.algorithms.reference.recurrent import RecurrentActorCritic, numbered
+from tests.rl.algorithms.reference.recurrent import History, RecurrentActorCritic, numbered
 from tests.rl.algorithms.test_losses import (
     BOX,
     COMMON,
@@ -33,6 +33,7 @@ from tests.rl.algorithms.test_losses import (
     run,
     shapes,
     tensors,
+    transitions,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def test_policy_gradients_are_the_papers(name: str, actions: gym.Space[Any]) -> 
         played = likely(learning, batch)
         batch["log_prob"] = played + 0.8 * rng.normal(size=played.shape).astype(np.float32)
         rows, length = numbered(double(batch)), LENGTH if name == "PPO" else STEPS
-        net = RecurrentActorCritic(parameters, start, 1.0, double(batch), length)
+        net = RecurrentActorCritic(parameters, start, 1.0, History(double(batch), length, torch.tanh))
         if name == "PPO":
             draws, n = copy.deepcopy(learning.rng), STEPS * ENVS // LENGTH
             orders = [draws.permutation(n) for _ in range(config.epochs)]
@@ -98,3 +99,45 @@ def test_policy_gradients_are_the_papers(name: str, actions: gym.Space[Any]) -> 
         for figure, number in wanted[-1].losses.items():
             close(figures[f"losses/{figure}"], number, figure)
         learning.flat.weights.data.copy_(torch.from_numpy(theta))  # or roundings of two rounds add up
+
+
+DEEP: dict[str, Any] = {
+    "hidden": (5,), "recurrent": WIDTH, "gamma": 0.9, "learning_rate": 0.01, "max_grad_norm": 0.5, "target_every": 2,
+    "batch_size": 3, "sequence": 4,
+}  # fmt: skip
+SEQUENCES: dict[str, Any] = {
+    "plain": rl.DQN(**DEEP, burn_in=2),
+    "of several steps": rl.DQN(**DEEP, burn_in=2, n_step=3, double=False),
+    "without burn-in": rl.DQN(**DEEP, burn_in=0, dueling=True),
+    "by priority": rl.DQN(**DEEP, burn_in=3, n_step=2, dueling=True, prioritized=True, eta=0.7),
+}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_q_learning_from_sequences_is_r2d2s(name: str) -> None:
+    config, rng = SEQUENCES[name], np.random.default_rng(2)
+    learning = config.learning(SEEN, DISCRETE, 0)
+    theta, target = drawn(learning.flat, rng), drawn(learning.old, rng)
+    batches = []
+    for _ in range(3):
+        batch = transitions(rng, (config.burn_in + config.sequence, 3), DISCRETE)
+        goes_on = ~(batch["terminated"] | batch["truncated"])[:-1]
+        batch["obs"][1:][goes_on] = batch["next_obs"][:-1][goes_on]
+        state = rng.uniform(-1, 1, (3, WIDTH)).astype(np.float32)
+        batches.append((batch, state, rng.uniform(0.2, 1, 3).astype(np.float32)))
+    seen = [{**double(batch), "state": state[None].astype(float), "weights": w} for batch, state, w in batches]
+    wanted = [*r2d2.learn(shapes(learning.net.acting.parameters()), theta, target, 2, seen, config)]
+    for (batch, state, weights), step in zip(batches, wanted, strict=True):
+        given = {field: np.ascontiguousarray(each.swapaxes(0, 1)) for field, each in batch.items()}
+        gradients, after, figures = run(
+            learning.learn(tensors({**given, "state": state, "weights": weights})), {"all": learning.flat}
+        )
+        close(gradients[0][1], step.gradient, "gradient")
+        follows(after[0]["all"], step, theta, "parameters")
+        theta = step.theta
+        close(figures["losses/td_loss"], step.losses["td_loss"], "loss")
+        if config.prioritized:
+            close(figures["errors"].numpy(), [step.losses[f"error {k}"] for k in range(3)], "errors")
+        learning.flat.weights.data.copy_(torch.from_numpy(theta))
+        if learning.updates % config.target_every == 0:
+            learning.old.weights.data.copy_(learning.flat.weights.data)

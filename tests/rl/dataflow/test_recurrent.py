@@ -92,12 +92,24 @@ CASES: dict[str, Any] = {
     "A2C": rl.A2C(**SMALL, normalise_observations=True),
     "IMPALA": rl.IMPALA(**SMALL, fragments=2, replay_slots=6, replay_proportion=0.5),
     "APPO": rl.APPO(**SMALL, fragments=2, passes=2, ring=2),
+    "DQN": rl.DQN(
+        **SMALL,
+        sequence=5,
+        burn_in=3,
+        learning_starts=32,
+        batch_size=4,
+        capacity=100,
+        updates_per_step=0.1,
+        prioritized=True,
+        n_step=2,
+    ),
 }
 
 
 @pytest.mark.usefixtures("bare_runs")
 @pytest.mark.parametrize(
-    ("name", "where"), [("PPO", "actors"), ("A2C", "central"), ("IMPALA", "central"), ("APPO", "actors")]
+    ("name", "where"),
+    [("PPO", "actors"), ("A2C", "central"), ("IMPALA", "central"), ("APPO", "actors"), ("DQN", "actors")],
 )
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(name: str, where: str, tmp_path: Path) -> None:
     given: dict[str, Any] = {"env": Odd, "total_steps": 32 * 6, "seed": 4, "actors": 2, "mode": "pipelined"}

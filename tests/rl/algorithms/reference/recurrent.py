@@ -8,12 +8,15 @@ observations that follow them are counted on from there.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from tests.rl.algorithms.reference.networks import ActorCritic, Tensor, layers, pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def cell(x: Tensor, h: Tensor, weights: Any) -> Tensor:
@@ -32,19 +35,16 @@ def numbered(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class RecurrentActorCritic(ActorCritic):
-    """theta is (a layer of tanh, GRU, actor, log sigma, critic); `batch` has what rows are.
+class History:
+    """What led to each row of `batch`: sequences of `length` steps, which begin with the `state` of the batch there.
 
-    Sequences are `length` steps, and begin with the state that the actor had there, `state` of the batch.
+    Nothing is differentiated through the state after `burn_in` steps. Before the GRU there is one layer.
     """
 
     batch: dict[str, Any]
     length: int
-
-    @property
-    def whole(self) -> RecurrentActorCritic:
-        """The same network on sequences that are as long as the batch."""
-        return replace(self, length=len(self.batch["reward"]))
+    activation: Callable[[Tensor], Tensor]
+    burn_in: int = 0
 
     def h(self, weights: Any, number: int, known: dict[int, Tensor]) -> Tensor:
         """The state after the observation of this number; what is `known` already is not computed again."""
@@ -60,17 +60,33 @@ class RecurrentActorCritic(ActorCritic):
             before = torch.tensor(batch["state"][t, i])
         else:
             before = self.h(weights, row - batch["reward"].shape[1], known) * (not begins)
+        if t == self.burn_in and not after:
+            before = before.detach()
         seen = torch.tensor(batch["next_obs" if after else "obs"][t, i])
-        known[number] = cell(torch.tanh(layers(seen[None], weights[:2], torch.tanh))[0], before, weights[2:])
+        known[number] = cell(self.activation(seen @ weights[0].T + weights[1]), before, weights[2:])
         return known[number]
 
-    def features(self, theta: Tensor, s: Tensor) -> Tensor:
-        weights, known = pieces(theta, self.shapes)[:6], dict[int, Tensor]()
-        return torch.stack([self.h(weights, int(number), known) for number in s])
+    def features(self, weights: Any, numbers: Any) -> Tensor:
+        """Those after these observations, (n, width); weights are of the layer, and of the GRU."""
+        known = dict[int, Tensor]()
+        return torch.stack([self.h(weights, int(number), known) for number in numbers])
+
+
+@dataclass(frozen=True)
+class RecurrentActorCritic(ActorCritic):
+    """theta is (a layer of tanh, GRU, actor, log sigma, critic); `history` has what rows are."""
+
+    history: History
+
+    @property
+    def whole(self) -> RecurrentActorCritic:
+        """The same network on sequences that are as long as the batch."""
+        return replace(self, history=replace(self.history, length=len(self.history.batch["reward"])))
 
     def v(self, theta: Tensor, s: Tensor) -> Tensor:
-        return layers(self.features(theta, s), pieces(theta, self.shapes)[9:], torch.tanh)[:, 0]
+        parts = pieces(theta, self.shapes)
+        return layers(self.history.features(parts[:6], s), parts[9:], torch.tanh)[:, 0]
 
     def outputs(self, theta: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
         parts = pieces(theta, self.shapes)
-        return layers(self.features(theta, s), parts[6:8], torch.tanh), parts[8]
+        return layers(self.history.features(parts[:6], s), parts[6:8], torch.tanh), parts[8]
