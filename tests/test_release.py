@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -43,12 +44,27 @@ def test_an_index_shows_no_link_that_is_relative() -> None:
     assert len([link for link in shown if link.startswith(f"{host}/")]) == len(within)
 
 
-def test_all_addresses_are_of_one_host() -> None:
+def addresses(text: str) -> set[str]:
+    """Of repositories of this name, with an owner or without."""
+    return set(re.findall(r"https://[^\s()]*?/reactors\b", text))
+
+
+def test_all_addresses_are_of_one_repository() -> None:
     urls = SETTINGS["project"]["urls"]
     texts = [*urls.values(), (ROOT / "CITATION.cff").read_text(), index_page()]
-    assert {host for text in texts for host in re.findall(r"https://([^/\s]+)/reactors\b", text)} == {
-        urls["Repository"].split("/")[2]
-    }
+    assert set().union(*map(addresses, texts)) == {urls["Repository"]}
+
+
+def test_an_address_may_have_an_owner() -> None:
+    found = addresses("https://forge.example/owner/reactors/blob/main/README.md and https://other.example/reactors")
+    assert found == {"https://forge.example/owner/reactors", "https://other.example/reactors"}
+
+
+def test_only_what_has_passed_its_tests_is_published() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    called = {jobs[name]["uses"] for name in jobs["publish"]["needs"]}
+    assert called == {"./.github/workflows/tests.yml", "./.github/workflows/wheels.yml"}
+    assert {jobs[name]["needs"] for name in jobs["publish"]["needs"]} == {"check"}
 
 
 def test_every_extra_is_described() -> None:
