@@ -29,12 +29,25 @@ def blocks(text: str, language: str) -> list[str]:
     return [textwrap.dedent(block) for kind, block in found if kind == language]
 
 
+EXCERPT = re.compile(r"((?:^[^\n]+\n)+)\n```[a-z]+\n(.*?)^```$", re.DOTALL | re.MULTILINE)  # a paragraph, and code below it
+
+
+def excerpts(page: Path) -> Iterator[tuple[Path, str]]:
+    """Code below a paragraph that links to a file of examples: that file, and the code, with `...` for what is left out."""
+    for paragraph, code in EXCERPT.findall(page.read_text()):
+        if link := re.search(r"\]\(([^)]*examples/[\w/]+\.py)\)", paragraph):
+            yield page.parent / link[1], code
+
+
 def snippets(page: str) -> str:
-    return "\n\n".join(blocks((DOCS / page).read_text(), "python"))
+    """What is to run as it stands, that is, all code of Python but excerpts."""
+    path = DOCS / page
+    taken = [textwrap.dedent(code) for _, code in excerpts(path)]
+    return "\n\n".join(block for block in blocks(path.read_text(), "python") if block not in taken)
 
 
 PAGES = (
-    "start.md", "tutorial.md", "concepts.md", "model.md", "generated.md", "own_environment.md", "environments.md",
+    "../README.md", "start.md", "tutorial.md", "concepts.md", "model.md", "generated.md", "own_environment.md", "environments.md",
     "replay.md", "training.md", "modes.md", "reproducibility.md", "serving.md", "own_algorithm.md", "logging.md",
     "notebooks.md", "debugging.md", "replaying_runs.md", "observing.md", "machines.md", "migration/gymnasium.md",
     "migration/lingua_franca.md",
@@ -49,8 +62,46 @@ def test_the_snippets_of_a_page_run_one_after_another(page: str, tmp_path: Path)
     assert done.returncode == 0, done.stderr
 
 
+def test_no_page_has_snippets_that_no_test_runs() -> None:
+    run = {(DOCS / page).resolve() for page in (*PAGES, *(f"algorithms/{page}.md" for page in ALGORITHMS))}
+    assert {page for page in TEXTS if snippets(str(page))} == run
+
+
 def test_programs_that_programs_write_need_no_module() -> None:
     exec(snippets("generated.md"), {})
+
+
+# ---- excerpts ----
+
+
+def strange(file: Path, code: str) -> list[str]:
+    """The pieces of an excerpt that are not in the file, in this order."""
+    text, found = "\n" + re.sub(r"  # type: ignore.*", "", file.read_text()), []
+    for piece in re.split(r"^ *\.\.\.$", code, flags=re.MULTILINE):
+        lines = piece.strip("\n")
+        before, there, after = text.partition(f"\n{lines}\n")
+        if there:
+            text = f"\n{after}"
+        else:
+            found.append(lines)
+    return found
+
+
+def test_excerpts_are_what_the_files_have() -> None:
+    found = {page.relative_to(ROOT): list(excerpts(page)) for page in TEXTS}
+    wrong = [(str(page), piece) for page, each in found.items() for file, code in each for piece in strange(file, code)]
+    assert wrong == []
+    of = {str(page): len(each) for page, each in found.items() if each}
+    migration = {f"docs/migration/{page}.md": 2 for page in ("ray", "sb3", "cleanrl")}
+    assert of == {"README.md": 1, **migration}
+
+
+def test_an_excerpt_that_a_file_does_not_have_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "file.py"
+    file.write_text("a = 1\nb = 2\nc = 3\n")
+    assert strange(file, "a = 1\n...\nc = 3\n") == []
+    assert strange(file, "c = 3\n...\na = 1\n") == ["a = 1"]
+    assert strange(file, "a = 1\nc = 3\n") == ["a = 1\nc = 3"]
 
 
 # ---- algorithms ----
