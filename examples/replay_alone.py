@@ -53,6 +53,32 @@ class Learner:
             return int(self.net(torch.from_numpy(obs)).argmax())
 
 
+def train(steps: int, batch: int = 64, goal: float = 300.0, seed: int = 0) -> tuple[Learner, list[float]]:
+    """The learner, and the returns of all episodes; it ends when 10 of them have the mean `goal`."""
+    torch.manual_seed(seed)
+    rng, env = np.random.default_rng(seed), gym.make("CartPole-v1")
+    spaces = env.observation_space, env.action_space
+    buffer = rl.ReplayBuffer.of(*spaces, 50_000, prioritized=True, n_step=3, gamma=0.99, seed=seed)
+    learner, returns, total = Learner(buffer), [0.0], 0.0
+    obs, _ = env.reset(seed=seed)
+    for step in range(steps):
+        explores = rng.random() < max(0.05, 1 - step / 3000)
+        action = int(rng.integers(2)) if explores else learner.act(obs)
+        following, reward, terminated, truncated, _ = env.step(action)
+        buffer.add(obs=obs[None], action=[action], reward=[float(reward)], next_obs=following[None],
+                   terminated=[terminated], truncated=[truncated])  # fmt: skip
+        obs, total = following, total + float(reward)
+        if terminated or truncated:
+            returns.append(total)
+            obs, total = env.reset()[0], 0.0
+        if step >= 499 and step % 2 == 1:
+            learner.update(batch)
+        if np.mean(returns[-10:]) >= goal:
+            break
+    env.close()
+    return learner, returns[1:]
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--steps", type=int, default=12_000, help="of the environment, at most")
@@ -62,29 +88,11 @@ def main() -> None:
     args = options.parse_args()
 
     torch.set_num_threads(1)
-    torch.manual_seed(args.seed)
-    rng, env = np.random.default_rng(args.seed), gym.make("CartPole-v1")
-    spaces = env.observation_space, env.action_space
-    buffer = rl.ReplayBuffer.of(*spaces, 50_000, prioritized=True, n_step=3, gamma=0.99, seed=args.seed)
-    learner, returns, total, began = Learner(buffer), [0.0], 0.0, time.monotonic()
-    obs, _ = env.reset(seed=args.seed)
-    step = 0
-    while step < args.steps and np.mean(returns[-10:]) < args.goal:
-        explores = rng.random() < max(0.05, 1 - step / 3000)
-        action = int(rng.integers(2)) if explores else learner.act(obs)
-        following, reward, terminated, truncated, _ = env.step(action)
-        buffer.add(obs=obs[None], action=[action], reward=[float(reward)], next_obs=following[None],
-                   terminated=[terminated], truncated=[truncated])  # fmt: skip
-        obs, total, step = following, total + float(reward), step + 1
-        if terminated or truncated:
-            returns.append(total)
-            obs, total = env.reset()[0], 0.0
-        if step >= 500 and step % 2 == 0:
-            learner.update(args.batch)
-    env.close()
+    began = time.monotonic()
+    learner, returns = train(args.steps, args.batch, args.goal, args.seed)
     print(
-        f"{step} steps, {learner.updates} updates in {time.monotonic() - began:.1f} s; the last 10 of "
-        f"{len(returns) - 1} episodes returned {np.mean(returns[-10:]):.0f} on average; {len(buffer)} rows kept"
+        f"{learner.updates} updates in {time.monotonic() - began:.1f} s; the last 10 of {len(returns)} episodes "
+        f"returned {np.mean(returns[-10:]):.0f} on average; {len(learner.buffer)} rows kept"
     )
 
 

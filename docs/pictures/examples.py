@@ -97,6 +97,15 @@ def pipeline() -> None:
     curve("pipeline", *zip(*program.evaluator.curve, strict=True), "update")
 
 
+def replay_alone() -> None:
+    """What a plain loop learns from the buffer."""
+    from replay_alone import train
+
+    _, returns = train(12_000)
+    means = [sum(returns[max(0, i - 9) : i + 1]) / min(i + 1, 10) for i in range(len(returns))]
+    curve("replay_alone", range(1, len(means) + 1), means, "episode")
+
+
 def replay_dataflow() -> None:
     """A DQN wired by hand."""
     from replay_dataflow import DQN
@@ -202,7 +211,7 @@ def started(stack: ExitStack, *arguments: str) -> IO[str]:
 DRAWN: dict[str, Callable[[], None]] = {
     each.__name__: each
     for each in (
-        hello, pingpong, native, qlearning, dqn_blackjack, pipeline, replay_dataflow, own_training, tour,
+        hello, pingpong, native, qlearning, dqn_blackjack, pipeline, replay_alone, replay_dataflow, own_training, tour,
         train_cartpole, train_and_serve, multi_agent, pettingzoo_parallel, from_ray, from_cleanrl, live,
     )
 }  # fmt: skip

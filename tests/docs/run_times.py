@@ -1,12 +1,11 @@
 """How long does each example take? `make times` runs them one after another, and writes it into examples/README.md.
 
-On a machine that does nothing else: what is written there is what readers expect on theirs.
+For a machine that does nothing else: what is written there is what readers expect on theirs.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -15,8 +14,8 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GALLERY = EXAMPLES / "README.md"
-SECTION = re.compile(r"^### \[(?P<name>[\w/.]+)\].*?(?=^##|\Z)", re.DOTALL | re.MULTILINE)
-TIME = re.compile(r"^\*\*Run time:\*\* (?P<words>[^,.]*)(?:, with `(?P<options>[^`]*)`)?\.$", re.MULTILINE)
+OPTIONS = {"web.py": ("--port", "0", "--clients", "4")}  # without these it serves until Ctrl-C
+SECTION = re.compile(r"^### \[([\w.]+\.(?:py|ipynb))\].*?(?=^##|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def words(seconds: float) -> str:
@@ -32,27 +31,38 @@ def words(seconds: float) -> str:
     return f"{seconds / 60:.0f} min"
 
 
-def command(name: str, options: str) -> list[str]:
-    """What runs an example as a reader would."""
-    path = str(EXAMPLES / name)
-    if name.endswith(".ipynb"):
-        return [sys.executable, "-m", "jupyter", "execute", "--kernel_name=python3", path]
-    return [sys.executable, path, *shlex.split(options)]
+def with_time(section: str, said: str) -> str:
+    """A section of the gallery with this run time, and without the one that it had.
+
+    >>> print(with_time(with_time("### [a](a)\\n\\n**Change first:** b.\\n", "8 s"), "9 s"), end="")
+    ### [a](a)
+    <BLANKLINE>
+    **Run time:** 9 s.
+    <BLANKLINE>
+    **Change first:** b.
+    """
+    without = re.sub(r"^\*\*Run time:\*\*.*\n\n", "", section, flags=re.MULTILINE)
+    return without.replace("**Change first:**", f"**Run time:** {said}.\n\n**Change first:**")
+
+
+def seconds(name: str) -> float:
+    """How long an example runs as a reader would run it, imports included."""
+    path, notebook = str(EXAMPLES / name), ["-m", "jupyter", "execute", "--kernel_name=python3"]
+    command = [sys.executable, *(notebook if name.endswith(".ipynb") else []), path, *OPTIONS.get(name, ())]
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+        return time.perf_counter() - began
 
 
 def measured(section: re.Match[str]) -> str:
-    """A section of the gallery with the time that its example takes now."""
-    text = section[0]
-    found = TIME.search(text)
-    if not found:
-        return text
-    options = found["options"] or ""
-    with tempfile.TemporaryDirectory() as folder:
-        began = time.perf_counter()
-        subprocess.run(command(section["name"], options), cwd=folder, stdout=subprocess.DEVNULL, check=True)
-        said = words(time.perf_counter() - began)
-    print(f"{section['name']}: {said}", flush=True)
-    return text[: found.start("words")] + said + text[found.end("words") :]
+    """A section with what its example takes now."""
+    name = section[1]
+    said = words(seconds(name))
+    if name in OPTIONS:
+        said += f" with `{' '.join(OPTIONS[name])}`"
+    print(f"{name}: {said}", flush=True)
+    return with_time(section[0], said)
 
 
 if __name__ == "__main__":

@@ -29,11 +29,13 @@ def blocks(text: str, language: str) -> list[str]:
     return [textwrap.dedent(block) for kind, block in found if kind == language]
 
 
-EXCERPT = re.compile(r"((?:^[^\n]+\n)+)\n```[a-z]+\n(.*?)^```$", re.DOTALL | re.MULTILINE)  # a paragraph, and code below it
+EXCERPT = re.compile(
+    r"((?:^[^\n]+\n)+)\n```[a-z]+\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)  # a paragraph, and code below it
 
 
 def excerpts(page: Path) -> Iterator[tuple[Path, str]]:
-    """Code below a paragraph that links to a file of examples: that file, and the code, with `...` for what is left out."""
+    """Code below a paragraph that links to a file of examples: that file, and the code; `...` is what is left out."""
     for paragraph, code in EXCERPT.findall(page.read_text()):
         if link := re.search(r"\]\(([^)]*examples/[\w/]+\.py)\)", paragraph):
             yield page.parent / link[1], code
@@ -47,10 +49,11 @@ def snippets(page: str) -> str:
 
 
 PAGES = (
-    "../README.md", "start.md", "tutorial.md", "concepts.md", "model.md", "generated.md", "own_environment.md", "environments.md",
-    "replay.md", "training.md", "modes.md", "reproducibility.md", "serving.md", "own_algorithm.md", "logging.md",
-    "notebooks.md", "debugging.md", "replaying_runs.md", "observing.md", "machines.md", "migration/gymnasium.md",
-    "migration/lingua_franca.md",
+    "../README.md", "start.md", "tutorial.md", "concepts.md", "model.md", "generated.md", "own_environment.md",
+    "environments.md", "replay.md", "training.md", "modes.md", "reproducibility.md", "serving.md",
+    "own_algorithm.md", "logging.md", "notebooks.md", "debugging.md", "replaying_runs.md", "comparing.md",
+    "observing.md", "machines.md",
+    "migration/gymnasium.md", "migration/lingua_franca.md",
 )  # fmt: skip
 
 
@@ -79,7 +82,7 @@ def strange(file: Path, code: str) -> list[str]:
     text, found = "\n" + re.sub(r"  # type: ignore.*", "", file.read_text()), []
     for piece in re.split(r"^ *\.\.\.$", code, flags=re.MULTILINE):
         lines = piece.strip("\n")
-        before, there, after = text.partition(f"\n{lines}\n")
+        _, there, after = text.partition(f"\n{lines}\n")
         if there:
             text = f"\n{after}"
         else:
@@ -156,6 +159,22 @@ def test_the_picture_of_the_rooms_is_up_to_date() -> None:
     drawn = html.unescape(program["PICTURE"].read_text())
     assert arrows
     assert arrows == set(re.findall(r"<title>([\w.]+)->([\w.]+)</title>", drawn)), "`make pictures` draws it again"
+
+
+# ---- the gallery ----
+
+
+def sections(text: str) -> dict[str, str]:
+    """Of the gallery, by what each is about."""
+    return dict(re.findall(r"^### \[([\w./]+)\]\([^)]*\)\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE))
+
+
+def test_every_example_is_in_the_gallery_with_something_to_see_and_to_change() -> None:
+    found = sections((ROOT / "examples" / "README.md").read_text())
+    files = [*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.ipynb")]
+    assert set(found) == {file.name for file in files} | {"machines/"}
+    assert [name for name, text in found.items() if "**Change first:**" not in text] == []
+    assert [name for name, text in found.items() if not re.search(r"^(!\[|```)", text, re.MULTILINE)] == ["machines/"]
 
 
 # ---- commands ----
