@@ -25,6 +25,8 @@ KNOWN = {
     "https://arxiv.org/abs/1802.09477": "Fujimoto and others, TD3",
     "https://arxiv.org/abs/1812.05905": "Haarnoja and others, SAC with a tuned temperature",
     "https://arxiv.org/abs/1912.00167": "Luo and others, IMPACT, on which APPO is based",
+    "https://arxiv.org/abs/2011.09533": "de Witt and others, independent PPO in StarCraft",
+    "https://arxiv.org/abs/2103.01955": "Yu and others, PPO for cooperating agents",
     "https://arxiv.org/abs/2110.01101": "Parallel Actors and Learners",
     "https://arxiv.org/abs/2312.04704": "Kwok and others, parallel reinforcement learning with the reactor model",
     "https://arxiv.org/abs/2312.06126": "Spreeze",
