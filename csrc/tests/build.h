@@ -70,6 +70,7 @@ typedef struct {
     int machine;              /* of the image that is laid out next */
     uint32_t ring, inbox;     /* capacities; 0: as usual */
     uint32_t trace;
+    uint32_t journal;         /* values are hashed, and a journal is kept */
     uint64_t watched;         /* bit per worker */
     int64_t timeout, spin_ns;
     int apart;                /* workers leave the links to their threads */
@@ -262,7 +263,7 @@ static inline void declare(const program *p, int fd, FILE *to)
     PUT(to, p, workers), PUT(to, p, real_time), PUT(to, p, virtual_time), PUT(to, p, keepalive);
     put(to, "processes", p->processes || p->machines), PUT(to, p, machine);
     put_all(to, "machine_of", p->machine_of, p->machines ? p->workers : 0);
-    PUT(to, p, timeout), PUT(to, p, spin_ns), PUT(to, p, trace), PUT(to, p, max_microsteps);
+    PUT(to, p, timeout), PUT(to, p, spin_ns), PUT(to, p, trace), PUT(to, p, journal), PUT(to, p, max_microsteps);
     fprintf(to, "\n");
     fflush(to);
 }

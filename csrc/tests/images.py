@@ -65,6 +65,7 @@ def write(program: Program, given: dict[str, Any]) -> None:
         fast=not given["real_time"] and not given["virtual_time"], virtual_time=bool(given["virtual_time"]),
         keepalive=bool(given["keepalive"]), processes=bool(given["processes"]), timeout=given["timeout"],
         spin=given["spin_ns"], trace=given["trace"], max_microsteps=given["max_microsteps"],
+        values=bool(given["journal"]), journal="" if given["journal"] else None,
         moves_off=True, machine_of=tuple(given["machine_of"]),
     )  # fmt: skip
     image = Image(program, given["placement"], given["workers"], options)

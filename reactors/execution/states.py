@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import wraps
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from reactors.model.bank import Bank
-from reactors.model.declaration import Declared
 from reactors.model.reactor import Reactor
 from reactors_runtime._core import lib
 from reactors_runtime._doors import content_hash
@@ -29,7 +28,7 @@ def attributes(reactor: Reactor) -> dict[str, Any]:
 
 
 def state_hash(reactor: Reactor) -> int:
-    """A hash of its attributes by name, and of where its random numbers are; of what it contains only the paths.
+    """A hash of its attributes by name, and of where its random numbers are; of reactors and ports among them the paths.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):
@@ -38,16 +37,8 @@ def state_hash(reactor: Reactor) -> int:
     >>> state_hash(Counter(1)) == state_hash(Counter(1)), state_hash(Counter(1)) == state_hash(Counter(2))
     (True, False)
     """
-    own = [(name, value) for name, value in sorted(attributes(reactor).items()) if not _contained(value)]
-    return content_hash([reactor._path, reactor._rng, own])
-
-
-def _contained(value: Any) -> bool:
-    """Whether it is part of the program, and not of a reactor's state."""
-    if isinstance(value, list | tuple | dict):
-        items = value.values() if isinstance(value, dict) else value
-        return bool(value) and all(isinstance(each, Reactor | Declared | Bank) for each in items)
-    return isinstance(value, Reactor | Declared | Bank)
+    by_name = sorted(attributes(reactor).items(), key=itemgetter(0))
+    return content_hash([reactor._path, reactor._rng, by_name])
 
 
 class StateNotes:

@@ -62,7 +62,7 @@ class Comparison:
     """Two runs, held against each other by their journals.
 
     `settings` is what differs in what ran: parameters, seed, code, versions. `divergence` is the first execution that
-    differs; None: there is none. Raises `JournalError` if they have not the same graph, or nothing in common.
+    differs; None: there is none. Raises `JournalError` if they have not the same graph.
     """
 
     def __init__(self, one: Journal, other: Journal) -> None:
@@ -224,9 +224,6 @@ _REACTION = ("path", "triggers", "uses", "effects", "deadline", "native")
 
 def refuse_other_graphs(one: Journal, other: Journal) -> None:
     """Refuse programs in which not the same reactions have the same ports: no execution stands for another then."""
-    for journal in (one, other):
-        if not len(journal):
-            raise JournalError(f"{journal.path} has no executions, so there is nothing to compare")
     for what in ("reactions", "elements"):
         mine, theirs = ([each["path"] for each in getattr(journal, what)] for journal in (one, other))
         for here, there, journal in ((mine, theirs, one), (theirs, mine, other)):

@@ -51,6 +51,10 @@ class Bank(HasPorts, Generic[R]):
         self._members = list(members)
         self._kind = kind
 
+    def __content__(self) -> list[R]:
+        """What counts of it in a value that is hashed."""
+        return self._members
+
     def __len__(self) -> int:
         return len(self._members)
 

@@ -24,6 +24,11 @@ class Elsewhere:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         self._refuse(name)
 
+    def __content__(self) -> str:
+        """What counts of it in a value that is hashed: what counts of the reactor."""
+        path: str = vars(self)["path"]
+        return path
+
     def _refuse(self, name: str) -> NoReturn:
         raise ShippingError(
             f"{self.path}.{name}: {self.path}, a {self._kind}, lives on worker {self._worker} and not here; send what "

@@ -37,7 +37,7 @@ def parts(value: Any) -> Any:
     if kind is bytearray or kind is memoryview:
         return (named(kind), bytes(value))
     if hasattr(kind, "__content__"):
-        return (named(kind), value.__content__())
+        return ("content", value.__content__())
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return of_tensor(value)
