@@ -17,6 +17,7 @@ from reactors.command import doctor as diagnosis
 from reactors.command.comparing import diff_command, same_command
 from reactors.command.joining import join_command
 from reactors.command.parameters import arguments, options_of
+from reactors.command.rewinding import bisect_command, replay_command
 from reactors.command.runs import compare_command, eval_command, play_command
 from reactors.command.tracebacks import reported
 from reactors.command.traces import place_command, trace_command
@@ -304,6 +305,8 @@ for command in (
     top_command,
     view_command,
     report_command,
+    replay_command,
+    bisect_command,
 ):
     main.add_command(command)
 

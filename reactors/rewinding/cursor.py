@@ -59,7 +59,8 @@ class Goal:
     tags: int = 1 << 63  # it would begin a tag, and so many have begun
     reaction: int = -1  # it is of this reaction,
     n: int = 0  # the n-th of it
-    breaks: bool = False  # what was asked for by "break" holds
+    breaks: bool = False  # what `Breaks` says holds
+    since: int = 0  # of these, conditions count when so many tags have begun
     compares: bool = False  # note what is written meanwhile
     interval: float = 0.25  # seconds after which a copy stays behind; 0: none does
 
@@ -80,6 +81,7 @@ class Standing:
     position: int  # executions that are over
     tag: tuple[int, int] | None  # of the last of them
     tags: int  # how many tags there were so far
+    done: int  # the reaction that was executed last, as the program counts; -1: none was
     next: int  # the reaction that comes next, as the program counts; -1: none does
     next_tag: tuple[int, int] | None
     counts: list[int]  # how often each reaction ran
@@ -101,7 +103,7 @@ class Cursor:
         self.position, self.tags = 0, 0
         self.tag: tuple[int, int] | None = None  # of the last execution
         self.counts = [0] * len(engine.image.program.reactions)
-        self.next = -1
+        self.done, self.next = -1, -1
         self.next_tag: tuple[int, int] | None = None
         self.why = ""  # what holds since the last execution
         self.failed: tuple[int, str] | None = None
@@ -168,12 +170,13 @@ class Cursor:
     def after(self, number: int) -> None:
         """It is over."""
         self.position += 1
+        self.done = number
         self.counts[number] += 1
         self.why = ""
         goal = self.goal
         if goal.compares:
             self.note(number)
-        if goal.breaks:
+        if goal.breaks and self.tags >= goal.since:
             own = {-1, *(element for element, _ in self.effects[number])}
             self.why = next((what for what, element, holds in self.tests if element in own and holds()), "")
         step = self.position == goal.position
@@ -198,6 +201,7 @@ class Cursor:
     def fail(self, number: int, error: BaseException) -> NoReturn:
         """A reaction has raised: the run ends there, as it stood then."""
         self.position += 1
+        self.done = number
         self.counts[number] += 1
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
@@ -252,8 +256,8 @@ class Cursor:
     def standing(self, why: str) -> Standing:
         """Where the run stands."""
         return Standing(
-            self.position, self.tag, self.tags, self.next, self.next_tag, self.counts, why, self.failed, self.hindrance,
-            self.portable(self.written),
+            self.position, self.tag, self.tags, self.done, self.next, self.next_tag, self.counts, why, self.failed,
+            self.hindrance, self.portable(self.written),
         )  # fmt: skip
 
     def portable(self, written: dict[int, Any] | None) -> dict[int, Any] | None:
@@ -325,6 +329,15 @@ class Cursor:
     def _hashes(self) -> dict[str, int]:
         return {reactor.path: state_hash(reactor) for reactor in self.part.reactors}
 
+    def _fails(self, check: bytes | str) -> bool:
+        try:
+            return not self.answer(check)
+        except Exception:  # noqa: BLE001 - it is the user's code
+            return False
+
+    def _value_digest(self) -> str:
+        return chained(self.engine.image, self.engine.memory, "values")
+
     def _writes(self) -> list[Write]:
         return self.writes
 
@@ -335,7 +348,14 @@ class Cursor:
         ports: dict[int, Any] = dict(self.part.handles)
         said = self.breaks.ports.items()
         written = [(ports[e].path, e, partial(_holds, ports[e], condition)) for e, condition in said]
-        return [*written, *(("a condition", -1, partial(self.answer, each)) for each in self.breaks.conditions)]
+        return [*written, *(("a condition", -1, partial(self.holds, each)) for each in self.breaks.conditions)]
+
+    def holds(self, condition: bytes | str) -> bool:
+        """Whether it does: one that raises does not yet, for what it asks for may be made later."""
+        try:
+            return bool(self.answer(condition))
+        except Exception:  # noqa: BLE001 - it is the user's code
+            return False
 
     # ---- copies ----
 

@@ -94,7 +94,7 @@ def of_program(
 
     def begin() -> Timeline:
         program = graph.program
-        said: dict[str, Any] = {"timeout": limit, "keepalive": False, "fast": clock is None}
+        said: dict[str, Any] = {"timeout": limit, "keepalive": False, "fast": clock is None, "values": True}
         run_seed = seed
         if replay is not None:
             recorded = recording.read(replay, graph)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace as changed
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from reactors.errors import ArgumentError, ReactorWarning
 from reactors.graph import Graph
@@ -11,7 +12,9 @@ from reactors.model.ports import Port
 from reactors.model.reactor import Reactor
 from reactors.names.keywords import spelled_out
 from reactors.rewinding import origins
-from reactors.rewinding.cursor import Goal, Standing, received, tag_of
+from reactors.rewinding.bisecting import bisected, is_before_tags
+from reactors.rewinding.counterfactual import counterfactual
+from reactors.rewinding.cursor import Breaks, Goal, Standing, received, tag_of
 from reactors.rewinding.one_execution import place_in
 from reactors.tag import Tag
 from reactors.time import Duration, duration
@@ -22,13 +25,14 @@ from reactors_runtime.values import dumps
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from reactors.execution.clock import VirtualClock
+    from reactors.rewinding.bisecting import Bisected, Question
+    from reactors.rewinding.counterfactual import Counterfactual
     from reactors.rewinding.origins import Origin
     from reactors.rewinding.timeline import Timeline
 
-Question: TypeAlias = "str | Callable[[Any], Any]"
 _LAST = (1 << 63) - 1
 
 
@@ -223,7 +227,7 @@ class Replay:
             position = max(0, where.position - 1)
             return self._went(timeline, Goal(position=position), lambda there: there.position <= position)
         tags = max(0, where.tags - 1)
-        return self._went(timeline, Goal(tags=tags), lambda there: _tags_over(there) <= tags and _between(there))
+        return self._went(timeline, Goal(tags=tags), partial(is_before_tags, tags))
 
     def _one(self, what: str) -> str:
         if what not in ("reaction", "tag"):
@@ -279,11 +283,83 @@ class Replay:
 
     def forget_stops(self) -> Self:
         """Have `go` stop at the end alone."""
-        from reactors.rewinding.cursor import Breaks
-
         for timeline in self._timelines.values():
             timeline.breaks = Breaks()
         return self
+
+    # ---- what if, and since when ----
+
+    def fork(
+        self,
+        edit: Mapping[str, Any] | None = None,
+        *,
+        drop: Port[Any] | str | Sequence[Port[Any] | str] = (),
+        until: Tag | Duration | None = None,
+    ) -> Counterfactual:
+        """What would have been, had something been otherwise from here on; the replay itself stays where it is.
+
+        `edit` are new values by place, as in {"main.learner.lr": 1e-4}: the place has to be there. `drop` are ports
+        whose next message gets lost. Both runs, as it was and with the change, go on to the end, or to `until`. The
+        same again has the same digests. Raises what is wrong with a place, and `ArgumentError`.
+
+        >>> import reactors as rx
+        >>> class Counter(rx.Reactor):
+        ...     tick, count = rx.Timer(0, "1 ms"), rx.Output(int)
+        ...     def __init__(self):
+        ...         self.n, self.by = 0, 1
+        ...     @rx.reaction(tick, effects=count)
+        ...     def step(self):
+        ...         self.n += self.by
+        ...         self.count.set(self.n % 4)
+        >>> with rx.Replay(Counter(), timeout="9 ms") as r:
+        ...     print(r.to("4 ms").fork({"main.by": 3}))
+        main.by = 3 after 4 ms
+        digest ..., the same reactions ran
+        main.count: 3 other values of 5, from 5 ms on
+        other in the end: main
+        """
+        places = edit or {}
+        ports = [drop] if isinstance(drop, str | Port) else [*drop]
+        lost = dict(map(self._source, ports))
+        end = until if until is None or isinstance(until, Tag) else Tag(duration(until, "until of fork"), _LAST)
+        for place in places:
+            if not place.isprintable() or place.split(".")[0].split("[")[0] not in ("main", "m"):
+                raise ArgumentError(f"edit of fork has {place!r}; write a place in main, as in main.learner.lr")
+        return counterfactual(
+            self._timeline, places, lost, {place: dumps(value) for place, value in places.items()}, end
+        )
+
+    def _source(self, port: Port[Any] | str) -> tuple[int, str]:
+        """The port from which a message comes, by its number and path."""
+        graph, path = self.graph, port if isinstance(port, str) else port.path
+        for e, row in enumerate(graph.program.elements):
+            if row.path == path and _is_port(graph, e):
+                source = row.source if row.source >= 0 else e
+                return source, graph.program.elements[source].path
+        known = [row.path for e, row in enumerate(graph.program.elements) if _is_port(graph, e)]
+        raise ArgumentError(f"there is no port {path!r}{did_you_mean(path, known)}")
+
+    def bisect(self, check: Question) -> Bisected | None:
+        """The first reaction after which `check` fails, a function of main or an expression; None if it never does.
+
+        By halves: it is taken to hold up to some tag, and to fail from there on. After log2(n) + 2 executions of parts
+        of the program at the most, of n tags, the replay stands right after that reaction: `back()` is before it.
+        Where the check raises, it counts as one that holds, for what it asks for may be made later; at the end that
+        comes out.
+
+        >>> import reactors as rx
+        >>> class Doubling(rx.Reactor):
+        ...     tick = rx.Timer(0, "1 ms")
+        ...     x = 1.0
+        ...     @rx.reaction(tick)
+        ...     def step(self):
+        ...         self.x *= 2
+        >>> with rx.Replay(Doubling(), timeout="2 s") as r:
+        ...     print(r.bisect("np.isfinite(m.x)"))
+        main.step at 1.023 s, after 12 executions
+        """
+        self._at, self._fresh = 0, False
+        return bisected(self._origin_timeline(), check)
 
     # ---- its end ----
 
@@ -321,12 +397,3 @@ def _is_port(graph: Graph, element: int) -> bool:
 
 def _before_n(reaction: int, n: int) -> Callable[[Standing], bool]:
     return lambda where: where.counts[reaction] < n
-
-
-def _between(where: Standing) -> bool:
-    """Whether it stands between two tags."""
-    return where.tag != where.next_tag
-
-
-def _tags_over(where: Standing) -> int:
-    return where.tags

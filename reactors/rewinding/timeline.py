@@ -117,9 +117,17 @@ class Timeline:
         self._let_live_go()
         self.live = self._copy(nearest)
 
-    def copy_here(self) -> Copied:
-        """Another process that stands where the live one does."""
-        return self._copy(self.live or self.snapshots[0])
+    def another(self) -> Copied:
+        """Another process that stands where the live one does: a copy, or what is executed again up to there."""
+        live = self.live or self.snapshots[0]
+        where = self.standing
+        if not where.hindrance:
+            return self._copy(live)
+        before = max(
+            (each for each in self.snapshots if each.standing is not None and each.standing.position <= where.position),
+            key=lambda each: each.standing.position if each.standing is not None else -1,
+        )
+        return self.run(self._copy(before), Goal(position=where.position, interval=0), Breaks())
 
     def _copy(self, of: Copied) -> Copied:
         if hindrance := (of.standing.hindrance if of.standing is not None else ""):

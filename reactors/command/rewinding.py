@@ -1,0 +1,112 @@
+"""The commands `reactors replay` and `bisect`: a run, or a program, is executed again, and gone through."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reactors.command.options import misuse, of_env, of_own_algorithm
+from reactors.command.tracebacks import reported
+from reactors.command.values import COUNT, NATURAL
+from reactors.reports.json_text import json_line
+from reactors.script import WrongTarget, reactor_class
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from reactors.rewinding.replay import Replay
+
+
+def _of_program(function: Callable[..., None]) -> Callable[..., None]:
+    """What is executed again: the folder of a training, or FILE[:CLASS], with what it was run with."""
+    for decorate in reversed(
+        (
+            click.argument("target", metavar="DIR|FILE[:CLASS]"),
+            click.option("--seed", type=NATURAL, metavar="N", default=0, show_default=True, help="Of a FILE."),
+            click.option("--timeout", metavar="DURATION", help="Of a FILE: logical time at which it ends."),
+            click.option(
+                "--log",
+                type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                metavar="LOG",
+                help="Of a FILE: what came from outside, as `reactors run --record` has written it.",
+            ),
+            of_own_algorithm,
+            of_env,
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+@contextmanager
+def _replay(
+    target: str, seed: int, timeout: str | None, log: Path | None, algorithm: str | None, env: str | None
+) -> Iterator[Replay]:
+    from reactors.rewinding.replay import Replay
+
+    if Path(target).is_dir():
+        from reactors.command.options import run_in
+
+        with misuse():
+            run = run_in(Path(target), algorithm, env)
+            given: dict[str, Any] = {"algorithm": run.algorithm, "env": run.env, "env_kwargs": run.env_kwargs}
+            replay = Replay(target, **given)
+    else:
+        with reported():
+            try:
+                made = reactor_class(target)()
+            except WrongTarget as error:
+                raise click.UsageError(str(error)) from None
+            replay = Replay(made, seed=seed, timeout=timeout, replay=log)
+    with reported(), replay:
+        yield replay
+
+
+@click.command("replay", short_help="Execute a run again, up to any place, and look around there.")
+@_of_program
+@click.option("--to", "when", metavar="DURATION|REACTION", help='Where to go: "37 min", or main.learner.learn.')
+@click.option("--n", type=COUNT, metavar="N", default=1, show_default=True, help="Before which execution.")
+@click.option("--stop-at", multiple=True, metavar="WHERE", help="Go on to there: a reaction, port or expression.")
+@click.option("--ask", multiple=True, metavar="EXPRESSION", help="Print what it is worth there; m is the program.")
+@click.option("--shell", "prompt", is_flag=True, help="A prompt there, in which r is the replay and m the program.")
+def replay_command(
+    *, target: str, when: str | None, n: int, stop_at: tuple[str, ...], ask: tuple[str, ...], prompt: bool, **given: Any
+) -> None:
+    """Execute the run in DIR, or the program in FILE, again: to its end, or to where --to and --stop-at say."""
+    with _replay(target, **given) as r:
+        if when is not None:
+            r.to(when, n) if when in r.graph.names else r.to(when)
+        if stop_at:
+            r.stop_at(*stop_at).go()
+        if when is None and not stop_at and not prompt:
+            r.end()
+        if not prompt:
+            click.echo(repr(r))
+        for question in ask:
+            click.echo(repr(r.ask(question)))
+        if prompt:
+            from reactors.rewinding.shell import shell
+
+            shell(r)
+
+
+@click.command("bisect", short_help="Find the reaction since which a check fails.")
+@_of_program
+@click.option("--check", required=True, metavar="EXPRESSION", help='As in "np.isfinite(m.learner.w).all()".')
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as one line of JSON.")
+def bisect_command(*, target: str, check: str, as_json: bool, **given: Any) -> None:
+    """Find the first reaction after which --check fails; m is the program. Exit status 1 if it never does."""
+    with _replay(target, **given) as r:
+        found = r.bisect(check)
+        if as_json:
+            fact = None if found is None else {**vars(found), "tag": [*found.tag]}
+            click.echo(json_line({"found": fact}))
+        elif found is None:
+            click.echo(f"{check} holds at the end")
+        else:
+            click.echo(f"since {found.tag}: {found.reaction or 'a C function'}, {found.executions} executions")
+    if found is None:
+        raise SystemExit(1)
