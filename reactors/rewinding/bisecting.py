@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reactors.rewinding.cursor import Breaks, Goal, Standing, received
+from reactors.rewinding.places import Breaks, Goal, Standing
+from reactors.rewinding.sending import received
 from reactors.tag import Tag
 from reactors_runtime.values import dumps
 
@@ -21,7 +22,7 @@ Question: TypeAlias = "str | Callable[[Any], Any]"
 
 @dataclass(frozen=True)
 class Bisected:
-    """Since when something fails: the tag, the reaction after which it does, and how often parts were executed."""
+    """Since when something fails: the tag, the reaction after which it does, and how often one went back."""
 
     tag: Tag
     reaction: str | None
@@ -34,7 +35,8 @@ class Bisected:
 def bisected(timeline: Timeline, check: Question) -> Bisected | None:
     """Where `check` begins to fail, which is where the run stands then; None if it holds at the end.
 
-    One execution is to the end, one for each half, and the last one looks after each reaction of the tag in question.
+    One execution is to the end, one for each half that lies before where the run stands, and the last one looks after
+    each reaction of the tag in question. A check that holds halves by going on, which executes nothing again.
     """
     before, data = timeline.executed, check if isinstance(check, str) else dumps(check)
     fails = f"not ({check})" if isinstance(check, str) else dumps(_Not(check))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reactors.rewinding.cursor import NEVER, Breaks, Goal, Write
+from reactors.rewinding.places import NEVER, Breaks, Goal, Write
 from reactors.tag import Tag
 
 if TYPE_CHECKING:

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import fcntl
 import os
-import pickle
 import socket
 import time
 import traceback
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from reactors.execution.states import state_hash
 from reactors.model.ports import Port
 from reactors.reports.result import chained
 from reactors.rewinding.forking import fork, hindrance
 from reactors.rewinding.one_execution import without
-from reactors.tag import Tag
+from reactors.rewinding.places import Breaks, Goal, Standing, Write
+from reactors.rewinding.sending import sent
 from reactors_runtime import values
 from reactors_runtime._doors import content_hash
 from reactors_runtime.processes.messages import WireEnd, readable
@@ -37,58 +36,7 @@ if TYPE_CHECKING:
     from reactors.shipping.parcels import Part
     from reactors_runtime.engine import Engine
 
-NEVER = (1 << 63, 0)
 SEVERAL = 24  # copies that are left at one distance, before that is doubled
-
-
-class Write(NamedTuple):
-    """What one execution wrote to one port: when, which reaction, which port, by their numbers, and a hash of it."""
-
-    tag: tuple[int, int]
-    reaction: int
-    element: int
-    hash: int
-
-
-@dataclass(frozen=True)
-class Goal:
-    """Where to stop: before the first execution for which one of these holds."""
-
-    position: int = 1 << 63  # so many executions are over
-    tag: tuple[int, int] = NEVER  # it is at a later tag
-    tags: int = 1 << 63  # it would begin a tag, and so many have begun
-    reaction: int = -1  # it is of this reaction,
-    n: int = 0  # the n-th of it
-    breaks: bool = False  # what `Breaks` says holds
-    since: int = 0  # of these, conditions count when so many tags have begun
-    compares: bool = False  # note what is written meanwhile
-    interval: float = 0.25  # seconds after which a copy stays behind; 0: none does
-
-
-@dataclass
-class Breaks:
-    """Where to stop on the way: before these reactions, or after an execution for which a condition holds."""
-
-    reactions: frozenset[int] = frozenset()
-    ports: dict[int, bytes | None] = field(default_factory=dict)  # pickled conditions of the value
-    conditions: tuple[bytes | str, ...] = ()  # of main, pickled or as text
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a run stands, between two executions."""
-
-    position: int  # executions that are over
-    tag: tuple[int, int] | None  # of the last of them
-    tags: int  # how many tags there were so far
-    done: int  # the reaction that was executed last, as the program counts; -1: none was
-    next: int  # the reaction that comes next, as the program counts; -1: none does
-    next_tag: tuple[int, int] | None
-    counts: list[int]  # how often each reaction ran
-    why: str  # it stopped, if that was not where it was to go
-    failed: tuple[int, str] | None = None  # the reaction that raised last, and the traceback
-    hindrance: str = ""  # why no copy of it can be made
-    written: dict[int, Any] | None = None  # what the last execution wrote, if that was one step
 
 
 class Cursor:
@@ -262,7 +210,7 @@ class Cursor:
 
     def portable(self, written: dict[int, Any] | None) -> dict[int, Any] | None:
         """What was written, as bytes where it can be sent."""
-        return None if written is None else {e: _sent(value) for e, value in written.items()}
+        return None if written is None else {e: sent(value) for e, value in written.items()}
 
     def hear(self, word: str, *rest: Any) -> bool:
         """Do what is asked; False: the run goes on."""
@@ -279,7 +227,7 @@ class Cursor:
         try:
             answer = getattr(self, f"_{word}")(*rest)
         except BaseException as error:  # noqa: BLE001 - it is the user's code, or the user's objects
-            self.say("wrong", _sent(error), "".join(traceback.format_exception(error)))
+            self.say("wrong", sent(error), "".join(traceback.format_exception(error)))
         else:
             if answer is not None:
                 self.say("said", answer)
@@ -294,7 +242,7 @@ class Cursor:
             self.say("said", None, descriptors=(descriptor,))
 
     def _ask(self, question: bytes | str) -> bytes:
-        return _sent(self.answer(question))
+        return sent(self.answer(question))
 
     def answer(self, question: bytes | str) -> Any:
         """What a function says of main, or what an expression is worth."""
@@ -324,7 +272,7 @@ class Cursor:
     def _inputs(self) -> dict[int, bytes]:
         row = self.engine.image.program.reactions[self.next]
         found: dict[int, Any] = {e: self.part.handles[e] for e in (*row.triggers, *row.uses) if e in self.part.handles}
-        return {e: _sent(getattr(port, "value", None)) for e, port in found.items() if port.is_present}
+        return {e: sent(getattr(port, "value", None)) for e, port in found.items() if port.is_present}
 
     def _hashes(self) -> dict[str, int]:
         return {reactor.path: state_hash(reactor) for reactor in self.part.reactors}
@@ -466,43 +414,3 @@ class Cursor:
 def _holds(port: Any, condition: bytes | None) -> bool:
     """Whether a port was written, with a value for which a pickled condition holds."""
     return bool(port.is_present and (condition is None or values.loads(condition)(port.value)))
-
-
-def _sent(value: Any) -> bytes:
-    """A value for the user's process; what cannot be sent as text."""
-    try:
-        return values.dumps(value)
-    except Exception:  # noqa: BLE001 - any code runs when things are pickled
-        return pickle_of_text(value)
-
-
-def pickle_of_text(value: Any) -> bytes:
-    """Its `repr`, where the thing itself cannot be sent."""
-    try:
-        text = repr(value)
-    except Exception as error:  # noqa: BLE001 - likewise
-        text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
-    return values.dumps(Unsendable(text))
-
-
-class Unsendable:
-    """Stands for a value of which nothing but its `repr` could be sent."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def received(data: bytes) -> Any:
-    """What `_sent` sent."""
-    try:
-        return values.loads(data)
-    except (pickle.UnpicklingError, ImportError, AttributeError) as error:
-        return Unsendable(f"<a value that this process cannot make: {error}>")
-
-
-def tag_of(tag: tuple[int, int] | None) -> Tag | None:
-    """As users see it."""
-    return None if tag is None else Tag(*tag)

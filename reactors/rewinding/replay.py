@@ -14,8 +14,9 @@ from reactors.names.keywords import spelled_out
 from reactors.rewinding import origins
 from reactors.rewinding.bisecting import bisected, is_before_tags
 from reactors.rewinding.counterfactual import counterfactual
-from reactors.rewinding.cursor import Breaks, Goal, Standing, received, tag_of
 from reactors.rewinding.one_execution import place_in
+from reactors.rewinding.places import Breaks, Goal, Standing, tag_of
+from reactors.rewinding.sending import received
 from reactors.tag import Tag
 from reactors.time import Duration, duration
 from reactors_runtime import callers
@@ -356,7 +357,7 @@ class Replay:
         ...         self.x *= 2
         >>> with rx.Replay(Doubling(), timeout="2 s") as r:
         ...     print(r.bisect("np.isfinite(m.x)"))
-        main.step at 1.023 s, after 12 executions
+        main.step at 1.023 s, after 10 executions
         """
         self._at, self._fresh = 0, False
         return bisected(self._origin_timeline(), check)

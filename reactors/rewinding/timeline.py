@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from reactors.errors import ReplayError
 from reactors.execution.in_threads import start
 from reactors.execution.states import attributes
-from reactors.rewinding.cursor import Breaks, Goal, Standing, received
+from reactors.rewinding.places import Breaks, Goal, Standing
+from reactors.rewinding.sending import received
 from reactors.rewinding.shipment import Rewound
 from reactors.shipping import parcels
 from reactors_runtime.processes import workers
@@ -116,6 +117,7 @@ class Timeline:
         )
         self._let_live_go()
         self.live = self._copy(nearest)
+        self.executed += 1
 
     def another(self) -> Copied:
         """Another process that stands where the live one does: a copy, or what is executed again up to there."""
@@ -140,7 +142,6 @@ class Timeline:
     def _go_on(self, goal: Goal) -> Standing:
         live = self.live
         assert live is not None
-        self.executed += 1
         live.standing = None
         try:
             self.live = self.run(live, replace(goal, interval=self.interval if not goal.compares else 0), self.breaks)

@@ -55,6 +55,7 @@ def inject(
     else went wrong: then the test tested nothing. Faults may be nested: `inject` takes a graph, too.
 
     >>> import reactors as rx
+    >>> from reactors.testing import inject, trace
     >>> class Sensor(rx.Reactor):
     ...     tick, value = rx.Timer(0, "1 ms"), rx.Output(int)
     ...     @rx.reaction(tick, effects=value)
