@@ -28,7 +28,7 @@ def attributes(reactor: Reactor) -> dict[str, Any]:
 
 
 def state_hash(reactor: Reactor) -> int:
-    """A hash of its attributes by name, and of where its random numbers are; of reactors and ports among them the paths.
+    """A hash of its attributes by name, and of where its random numbers are. Of reactors and ports it has the paths.
 
     >>> import reactors as rx
     >>> class Counter(rx.Reactor):

@@ -59,7 +59,7 @@ def test_different_things_have_different_hashes() -> None:
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("thing", THINGS, ids=lambda thing: repr(thing)[:30])
+@pytest.mark.parametrize("thing", THINGS, ids=range(len(THINGS)))  # what they look like is not the same everywhere
 def test_a_copy_by_pickle_has_the_same_hash(thing: Any) -> None:
     assert content_hash(pickle.loads(pickle.dumps(thing, 5))) == content_hash(thing)
     assert content_hash(copy.deepcopy([thing])) == content_hash([thing])
