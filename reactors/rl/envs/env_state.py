@@ -167,7 +167,8 @@ def _plain(value: Any, name: str, seen: _Seen) -> Any:
     if isinstance(value, Mapping) and all(isinstance(key, (*_PLAIN, np.integer)) for key in value):
         return {"items": [(key, _plain(part, f"{name}[{key!r}]", seen)) for key, part in value.items()]}
     if _tells(value):
-        return {"told": value.state_dict(), "kind": type(value).__qualname__}
+        telling: Any = value
+        return {"told": telling.state_dict(), "kind": type(value).__qualname__}
     if _is_bare(value):
         found = {key: _plain(part, f"{name}.{key}", seen) for key, part in _changing(value).items()}
         return {"attributes": found, "kind": type(value).__qualname__}
