@@ -180,6 +180,13 @@ def main() -> None:
     "--journal", type=_path, callback=_file, metavar="FILE.rxj", help="Write a hash of all that reactions write."
 )
 @click.option("--journal-states", type=COUNT, metavar="N", help="With --journal: and of attributes, each N executions.")
+@click.option(
+    "--digest",
+    type=click.Choice(["behaviour", "values"]),
+    default="behaviour",
+    show_default=True,
+    help="What the digest is of: when each port was written, or that and one of what was written.",
+)
 @click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
 @click.option("--debug", is_flag=True, help="Run checks that are too slow for every day.")
 @click.option("--max-microsteps", type=COUNT, metavar="N", help="Stop with an error after N at one time.")
@@ -231,6 +238,7 @@ _RUN = (
     "replay",
     "journal",
     "journal_states",
+    "digest",
     "debug",
     "max_microsteps",
 )

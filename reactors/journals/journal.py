@@ -50,7 +50,7 @@ class Journal:
     >>> journal
     <journal of Counter: 3 executions up to 2 ms>
     >>> str(journal.tag(1)), journal.name(1), journal.written(1)
-    ('1 ms', 'main.step', {'main.count': 11139178837118553583})
+    ('1 ms', 'main.step', {'main.count': 15450082813559910668})
     """
 
     header: dict[str, Any]

@@ -33,6 +33,7 @@ KNOWN = {
     "https://doi.org/10.1038/nature14236": "Mnih and others, DQN",
     "https://github.com/Alfredvc/paac": "PAAC's code",
     "https://keepachangelog.com/en/1.1.0/": "the form of CHANGELOG.md",
+    "https://openreview.net/forum?id=r1lyTjAqYX": "Kapturowski and others, recurrent replay (R2D2)",
     "https://semver.org/spec/v2.0.0.html": "what a version says",
 }
 

@@ -43,8 +43,8 @@ MISTAKES = (
             Mistake("PPO learns values without their advantages", "returns = found + values", "returns = values"),
             Mistake(
                 "PPO takes the minibatches of all epochs in one order",
-                "order = torch.from_numpy(self.rng.permutation(n)).to(self.device)",
-                "order = torch.arange(n)",
+                "order = torch.from_numpy(self.rng.permutation(n)).to(self.device)\n            shuffled",
+                "order = torch.arange(n)\n            shuffled",
             ),
         ),
     ),

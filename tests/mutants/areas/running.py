@@ -14,14 +14,9 @@ MISTAKES = (
             ),
             Mistake("attributes that are gone come back", "[name for name in before if name not in now]", "[]"),
             Mistake(
-                "attributes in slots stay with the worker",
-                "            if hasattr(reactor, name):\n                found[name]",
-                "            if False:\n                found[name]",
-            ),
-            Mistake(
                 "the state of a C function does not come back",
-                "            memory_of(graph, number)[...] = memory\n",
-                "            pass\n",
+                "        memory_of(graph, number)[...] = memory\n",
+                "        pass\n",
             ),
             Mistake(
                 "in another process, what is for a missed deadline takes the place of the C function",
@@ -39,6 +34,17 @@ MISTAKES = (
                 "    found.__cause__ = error.__cause__\n",
                 "",
                 "tests/faults/test_start.py tests/shipping/test_shipping.py",
+            ),
+        ),
+    ),
+    Mistakes(
+        "reactors/execution/states.py",
+        "tests/shipping/test_shipping.py",
+        (
+            Mistake(
+                "attributes in slots stay with the worker",
+                "            if hasattr(reactor, name):\n                found[name]",
+                "            if False:\n                found[name]",
             ),
         ),
     ),

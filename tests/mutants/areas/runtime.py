@@ -248,7 +248,12 @@ MISTAKES = (
                 "0",
                 "tests/execution/test_record.py",
             ),
-            Mistake("the log stays open", "            os.close(self._record)\n", "", "tests/execution/test_record.py"),
+            Mistake(
+                "the log stays open",
+                "                os.close(descriptor)\n",
+                "                pass\n",
+                "tests/execution/test_record.py",
+            ),
         ),
     ),
     Mistakes(

@@ -71,8 +71,8 @@ MISTAKES = (
         (
             Mistake(
                 "experience is not prioritized",
-                "prioritized=algorithm.prioritized, **(by_priority if algorithm.prioritized else {})",
-                "prioritized=False",
+                '{"prioritized": algorithm.prioritized, **(by_priority if algorithm.prioritized else {})}',
+                '{"prioritized": False}',
                 "tests/rl/algorithms/test_algorithms.py",
             ),
             Mistake(
@@ -107,7 +107,7 @@ MISTAKES = (
             ),
             Mistake(
                 "the evaluator explores",
-                "chosen.checked(policy.greedy(sim.observations),",
+                "chosen.checked(playing(sim.observations),",
                 "chosen.checked(policy.act(sim.observations, np.random.default_rng(0), 10**9)[0],",
                 "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
@@ -152,10 +152,10 @@ MISTAKES = (
         (
             Mistake(
                 "actors never explore",
-                "actions, remembered = self.policy.act(observations, self.rng, number * self.steps)",
+                "actions, remembered = self.policy.act(observations, self.rng, number * self.steps, *given)",
                 "actions, remembered = self.policy.greedy(observations), {}",
             ),
-            Mistake("actions stay random", "self.rng, number * self.steps)", "self.rng, 0)"),
+            Mistake("actions stay random", "self.rng, number * self.steps, *given)", "self.rng, 0, *given)"),
         ),
     ),
     Mistakes(
@@ -253,8 +253,8 @@ MISTAKES = (
             ),
             Mistake(
                 "every actor plays the first environments",
-                "[maker] * per_actor, i * per_actor, *spaces",
-                "[maker] * per_actor, 0, *spaces",
+                "[maker] * each_plays, i * each_plays, *spaces",
+                "[maker] * each_plays, 0, *spaces",
             ),
             Mistake(
                 "environments that actors cannot share equally are left out",
