@@ -71,11 +71,24 @@ def _replay(
 @click.option("--n", type=COUNT, metavar="N", default=1, show_default=True, help="Before which execution.")
 @click.option("--stop-at", multiple=True, metavar="WHERE", help="Go on to there: a reaction, port or expression.")
 @click.option("--ask", multiple=True, metavar="EXPRESSION", help="Print what it is worth there; m is the program.")
+@click.option("--why", metavar="PLACE", help="Print what made the value of a port or an attribute there.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PICTURE", help="With --why: draw it, too.")
 @click.option("--shell", "prompt", is_flag=True, help="A prompt there, in which r is the replay and m the program.")
 def replay_command(
-    *, target: str, when: str | None, n: int, stop_at: tuple[str, ...], ask: tuple[str, ...], prompt: bool, **given: Any
+    *,
+    target: str,
+    when: str | None,
+    n: int,
+    stop_at: tuple[str, ...],
+    ask: tuple[str, ...],
+    why: str | None,
+    output: Path | None,
+    prompt: bool,
+    **given: Any,
 ) -> None:
     """Execute the run in DIR, or the program in FILE, again: to its end, or to where --to and --stop-at say."""
+    if output is not None and why is None:
+        raise click.UsageError("-o is for --why: of which port or attribute?")
     with _replay(target, **given) as r:
         if when is not None:
             r.to(when, n) if when in r.graph.names else r.to(when)
@@ -87,6 +100,11 @@ def replay_command(
             click.echo(repr(r))
         for question in ask:
             click.echo(repr(r.ask(question)))
+        if why is not None:
+            found = r.why(why)
+            click.echo(str(found))
+            if output is not None:
+                found.draw(output)
         if prompt:
             from reactors.rewinding.shell import shell
 

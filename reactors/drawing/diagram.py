@@ -74,6 +74,7 @@ class DrawnWire:
     delayed: bool = False
     physical: bool = False
     channels: int = 1
+    hot: bool = False  # a value came this way that is looked for
 
 
 @dataclass(slots=True)

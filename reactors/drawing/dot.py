@@ -168,6 +168,7 @@ def _label(symbol: Symbol) -> str:
 def _edge(wire: DrawnWire, tables: Tables, *, turned: bool) -> str:
     heavy = wire.channels > 1 and wire.kind == "connection"
     looks = [_LINES[wire.kind], "penwidth=2" if heavy else "", "style=dotted" if wire.physical else ""]
+    looks += [f'color="{heat(1.0)}" penwidth=2'] if wire.hot else []
     looks += ["dir=back" if turned else "", f"label={_quoted(wire.note)}" if wire.note else ""]
     tail, head = (wire.target, wire.source) if turned else (wire.source, wire.target)
     look = " ".join(filter(None, looks))

@@ -15,6 +15,7 @@ from reactors.drawing.diagram import Diagram
 from reactors.drawing.dot import dot_text
 from reactors.drawing.folding import Detail
 from reactors.drawing.mermaid import mermaid_text
+from reactors.drawing.trail import show_trail
 from reactors.elaboration.placing import placed
 from reactors.elaboration.workers import Workers, counted
 from reactors.errors import ArgumentError, DrawingError, PlacementError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import os
 
     from reactors.drawing.records import Elaborated
+    from reactors.drawing.trail import Trail
     from reactors.tracing.trace import Trace
 
 
@@ -44,7 +46,8 @@ class Look(TypedDict, total=False):
     these, a picture of more than 100 symbols and boxes has less in it, and says so below. With `workers` or
     `placement`, both as `rx.run` takes them, colours show where each reactor runs; `placement` may be a list as well,
     of the worker of each reactor of `graph.reactors`. With a `profile`, the file of a trace, colours show which part of
-    a worker's time each reaction took, and wires how many messages and bytes a second went over them.
+    a worker's time each reaction took, and wires how many messages and bytes a second went over them. With `why`, what
+    `rx.Replay.why` has found, the way in colour that a value came, and how many executions of each reaction made it.
     """
 
     apg: bool
@@ -53,6 +56,7 @@ class Look(TypedDict, total=False):
     workers: Workers | None
     placement: Placement | None
     profile: Trace | str | os.PathLike[str] | None
+    why: Trail | None
 
 
 def draw(graph: Elaborated, file: str | os.PathLike[str], **options: Unpack[Look]) -> Path:
@@ -140,12 +144,15 @@ def _diagram(
     workers: Workers | None = None,
     placement: Placement | None = None,
     profile: Trace | str | os.PathLike[str] | None = None,
+    why: Trail | None = None,
 ) -> Diagram:
     diagram = _readable(graph, apg=apg, expand=expand, depth=depth, workers=workers, placement=placement)
     if profile is not None:
         from reactors.drawing.heat import show_load
 
         show_load(diagram, profile, graph.program)
+    if why is not None:
+        show_trail(diagram, why)
     return diagram
 
 

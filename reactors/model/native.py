@@ -10,7 +10,9 @@ value. What runs when its deadline is missed is a method or another such functio
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import os
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,9 @@ def _function_address(cfunction: object) -> int:
             arguments = [argument.cname for argument in ctype.args]
             if arguments != ["void * *", "unsigned char *", "void *"] or ctype.result.cname != "void":
                 raise ArgumentError(f"rx.native: the C function is {ctype.cname}; it has to be {SIGNATURE}")
-            return int(ffi.cast("uintptr_t", cfunction))
+            address = int(ffi.cast("uintptr_t", cfunction))
+            _keep_loaded(address)
+            return address
     address = getattr(cfunction, "address", None)
     if isinstance(address, int) and address:
         signature = getattr(cfunction, "_sig", None)
@@ -79,6 +83,25 @@ def _function_address(cfunction: object) -> int:
         f"rx.native takes a cffi function pointer or a Numba cfunc, and was given {cfunction!r}, of type "
         f"{type(cfunction).__name__}; a Python function is a body by itself, without rx.native"
     )
+
+
+class _Symbol(ctypes.Structure):
+    """What dladdr(3) says of an address."""
+
+    _fields_ = (
+        ("library", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def _keep_loaded(address: int) -> None:
+    """Have the library stay in which a function lies: a cffi function does not keep the one that it was taken from."""
+    found = _Symbol()
+    if ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(found)) and found.library:
+        with contextlib.suppress(OSError):  # it is the program itself
+            ctypes.CDLL(os.fsdecode(found.library), mode=os.RTLD_NOLOAD | os.RTLD_NOW)  # which ctypes never unloads
 
 
 def _state_address(state: object) -> int:

@@ -5,8 +5,8 @@ so it stops there, in the midst of the engine's loop, and does what it is told o
 on, say what is asked, change something, or make a copy of itself, which gets a socket of its own. A process that nobody
 talks to any more ends.
 
-Words it hears: go, copy, state, ask, edit, inputs, hashes, digest, end. Each is answered: stopped, copied, or what was
-asked for.
+Words it hears: go, copy, state, ask, edit, notice, slice, inputs, hashes, digest, end. Each is answered: stopped,
+copied, or what was asked for.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ from reactors.execution.states import state_hash
 from reactors.model.ports import Port
 from reactors.reports.result import chained
 from reactors.rewinding.forking import fork, hindrance
+from reactors.rewinding.observing import Observations
 from reactors.rewinding.one_execution import without
 from reactors.rewinding.places import Breaks, Goal, Standing, Write
 from reactors.rewinding.sending import sent
+from reactors.rewinding.slicing import Slicer
 from reactors_runtime import values
 from reactors_runtime._doors import content_hash
 from reactors_runtime.processes.messages import WireEnd, readable
@@ -33,6 +35,7 @@ from reactors_runtime.processes.messages import WireEnd, readable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reactors.rewinding.slicing import Found, Thing
     from reactors.shipping.parcels import Part
     from reactors_runtime.engine import Engine
 
@@ -62,6 +65,10 @@ class Cursor:
         self.hindrance = ""
         self.written: dict[int, Any] | None = None
         self.writes: list[Write] = []
+        self.observations: Observations | None = None  # with what each of them read, once it is told to notice that
+        self.already: dict[
+            int, int
+        ] = {}  # hashes of what others wrote at this tag to the ports that the next one writes
         self.lost: dict[int, int] = {}  # ports whose next so many messages get lost
         ports: dict[int, Any] = {e: port for e, port in part.handles.items() if isinstance(port, Port)}
         self.effects = [[(e, ports[e]) for e in row.effects if e in ports] for row in engine.image.program.reactions]
@@ -75,6 +82,8 @@ class Cursor:
             if self.inside:  # what is for a missed deadline, called by check_deadline(handle=True)
                 return body()
             self.before(number)
+            if self.observations is not None:
+                self.observations.begin(number, self.tag or (0, 0))
             self.inside = True
             try:
                 if self.lost:
@@ -104,6 +113,7 @@ class Cursor:
             why = ""
         self.tags += begins
         self.tag = tag
+        self.already = {e: content_hash(port.value) for e, port in self.effects[number] if port.is_present}
 
     def is_there(self, number: int, tag: tuple[int, int], *, begins: bool) -> bool:
         """Whether the run is where it was to go."""
@@ -121,21 +131,29 @@ class Cursor:
         self.done = number
         self.counts[number] += 1
         self.why = ""
-        goal = self.goal
+        goal, wrote = self.goal, self.wrote(number)
+        if self.observations is not None:
+            self.observations.over(tuple(wrote), tuple(e for e in self.already if e not in wrote))
         if goal.compares:
-            self.note(number)
+            self.note(number, wrote)
         if goal.breaks and self.tags >= goal.since:
-            own = {-1, *(element for element, _ in self.effects[number])}
+            own = {-1, *wrote}
             self.why = next((what for what, element, holds in self.tests if element in own and holds()), "")
         step = self.position == goal.position
-        self.written = {e: port.value for e, port in self.effects[number] if port.is_present} if step else None
+        self.written = {e: port.value for e, port in wrote.items()} if step else None
 
-    def note(self, number: int) -> None:
+    def wrote(self, number: int) -> dict[int, Any]:
+        """The ports that it wrote, or wrote over with something else."""
+        present = {e: port for e, port in self.effects[number] if port.is_present}
+        if not self.already:
+            return present
+        return {e: port for e, port in present.items() if self.already.get(e) != content_hash(port.value)}
+
+    def note(self, number: int, wrote: dict[int, Any]) -> None:
         """Keep a hash of what was written."""
         tag = self.tag or (0, 0)
-        for element, port in self.effects[number]:
-            if port.is_present:
-                self.writes.append(Write(tag, number, element, content_hash(port.value)))
+        for element, port in wrote.items():
+            self.writes.append(Write(tag, number, element, content_hash(port.value)))
 
     def loses(self, number: int) -> frozenset[int]:
         """The ports of this reaction whose message gets lost now."""
@@ -268,6 +286,14 @@ class Cursor:
         self.lost = {**lost}
         self.writes = []
         return True
+
+    def _notice(self) -> bool:
+        self.observations = Observations(self.engine.image.program, self.part.handles)
+        return True
+
+    def _slice(self, thing: Thing, most: int) -> Found:
+        assert self.observations is not None
+        return Slicer(self.engine.image.program, self.observations.all).found(thing, most)
 
     def _inputs(self) -> dict[int, bytes]:
         row = self.engine.image.program.reactions[self.next]

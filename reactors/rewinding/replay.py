@@ -17,6 +17,7 @@ from reactors.rewinding.counterfactual import counterfactual
 from reactors.rewinding.one_execution import place_in
 from reactors.rewinding.places import Breaks, Goal, Standing, tag_of
 from reactors.rewinding.sending import received
+from reactors.rewinding.slice import slice_of, thing_at
 from reactors.tag import Tag
 from reactors.time import Duration, duration
 from reactors_runtime import callers
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from reactors.rewinding.bisecting import Bisected, Question
     from reactors.rewinding.counterfactual import Counterfactual
     from reactors.rewinding.origins import Origin
+    from reactors.rewinding.slice import Slice
     from reactors.rewinding.timeline import Timeline
 
 _LAST = (1 << 63) - 1
@@ -133,7 +135,7 @@ class Replay:
         return "" if self._standing.failed is None else self._standing.failed[1]
 
     @property
-    def why(self) -> str:
+    def stopped_by(self) -> str:
         """Why it stopped: a breakpoint, a condition, the end; "" if it is where it was to go."""
         return self._standing.why
 
@@ -288,7 +290,44 @@ class Replay:
             timeline.breaks = Breaks()
         return self
 
-    # ---- what if, and since when ----
+    # ---- why, what if, and since when ----
+
+    def why(self, place: Port[Any] | str, *, most: int = 1000) -> Slice:
+        """What made the value that a port or an attribute has here: a slice of the run, back to where it begins.
+
+        All is executed again from the start, or from the checkpoint that the run goes on from, and what each reaction
+        reads and changes is noted meanwhile. The last `most` executions are kept one by one, the others counted. Raises
+        `ArgumentError` if there is no such place.
+
+        >>> import reactors as rx
+        >>> class Counter(rx.Reactor):
+        ...     tick, count = rx.Timer(0, "1 ms"), rx.Output(int)
+        ...     def __init__(self):
+        ...         self.n, self.by = 0, 2
+        ...     @rx.reaction(tick, effects=count)
+        ...     def step(self):
+        ...         self.n += self.by
+        ...         self.count.set(self.n)
+        >>> with rx.Replay(Counter(), timeout="9 ms") as r:
+        ...     print(r.to("1 ms").why("main.count"))
+        main.count was made by 2 executions of 1 reaction
+          main.step at 1 ms made main.count of
+            main.tick, a timer
+            main.n, by main.step at 0 s
+            main.by, as it was made
+          main.step at 0 s made main.n of
+            main.tick, a timer
+            main.n, as it was made
+            main.by, as it was made
+        it begins with
+          main.tick, a timer
+          main.by, as it was made
+          main.n, as it was made
+        """
+        path = place if isinstance(place, str) else place.path
+        _ = self.main  # with the attributes that it has by now
+        thing = thing_at(self.graph, path)
+        return slice_of(self.graph, path, self._timeline.noticed(thing, most))
 
     def fork(
         self,

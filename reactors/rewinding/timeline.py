@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors.graph import Graph
+    from reactors.rewinding.slicing import Found, Thing
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 
@@ -130,6 +131,17 @@ class Timeline:
             key=lambda each: each.standing.position if each.standing is not None else -1,
         )
         return self.run(self._copy(before), Goal(position=where.position, interval=0), Breaks())
+
+    def noticed(self, thing: Thing, most: int) -> Found:
+        """What made something, by another execution from the origin to here that notices what is read and changed."""
+        process = self._copy(self.snapshots[0])
+        try:
+            self.ask("notice", of=process)
+            process = self.run(process, Goal(position=self.standing.position, interval=0), Breaks())
+            found: Found = self.ask("slice", thing, most, of=process)
+            return found
+        finally:
+            self.forget(process)
 
     def _copy(self, of: Copied) -> Copied:
         if hindrance := (of.standing.hindrance if of.standing is not None else ""):

@@ -96,8 +96,8 @@ HEAD = [
     "episodes afterwards (greedy in MuJoCo, drawn as in training elsewhere; of Atari whole games and",
     "their own scores). A number a seed. Contenders have the same hyperparameters, networks and numbers",
     "of environments, and one core each: one worker, one thread. `make learn_beside` makes the runs;",
-    "`beside.csv` has the seeds, and the digests by which ours can be made again. Seconds are those that a",
-    "processor worked, or where that was not noted, those of the clock, while other work ran beside it.",
+    "`beside.csv` has the seeds, and the digests by which ours can be made again. Seconds are those that",
+    "a processor worked, or where that was not noted, those of the clock, while other work ran beside it.",
 ]
 TABLE = [
     "| environment | algorithm | steps | ours | beside | its returns | our seconds / its |",

@@ -6,15 +6,12 @@ import json
 import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from reactors.command.cli import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -53,6 +50,10 @@ def test_a_program_is_executed_up_to_somewhere_and_asked(program: str) -> None:
     there = said("replay", program, "--timeout", "99 min", "--to", "main.step", "--n", "12", "--ask", "m.n")
     assert there.splitlines()[1] == "11"
     assert "at its end" in said("replay", program, "--timeout", "99 min")
+    picture = Path(program).parent / "why.dot"
+    why = said("replay", program, "--timeout", "9 min", "--why", "main.n", "-o", str(picture)).splitlines()
+    assert why[1].startswith("main.n was made by ")
+    assert "penwidth=2" in picture.read_text()
     assert "(a condition)" in said("replay", program, "--timeout", "99 min", "--stop-at", "m.n == 5")
 
 

@@ -1,5 +1,8 @@
 """Reactions that are C functions."""
 
+import gc
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import cffi
@@ -76,6 +79,27 @@ def test_native_reaction_in_a_class() -> None:
     assert graph.root.reactions[0].native
     with pytest.raises(rx.DeclarationError, match="is a C function; it runs when it is triggered and cannot be called"):
         declared.step()
+
+
+def test_a_library_stays_loaded_while_one_of_its_functions_is_a_body(tmp_path: Path) -> None:
+    """Though nothing else refers to it, and its file is gone."""
+    source, library = tmp_path / "count.c", tmp_path / "count.so"
+    source.write_text("void count(void **data, unsigned char *present, void *state) { ++*(long *)state; }")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    here: Any = cffi.FFI()
+    here.cdef("void count(void **, unsigned char *, void *);")
+    total = np.zeros(1, np.int64)
+    body = rx.native(here.addressof(here.dlopen(str(library)), "count"), total)
+    library.unlink()
+    gc.collect()
+    assert "count.so" in Path("/proc/self/maps").read_text()
+
+    class Count(rx.Reactor):
+        tick = rx.Timer(period="1 ms")
+        step = rx.reaction(tick)(body)
+
+    rx.run(Count(), fast=True, timeout="9 ms")
+    assert total[0] == 10
 
 
 @pytest.mark.parametrize(

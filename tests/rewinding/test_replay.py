@@ -138,10 +138,10 @@ def test_one_goes_to_before_the_nth_execution_of_a_reaction() -> None:
 def test_it_stops_before_a_reaction_after_a_write_and_where_a_condition_holds() -> None:
     with rx.Replay(Main(), seed=1, timeout="1 s") as r:
         r.stop_at("main.sum.look").go()
-        assert (r.next, r.why) == ("main.sum.look", "a breakpoint")
+        assert (r.next, r.stopped_by) == ("main.sum.look", "a breakpoint")
         r.forget_stops().stop_at(r.main.walk.out, when=lambda value: value > 20).go()
         assert r.main.walk.x - 5 <= 20 < r.main.walk.x
-        assert r.why == "main.walk.out"
+        assert r.stopped_by == "main.walk.out"
         r.forget_stops().stop_at("m.sum.total > 1000").go()
         assert r.over or r.main.sum.total > 1000
         first = r.tag
