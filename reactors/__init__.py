@@ -18,6 +18,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - shipping      to worker processes and back
 - machines      to other machines and back
 - launch, script  `rx.run`, and programs in files
+- slicing       which executions made a value
 - stepwise      a run whose beat is given from outside
 - rewinding     runs that go forward and back: `rx.Replay`
 - lowlevel      what libraries on top need, and programs do not

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,20 +14,32 @@ from reactors.journals.comparison import Comparison
 from reactors.journals.journal import Journal
 from reactors.journals.words import lines
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from reactors.journals.comparison import Divergence
+
 _run = click.Path(path_type=Path)
 
 
 @click.command("diff", short_help="Say where two runs part, and why.")
 @click.argument("one", type=_run)
 @click.argument("other", type=_run)
-def diff_command(one: Path, other: Path) -> None:
+@click.option("--values", is_flag=True, help="Of two folders: execute both again up to there, and say how far apart.")
+def diff_command(one: Path, other: Path, *, values: bool) -> None:
     """Say what differs between two runs: what ran, then the first execution that wrote something else.
 
     ONE and OTHER are journals, which rx.run(..., journal=FILE) has written, or folders of training with
     journal_values. The exit status is 0 if the runs are the same, 1 if they differ, 2 if they cannot be compared.
     """
+    if values and not (one.is_dir() and other.is_dir()):
+        raise click.UsageError("--values is for two folders of training, which can be executed again")
     comparison = _compared(one, other)
     click.echo("\n".join(lines(comparison)))
+    if values and comparison.divergence is not None and comparison.divergence.ports:
+        click.echo("executed again up to there:")
+        with reported():
+            click.echo("\n".join(_distances(one, other, comparison, comparison.divergence)))
     sys.exit(0 if comparison.same else 1)
 
 
@@ -38,6 +51,50 @@ def journal_in(path: Path) -> Path:
     if not found.exists():
         raise JournalError(f"{path} has no values.rxj; rl.train(..., journal_values=True) writes one")
     return found
+
+
+def _distances(one: Path, other: Path, comparison: Comparison, found: Divergence) -> Iterator[str]:
+    """How far the values are apart in which two runs differ, port by port."""
+    from reactors.rewinding.distance import distance, journal_hash, written_again
+    from reactors.rewinding.replay import Replay
+
+    made = []
+    for folder in (one, other):
+        with Replay(folder) as replay:
+            made.append(written_again(replay, found.tag, found.path))
+    rows = (comparison.one, found.one), (comparison.other, found.other)
+    hashes = [journal.written(row) for journal, row in rows if row is not None]
+    dtypes = {element["path"]: element.get("dtype") for element in comparison.one.elements}
+    for port in found.ports:
+        pairs = [(each.get(port), each_hash[port]) for each, each_hash in zip(made, hashes, strict=True)]
+        again = [journal_hash(value, dtypes[port]) == was for value, was in pairs]
+        if not all(again):
+            which = " and ".join(str(folder) for folder, same in zip((one, other), again, strict=True) if not same)
+            yield f"  {port}: what {which} wrote is not written again: {found.path} does not do the same each time"
+            continue
+        apart = distance(pairs[0][0], pairs[1][0])
+        yield f"  {port}: {apart or 'they differ in something else than numbers of the same shape'}"
+
+
+def parting(runs: Mapping[str, Path]) -> Iterator[str]:
+    """Where each of some runs with a journal parts from the first of them, in a line each."""
+    with_journal = {name: folder for name, folder in runs.items() if (folder / "values.rxj").exists()}
+    (first, folder), *others = with_journal.items() or [("", Path())]
+    for name, other in others:
+        try:
+            comparison = Comparison(Journal(journal_in(folder)), Journal(journal_in(other)))
+        except JournalError as error:
+            yield str(error)
+            continue
+        found = comparison.divergence
+        equal = f"{comparison.compared:,} equal executions"
+        if found is None:
+            yield f"{first} and {name} do the same: {equal}" + (f"; {comparison.longer}" if comparison.longer else "")
+        else:
+            settings = ", ".join(map(str, comparison.settings[:3]))
+            yield f"{first} and {name} part after {equal}, at {found.tag}, in {found.path}" + (
+                f" ({settings})" if settings else ""
+            )
 
 
 def _compared(one: Path, other: Path) -> Comparison:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from reactors.command.comparing import parting
 from reactors.command.options import as_json as _json
 from reactors.command.options import misuse, of_env, of_own_algorithm, of_run, options, run_in
 from reactors.command.values import COUNT
@@ -106,6 +107,8 @@ def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
         click.echo(table(runs))
         names = [run.path.name for run in runs]
         named = {run.path.name if names.count(run.path.name) == 1 else str(run.path): run for run in runs}
+        for line in parting({name: run.path for name, run in named.items()}):
+            click.echo(line)
         if output.suffix == ".html":
             from reactors.viewing.report import contents, write
 

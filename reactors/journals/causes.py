@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reactors.journals.comparison import Comparison, Divergence
+    from reactors.journals.journal import Journal
 
 KINDS = ("order", "value", "own state", "random numbers", "outside world", "environment", "numeric kernels")
 
@@ -86,8 +87,14 @@ def _known(comparison: Comparison, divergence: Divergence) -> Iterable[Cause]:
     for setting in comparison.settings:
         if setting.what == mine:
             yield Cause("value", f"its code is another one: {setting.one} and {setting.other}", certain=True)
-        elif setting.what.rpartition(".")[0] == reactor:
+        elif _owner(setting.what, one) == reactor:
             yield Cause("own state", f"its parameter {setting}")
+
+
+def _owner(parameter: str, journal: Journal) -> str:
+    """The path of the reactor whose parameter it is; "": of none."""
+    paths = (str(each["path"]) for each in journal.reactors)
+    return max((path for path in paths if parameter.startswith(f"{path}.")), key=len, default="")
 
 
 def _state_before(comparison: Comparison, divergence: Divergence) -> str:

@@ -70,9 +70,9 @@ def _function_address(cfunction: object) -> int:
             arguments = [argument.cname for argument in ctype.args]
             if arguments != ["void * *", "unsigned char *", "void *"] or ctype.result.cname != "void":
                 raise ArgumentError(f"rx.native: the C function is {ctype.cname}; it has to be {SIGNATURE}")
-            address = int(ffi.cast("uintptr_t", cfunction))
-            _keep_loaded(address)
-            return address
+            function = int(ffi.cast("uintptr_t", cfunction))
+            _keep_loaded(function)
+            return function
     address = getattr(cfunction, "address", None)
     if isinstance(address, int) and address:
         signature = getattr(cfunction, "_sig", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from dataclasses import fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from reactors.journals.journal import FORMAT
 from reactors.reports.trace_header import header as of_trace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from reactors.graph import Graph
     from reactors.model.reactor import Reactor
     from reactors_runtime.planning.image import Image
@@ -69,13 +72,30 @@ def _processor() -> str:
 
 
 def parameters(reactor: Reactor) -> dict[str, str]:
-    """The attributes that a reactor begins with, as far as they are numbers and texts, or tuples of them."""
-    return {
-        name: repr(value)[:_LONGEST]
-        for name, value in sorted(vars(reactor).items())
-        if not name.startswith("_")
-        and (isinstance(value, _PLAIN) or (type(value) is tuple and all(isinstance(each, _PLAIN) for each in value)))
-    }
+    """The attributes that a reactor begins with, as far as they are numbers and texts, tuples or dataclasses of them.
+
+    >>> from dataclasses import dataclass
+    >>> import reactors as rx
+    >>> @dataclass
+    ... class Settings:
+    ...     rate: float = 0.1
+    >>> class Learner(rx.Reactor):
+    ...     def __init__(self):
+    ...         self.settings, self.steps = Settings(), 5
+    >>> parameters(Learner())
+    {'settings.rate': '0.1', 'steps': '5'}
+    """
+    return dict(_plain(sorted(vars(reactor).items()), ""))
+
+
+def _plain(attributes: Iterable[tuple[str, Any]], of: str) -> Iterator[tuple[str, str]]:
+    for name, value in attributes:
+        if name.startswith("_"):
+            continue
+        if isinstance(value, _PLAIN) or (type(value) is tuple and all(isinstance(each, _PLAIN) for each in value)):
+            yield of + name, repr(value)[:_LONGEST]
+        elif is_dataclass(value) and not isinstance(value, type):
+            yield from _plain(((field.name, getattr(value, field.name)) for field in fields(value)), f"{of}{name}.")
 
 
 def _fingerprint(code: CodeType) -> str:

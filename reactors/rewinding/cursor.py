@@ -23,11 +23,11 @@ from reactors.execution.states import state_hash
 from reactors.model.ports import Port
 from reactors.reports.result import chained
 from reactors.rewinding.forking import fork, hindrance
-from reactors.rewinding.observing import Observations
 from reactors.rewinding.one_execution import without
 from reactors.rewinding.places import Breaks, Goal, Standing, Write
 from reactors.rewinding.sending import sent
-from reactors.rewinding.slicing import Slicer
+from reactors.slicing.observing import Observations
+from reactors.slicing.slicer import Slicer
 from reactors_runtime import values
 from reactors_runtime._doors import content_hash
 from reactors_runtime.processes.messages import WireEnd, readable
@@ -35,8 +35,8 @@ from reactors_runtime.processes.messages import WireEnd, readable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.rewinding.slicing import Found, Thing
     from reactors.shipping.parcels import Part
+    from reactors.slicing.slicer import Found, Thing
     from reactors_runtime.engine import Engine
 
 SEVERAL = 24  # copies that are left at one distance, before that is doubled

@@ -17,7 +17,7 @@ from reactors.rewinding.counterfactual import counterfactual
 from reactors.rewinding.one_execution import place_in
 from reactors.rewinding.places import Breaks, Goal, Standing, tag_of
 from reactors.rewinding.sending import received
-from reactors.rewinding.slice import slice_of, thing_at
+from reactors.slicing.slice import slice_of, thing_at
 from reactors.tag import Tag
 from reactors.time import Duration, duration
 from reactors_runtime import callers
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from reactors.rewinding.bisecting import Bisected, Question
     from reactors.rewinding.counterfactual import Counterfactual
     from reactors.rewinding.origins import Origin
-    from reactors.rewinding.slice import Slice
     from reactors.rewinding.timeline import Timeline
+    from reactors.slicing.slice import Slice
 
 _LAST = (1 << 63) - 1
 

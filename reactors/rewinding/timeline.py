@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reactors.graph import Graph
-    from reactors.rewinding.slicing import Found, Thing
+    from reactors.slicing.slicer import Found, Thing
     from reactors_runtime.memory import Memory
     from reactors_runtime.planning.image import Image
 

@@ -12,13 +12,13 @@ from collections import defaultdict
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from reactors.rewinding.observing import Attribute
+from reactors.slicing.observing import Attribute
 from reactors_runtime.program import Kind, SpacingPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.rewinding.observing import Observation, Scheduled
+    from reactors.slicing.observing import Observation, Scheduled
     from reactors_runtime.program import Program
 
 Thing = int | Attribute  # an element, or an attribute

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reactors.errors import ArgumentError
-from reactors.rewinding.observing import Attribute, is_structure
+from reactors.slicing.observing import Attribute, is_structure
 from reactors.tag import Tag
 from reactors_runtime.program import Kind
 from reactors_runtime.suggestions import did_you_mean
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reactors.graph import Graph
-    from reactors.rewinding.slicing import Found, Thing
+    from reactors.slicing.slicer import Found, Thing
 
 _SHOWN = 6  # steps, one by one
 
