@@ -1,12 +1,13 @@
 """Ctrl-C, and the death of the program that started the workers: in a program of its own, which is then looked at."""
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,25 @@ def test_what_ctrl_c_does_is_as_before_when_a_run_is_over() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert rang == [signal.SIGINT]
+
+
+class Idle(rx.Reactor):
+    @rx.reaction(rx.startup)
+    def begin(self) -> None: ...
+
+
+def test_ctrl_c_is_not_lost_while_numeric_libraries_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are found by a callback from C, in which an exception has nowhere to go."""
+
+    def found(limits: object) -> nullcontext[object]:
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+        return nullcontext(limits)
+
+    monkeypatch.setattr("threadpoolctl.threadpool_limits", found)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rx.run(Idle(), fast=True, timeout="1 ms")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -373,7 +373,7 @@ def test_a_machine_more_than_there_are_to_be_is_turned_away(tmp_path: Path) -> N
     program.write_text(PROGRAM)
     token.write_text("a token of enough bytes\n")
     address = f"127.0.0.1:{free_port()}"
-    joins = [command("join", address, "--token-file", token, "--patience", "20 s", cwd=tmp_path) for _ in range(3)]
+    joins = [command("join", address, "--token-file", token, "--patience", "10 s", cwd=tmp_path) for _ in range(3)]
     leads = command(
         "run", program, "--machines", "2", "--workers", "2", "--listen", address, "--token-file", token, "--fast",
         "--timeout", "2 ms", "--placement", "main.says=1", "--json", cwd=tmp_path,

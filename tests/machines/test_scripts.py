@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         command.write_text(f"#!/bin/bash\n{script}\n")
         command.chmod(0o755)
     (tmp_path / "program.py").write_text(PROGRAM)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}")
     if shutil.which("openssl") is None:
         pytest.skip("tokens and certificates are made by the command openssl")
     return tmp_path

@@ -139,11 +139,14 @@ def noticed_by_hand(rx: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("name", [name for name in MUTATIONS if name not in UNLIKELY])
 def test_random_programs_notice_a_mistake(name: str, tmp_path: Path) -> None:
     mutant = mutated(name, tmp_path)
-    noticed = any(outcome(mutant, seed) != right(seed) for seed in range(PROGRAMS))
-    assert noticed == (name not in UNLIKELY), f"{'one' if noticed else 'none'} notices that {name}"
+    assert any(outcome(mutant, seed) != right(seed) for seed in range(PROGRAMS)), f"none notices that {name}"
+
+
+def test_what_random_programs_need_not_notice_is_planted() -> None:
+    assert UNLIKELY - {*MUTATIONS} == set()
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

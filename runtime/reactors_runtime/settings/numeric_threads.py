@@ -8,12 +8,15 @@ with one thread, for a process with several cannot be forked.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
 _ROOM = 8  # descriptors
@@ -44,8 +47,26 @@ def limited() -> AbstractContextManager[object]:
         # Where torch.set_num_threads was called, torch gives each thread that number when it first asks for one.
         torch.get_num_threads()
     _check_room()
-    limit: AbstractContextManager[object] = threadpool_limits({"openmp": openmp, "blas": blas})
+    with _interrupts_put_off():
+        limit: AbstractContextManager[object] = threadpool_limits({"openmp": openmp, "blas": blas})
     return limit
+
+
+@contextmanager
+def _interrupts_put_off() -> Iterator[None]:
+    """Ctrl-C comes afterwards: libraries are found by callbacks from C, in which what its handler raises gets lost."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 @cache
