@@ -41,7 +41,7 @@ NEXT = float(np.nextafter(np.float32(0.1), np.float32(1.0)))
         ({"a": [1.0, (2.0, 3.0)]}, {"a": [1.0, (2.0, 4.0)]}, 1 << 51, "at ['a'][1][1]"),
         (Step(1, np.ones(2)), Step(3, np.ones(2)), 2, "at .action"),
         (rx.Tag(5, 1), rx.Tag(5, 2), 1, "at .microstep"),
-        (np.uint8([7]), np.uint8([250]), 243, "at [0]"),
+        (np.array([7], np.uint8), np.array([250], np.uint8), 243, "at [0]"),
     ],
 )
 def test_numbers_are_counted_from_one_to_the_other(one: Any, other: Any, ulp: int, where: str) -> None:
