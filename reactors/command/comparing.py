@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
+from reactors.command.options import misuse, of_env, of_own_algorithm, run_in
 from reactors.command.tracebacks import reported
 from reactors.errors import JournalError
 from reactors.journals.comparison import Comparison
@@ -97,6 +99,18 @@ def parting(runs: Mapping[str, Path]) -> Iterator[str]:
             )
 
 
+def _once_more(folder: Path, algorithm: str | None, env: str | None) -> Comparison:
+    """A run, and what its training does now."""
+    before = journal_in(folder)
+    if before == folder:
+        raise click.UsageError(f"{folder} is no folder of a training; say which other journal it is to be held against")
+    from reactors.rl.runs.retrained import retrained
+
+    with misuse(), TemporaryDirectory() as out:
+        retrained(run_in(folder, algorithm, env), Path(out))
+        return _compared(before, journal_in(Path(out)))
+
+
 def _compared(one: Path, other: Path) -> Comparison:
     try:
         return Comparison(Journal(journal_in(one)), Journal(journal_in(other)))
@@ -107,11 +121,19 @@ def _compared(one: Path, other: Path) -> Comparison:
 
 @click.command("same", short_help="Whether two runs did the same.")
 @click.argument("one", type=_run)
-@click.argument("other", type=_run)
-def same_command(one: Path, other: Path) -> None:
-    """Whether two runs did the same; the exit status says it: 0, or 1, or 2 if they cannot be compared."""
+@click.argument("other", type=_run, required=False)
+@of_own_algorithm
+@of_env
+def same_command(one: Path, other: Path | None, *, algorithm: str | None, env: str | None) -> None:
+    """Whether two runs did the same; the exit status says it: 0, or 1, or 2 if they cannot be compared.
+
+    Without OTHER, the training in the folder ONE is trained once more, with the code that is there now: for `git bisect
+    run reactors same DIR`, which finds the commit since which it learns something else.
+    """
+    if other is not None and (algorithm or env):
+        raise click.UsageError("--algorithm and --env are for a folder that is trained once more: leave out OTHER")
     with reported():
-        comparison = _compared(one, other)
+        comparison = _once_more(one, algorithm, env) if other is None else _compared(one, other)
     divergence = comparison.divergence
     if comparison.same:
         click.echo(f"the same: {comparison.compared:,} executions")

@@ -1,0 +1,50 @@
+"""`reactors same` with one run: does its training do the same with the code that is there now?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from click.testing import CliRunner
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+
+from reactors import rl
+from reactors.command.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def said(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, words, catch_exceptions=False)
+    return result.exit_code, result.output
+
+
+def test_a_run_is_trained_once_more_and_held_against_what_it_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `git bisect run` asks for, with the code of each commit."""
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)  # matplotlib keeps its fonts open
+    rl.train(
+        rl.A2C(num_envs=2, hidden=(8,)), "CartPole-v1", total_steps=128, seed=3, out=tmp_path / "one",
+        journal_values=True, mode="pipelined", until=64,
+    )  # fmt: skip
+    assert said("same", str(tmp_path / "one")) == (0, said("same", *[str(tmp_path / "one")] * 2)[1])
+
+    def weaker(self: CartPoleEnv, **options: Any) -> None:
+        made(self, **options)
+        self.force_mag = 9.0
+
+    made = CartPoleEnv.__init__
+    monkeypatch.setattr(CartPoleEnv, "__init__", weaker)
+    status, text = said("same", str(tmp_path / "one"))
+    assert status == 1
+    assert "they part at 0 s, in main.actors[0].play" in text
+
+
+def test_a_journal_alone_cannot_be_trained_once_more(tmp_path: Path) -> None:
+    (tmp_path / "a.rxj").touch()
+    status, text = said("same", str(tmp_path / "a.rxj"))
+    assert status == 2
+    assert "is no folder of a training; say which other journal it is to be held against" in text
