@@ -11,9 +11,7 @@ copied, or what was asked for.
 
 from __future__ import annotations
 
-import fcntl
 import os
-import socket
 import time
 import traceback
 from functools import partial
@@ -22,15 +20,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from reactors.execution.states import state_hash
 from reactors.model.ports import Port
 from reactors.reports.result import chained
-from reactors.rewinding.forking import fork, hindrance
+from reactors.rewinding.forking import hindrance
 from reactors.rewinding.one_execution import without
 from reactors.rewinding.places import Breaks, Goal, Standing, Write
+from reactors.rewinding.process import ProcessOfRun, hush
 from reactors.rewinding.sending import sent
 from reactors.slicing.observing import Observations
 from reactors.slicing.slicer import Slicer
 from reactors_runtime import values
 from reactors_runtime._doors import content_hash
-from reactors_runtime.processes.messages import WireEnd, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,9 +44,9 @@ class Cursor:
     """The place of a run, in the process that runs it."""
 
     def __init__(self, engine: Engine, part: Part, address: str, *, quiet: bool) -> None:
-        self.engine, self.part, self.address, self.quiet = engine, part, address, quiet
+        self.engine, self.part, self.quiet = engine, part, quiet
+        self.process = ProcessOfRun(address)
         self.main = part.reactors[0]
-        self.wire: WireEnd | None = None
         self.goal, self.breaks = Goal(position=0), Breaks()
         self.tests: list[tuple[str, int, Callable[[], bool]]] = []  # what `breaks` asks for; of a port, or -1
         self.position, self.tags = 0, 0
@@ -61,7 +59,6 @@ class Cursor:
         self.inside = False  # of the body of a reaction
         self.copied = time.monotonic()  # when a copy was made last
         self.interval, self.left = 0.0, 0  # how long after that the next one is made; how many were left on this way
-        self.copies: set[int] = set()
         self.hindrance = ""
         self.written: dict[int, Any] | None = None
         self.writes: list[Write] = []
@@ -191,33 +188,20 @@ class Cursor:
     def stop(self, why: str) -> None:
         """Say where the run stands, and do what is asked until it goes on."""
         self.why = ""
-        if self.wire is None:
+        if self.process.wire is None:
             self.engine.on_failure = self.engine_failed
-            self.hush()
-            self.connect()
-        self._interruptible(False)
-        self.hindrance = hindrance(self.copies)
-        self.say("stopped", self.standing(why))
-        while True:
-            try:
-                message, _ = self.wire_end.receive()
-            except (EOFError, OSError):
-                os._exit(0)
-            if not self.hear(*message):
-                return
+            if self.quiet:
+                hush()
+            self.process.connect()
+        self.process.interruptible(False)
+        self.hindrance = hindrance(self.process.copies)
+        self.process.say("stopped", self.standing(why))
+        self.obey()
 
-    @property
-    def wire_end(self) -> WireEnd:
-        """The own socket."""
-        assert self.wire is not None
-        return self.wire
-
-    def say(self, *message: Any, descriptors: tuple[int, ...] = ()) -> None:
-        """Say something to the user's process; without that one this one ends."""
-        try:
-            self.wire_end.send(*message, descriptors=descriptors)
-        except ConnectionError:
-            os._exit(0)
+    def obey(self) -> None:
+        """Do what is asked until it is to go on."""
+        while self.hear(*self.process.hear()):
+            pass
 
     def standing(self, why: str) -> Standing:
         """Where the run stands."""
@@ -238,17 +222,17 @@ class Cursor:
                 self.breaks = breaks
             self.tests = self._tests() if self.goal.breaks else []
             self.copied, self.interval, self.left = time.monotonic(), self.goal.interval, 0
-            self._interruptible(True)
+            self.process.interruptible(True)
             return False
         if word == "end":
-            self.leave(*rest)
+            self.process.leave(*rest)
         try:
             answer = getattr(self, f"_{word}")(*rest)
         except BaseException as error:  # noqa: BLE001 - it is the user's code, or the user's objects
-            self.say("wrong", sent(error), "".join(traceback.format_exception(error)))
+            self.process.say("wrong", sent(error), "".join(traceback.format_exception(error)))
         else:
             if answer is not None:
-                self.say("said", answer)
+                self.process.say("said", answer)
         return True
 
     def _state(self) -> None:
@@ -257,7 +241,7 @@ class Cursor:
         with open(descriptor, "wb") as file:  # noqa: PTH123
             self.part.write(file)
             file.flush()
-            self.say("said", None, descriptors=(descriptor,))
+            self.process.say("said", None, descriptors=(descriptor,))
 
     def _ask(self, question: bytes | str) -> bytes:
         return sent(self.answer(question))
@@ -335,14 +319,10 @@ class Cursor:
 
     def _copy(self) -> int | None:
         """Make a copy, which says by itself where it stands; the original stays where it is."""
-        self._bury()
-        pid = fork()
-        if pid:
-            self.copies.add(pid)
+        self.process.bury()
+        if pid := self.process.copy():
             return pid
-        self.copies = set()
-        self.connect()
-        self.say("stopped", self.standing(""))
+        self.process.say("stopped", self.standing(""))
         return None
 
     def leave_copy(self) -> None:
@@ -350,9 +330,9 @@ class Cursor:
 
         On a long way copies become rarer, and they take a twentieth of the time at the most.
         """
-        self._bury()
+        self.process.bury()
         began = self.copied = time.monotonic()
-        self.hindrance = hindrance(self.copies)
+        self.hindrance = hindrance(self.process.copies)
         if self.hindrance:
             return
         here = self.standing("")
@@ -360,81 +340,17 @@ class Cursor:
         if self.left % SEVERAL == 0:
             self.interval *= 2
         try:
-            pid = fork()
+            pid = self.process.copy()
         except OSError:  # too many processes, or too little memory: one snapshot less
             return
         if pid == 0:
-            self.copies = set()
-            self.connect()
-            self.say("left", here)
-            self._interruptible(True)
+            self.process.say("left", here)
+            self.process.interruptible(True)
             self.copied = time.monotonic()
             self.interval = max(self.interval, 20 * (self.copied - began))
-            return
-        self.copies.add(pid)
-        self._interruptible(False)
-        while True:
-            try:
-                message, _ = self.wire_end.receive()
-            except (EOFError, OSError):
-                os._exit(0)
-            if not self.hear(*message):
-                return
-
-    def connect(self) -> None:
-        """Have a socket of one's own to the user's process."""
-        if self.wire is not None:
-            self.wire.close()
-        end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            end.connect(self.address)
-            self.wire = WireEnd(end)
-            self.wire.send("here", os.getpid())
-        except OSError:
-            os._exit(0)
-
-    def _interruptible(self, yes: bool) -> None:
-        """While it runs, the kernel ends this process when the socket is closed, or anything comes over it."""
-        descriptor = self.wire_end.fileno()
-        flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
-        fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC if yes else flags & ~os.O_ASYNC)
-        if yes and readable([descriptor], 0):  # nothing is said while it runs: it was closed before
-            os._exit(0)
-
-    def _bury(self) -> None:
-        """Take leave of copies that have ended."""
-        for pid in [*self.copies]:
-            try:
-                ended, _ = os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                ended = pid
-            if ended:
-                self.copies.discard(pid)
-
-    def leave(self, others: list[int]) -> NoReturn:
-        """End this process; the first one waits for all others before, which become its children by then."""
-        patience = time.monotonic() + 2.0
-        for pid in others:
-            while time.monotonic() < patience:
-                try:
-                    ended, _ = os.waitpid(pid, os.WNOHANG)
-                except ChildProcessError:
-                    if not os.path.exists(f"/proc/{pid}"):  # noqa: PTH110
-                        break
-                    ended = 0
-                if ended:
-                    break
-                time.sleep(0.001)
-        os._exit(0)
-
-    def hush(self) -> None:
-        """Of what reactions print nothing is shown, for they have printed it before."""
-        if self.quiet:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, 1)
-            os.dup2(nowhere, 2)
-            os.close(nowhere)
+        else:
+            self.process.interruptible(False)
+            self.obey()
 
 
 def _holds(port: Any, condition: bytes | None) -> bool:
