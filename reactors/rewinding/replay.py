@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as changed
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -13,6 +12,7 @@ from reactors.model.reactor import Reactor
 from reactors.names.keywords import spelled_out
 from reactors.rewinding import origins
 from reactors.rewinding.bisecting import bisected, is_before_tags
+from reactors.rewinding.breakpoints import port_at, with_stop
 from reactors.rewinding.counterfactual import counterfactual
 from reactors.rewinding.one_execution import place_in
 from reactors.rewinding.places import Breaks, Goal, Standing, tag_of
@@ -22,7 +22,6 @@ from reactors.tag import Tag
 from reactors.time import Duration, duration
 from reactors_runtime import callers
 from reactors_runtime.spelling import spell_tag
-from reactors_runtime.suggestions import did_you_mean
 from reactors_runtime.values import dumps
 
 if TYPE_CHECKING:
@@ -260,26 +259,9 @@ class Replay:
         A reaction is given by its path, a port by its path or as it is, and `when` is a condition of its value. A
         condition is a function of main, or an expression in which main is `m`.
         """
-        graph, breaks = self.graph, self._timeline.breaks
+        breaks = self._timeline.breaks
         for each in where:
-            path: Any = each.path if isinstance(each, Port) else each
-            if path in graph.names:
-                breaks = changed(breaks, reactions=breaks.reactions | {graph.names.index(path)})
-                continue
-            elements = [e for e, row in enumerate(graph.program.elements) if row.path == path and _is_port(graph, e)]
-            if elements:
-                condition = None if when is None else dumps(when)
-                source = graph.program.elements[elements[0]].source
-                breaks = changed(breaks, ports={**breaks.ports, (source if source >= 0 else elements[0]): condition})
-            elif isinstance(path, str) and path.startswith("main.") and path.replace(".", "").isidentifier():
-                known = [
-                    *graph.names,
-                    *(row.path for e, row in enumerate(graph.program.elements) if _is_port(graph, e)),
-                ]
-                raise ArgumentError(f"stop_at: there is no reaction or port {path!r}{did_you_mean(path, known)}")
-            else:
-                data = path if isinstance(path, str) else dumps(path)
-                breaks = changed(breaks, conditions=(*breaks.conditions, data))
+            breaks = with_stop(breaks, self.graph, each, when)
         for timeline in self._timelines.values():
             timeline.breaks = breaks
         return self
@@ -371,13 +353,10 @@ class Replay:
 
     def _source(self, port: Port[Any] | str) -> tuple[int, str]:
         """The port from which a message comes, by its number and path."""
-        graph, path = self.graph, port if isinstance(port, str) else port.path
-        for e, row in enumerate(graph.program.elements):
-            if row.path == path and _is_port(graph, e):
-                source = row.source if row.source >= 0 else e
-                return source, graph.program.elements[source].path
-        known = [row.path for e, row in enumerate(graph.program.elements) if _is_port(graph, e)]
-        raise ArgumentError(f"there is no port {path!r}{did_you_mean(path, known)}")
+        element = port_at(self.graph, port if isinstance(port, str) else port.path)
+        row = self.graph.program.elements[element]
+        source = row.source if row.source >= 0 else element
+        return source, self.graph.program.elements[source].path
 
     def bisect(self, check: Question) -> Bisected | None:
         """The first reaction after which `check` fails, a function of main or an expression; None if it never does.
@@ -429,10 +408,6 @@ class Replay:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def _is_port(graph: Graph, element: int) -> bool:
-    return isinstance(graph.elements[element], Port)
 
 
 def _before_n(reaction: int, n: int) -> Callable[[Standing], bool]:
