@@ -1,8 +1,8 @@
 /* The journal: what each reaction has read and written, as a bit for each port and a hash for each that it wrote.
  *
  * A worker keeps its entries in the arena, and appends them to the file as one block when there is no room for more, and at
- * the end; of a worker that died the caller writes what is left. So nothing is left out, as it may be in a trace, and a
- * file that was cut off is good up to there. When a block cannot be written all workers end their journals, and go on.
+ * the end, or after a second; of a worker that died the caller writes what is left. So nothing is left out, as it may be
+ * in a trace, and a file that was cut off is good up to there. When a block cannot be written all workers end their journals, and go on.
  *
  * Typed values are hashed here, where they lie. Of objects, which only Python knows, their doors have a hash from when
  * they were set (python/content.c); so has what was scheduled, what came from outside, and the state of a reactor. */
@@ -17,7 +17,8 @@ enum {
     COLUMNS = 7,              /* reaction, time, microstep, flags, reads, writes, and all hashes */
     INNER = 24,               /* entries, hashes, entries before, bytes of a number in each column */
     ENTRIES = 1,              /* kind of a block */
-    LAST = 63                 /* the bit of all ports from this one on, which have one hash together */
+    LAST = 63,                /* the bit of all ports from this one on, which have one hash together */
+    KEPT_NS = 1000000000      /* entries are in the file so long after they were made, and some more have followed */
 };
 
 struct rx__journaling {       /* of one worker; its entries are in the arena */
@@ -26,6 +27,7 @@ struct rx__journaling {       /* of one worker; its entries are in the arena */
     rx_journal *kept;         /* NULL: no file is wanted */
     rx_noted *noted;          /* by reaction: of the execution that runs, or has just run */
     int fd;
+    int64_t written;          /* when the last block was, by the clock */
 };
 
 /* ---- the block of a worker -------------------------------------------------------------------------------- */
@@ -103,6 +105,7 @@ int rx__open_journal(rx_worker *w)
     j->noted = RX_AT(rx_noted, w->base, w->t->noted);
     j->kept = w->t->journal ? RX_AT(rx_journal, w->base, w->t->journal) : NULL;
     j->fd = -1;
+    j->written = rx__clock();
     return 0;
 }
 
@@ -191,7 +194,11 @@ void rx__journal(rx_worker *w, uint32_t index, int late)
     if (flags & RX_DID_LAST) to[n++] = noted->state;
     memset(noted, 0, sizeof *noted);
     if (!kept) return;
-    if (kept->entries == RX_JOURNAL_ENTRIES || kept->hashes + n > RX_JOURNAL_HASHES) rx_write_journal(w->base, w->index, j->fd);
+    int64_t now = rx__clock();
+    if (kept->entries == RX_JOURNAL_ENTRIES || kept->hashes + n > RX_JOURNAL_HASHES || now - j->written > KEPT_NS) {
+        rx_write_journal(w->base, w->index, j->fd);
+        j->written = now;
+    }
     memcpy(hashes_of(kept) + kept->hashes, here, n * sizeof *here);
     entries_of(kept)[kept->entries] = entry;
     kept->hashes += n;

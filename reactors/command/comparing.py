@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reactors.command.options import misuse, of_env, of_own_algorithm, run_in
+from reactors.command.options import of_env, of_own_algorithm, run_in
 from reactors.command.tracebacks import reported
 from reactors.errors import JournalError
 from reactors.journals.comparison import Comparison
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reactors.journals.comparison import Divergence
 
 _run = click.Path(path_type=Path)
+_UNTESTED = 125  # `git bisect run` skips such a commit
 
 
 @click.command("diff", short_help="Say where two runs part, and why.")
@@ -106,8 +107,12 @@ def _once_more(folder: Path, algorithm: str | None, env: str | None) -> Comparis
         raise click.UsageError(f"{folder} is no folder of a training; say which other journal it is to be held against")
     from reactors.rl.runs.retrained import retrained
 
-    with misuse(), TemporaryDirectory() as out:
-        retrained(run_in(folder, algorithm, env), Path(out))
+    with TemporaryDirectory() as out:
+        try:
+            retrained(run_in(folder, algorithm, env), Path(out))
+        except Exception as error:  # noqa: BLE001 - any code of the user's
+            click.echo(f"{folder} cannot be trained once more: {type(error).__name__}: {error}", err=True)
+            sys.exit(_UNTESTED)
         return _compared(before, journal_in(Path(out)))
 
 
@@ -128,7 +133,8 @@ def same_command(one: Path, other: Path | None, *, algorithm: str | None, env: s
     """Whether two runs did the same; the exit status says it: 0, or 1, or 2 if they cannot be compared.
 
     Without OTHER, the training in the folder ONE is trained once more, with the code that is there now: for `git bisect
-    run reactors same DIR`, which finds the commit since which it learns something else.
+    run reactors same DIR`, which finds the commit since which it learns something else. The status is 125, which makes
+    git skip a commit, where it cannot be trained.
     """
     if other is not None and (algorithm or env):
         raise click.UsageError("--algorithm and --env are for a folder that is trained once more: leave out OTHER")

@@ -80,7 +80,7 @@ def _known(comparison: Comparison, divergence: Divergence) -> Iterable[Cause]:
     if before:
         yield Cause("own state", before, certain=True)
     seeds = [each for each in comparison.settings if each.what == "seed"]
-    if seeds and {"rng", "seed"} & {*reaction.get("names", ())}:
+    if seeds and any(chain.startswith(("self.rng", "self.seed")) for chain in reaction.get("names", ())):
         yield Cause("random numbers", f"the seeds are {seeds[0].one} and {seeds[0].other}", certain=True)
     mine = f"the code of {reaction['path']}"
     reactor = one.reactors[reaction["reactor"]]["path"]

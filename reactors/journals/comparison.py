@@ -86,6 +86,12 @@ class Comparison:
         """Which of them went on where the other had ended, or was cut off; empty: neither."""
         ends = [None if each.end is None else Tag(*each.end["final_tag"]) for each in (self.one, self.other)]
         names = str(self.one.path), str(self.other.path)
+        failed = [(each.end or {}).get("failed") or "" for each in (self.one, self.other)]
+        if any(failed):
+            how = [f"{name} ended with {why or 'no failure'}" for name, why in zip(names, failed, strict=True)]
+            return "" if failed[0] == failed[1] else ", and ".join(how)
+        if ends == [None, None]:
+            return f"{names[0]} and {names[1]} were both cut off"
         for mine, name, its, theirs in ((ends[0], *names, ends[1]), (ends[1], *names[::-1], ends[0])):
             if mine is None:
                 return f"{name} was cut off, so {its} has more"
@@ -193,17 +199,19 @@ def _bits(mask: int, names: list[str]) -> list[tuple[int, str]]:
 def _common(one: Journal, other: Journal) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows that can be compared: of a journal that was cut off the other has more, which are left out.
 
-    Workers were cut off at tags of their own, so that is so for each reaction by itself.
+    Workers were cut off at tags of their own, so that is so for each reaction by itself. A run that failed counts as
+    cut off, too: how far other workers came by then depends on timing.
     """
     everything = np.arange(len(one), dtype=np.intp), np.arange(len(other), dtype=np.intp)
-    if one.end is not None and other.end is not None:
+    cut = [each.end is None or bool(each.end.get("failed")) for each in (one, other)]
+    if not any(cut):
         return everything
     n = len(one.reactions)
     counts = [np.bincount(each.rows["reaction"], minlength=n) for each in (one, other)]
     most = np.where(
-        (counts[0] < counts[1]) & (one.end is None),
+        (counts[0] < counts[1]) & cut[0],
         counts[0],
-        np.where((counts[1] < counts[0]) & (other.end is None), counts[1], np.maximum(*counts)),
+        np.where((counts[1] < counts[0]) & cut[1], counts[1], np.maximum(*counts)),
     )
     return _up_to(one, most), _up_to(other, most)
 

@@ -36,6 +36,13 @@ def with_stop(
     if isinstance(path, str) and path.startswith("main.") and path.replace(".", "").isidentifier():
         known = [*graph.names, *ports]
         raise ArgumentError(f"stop_at: there is no reaction or port {path!r}{did_you_mean(path, known)}")
+    if isinstance(path, str):
+        try:
+            compile(path, "stop_at", "eval")
+        except SyntaxError as error:
+            raise ArgumentError(f"stop_at: {path!r} is no reaction, no port, and no expression: {error.msg}") from None
+    if when is not None:
+        raise ArgumentError(f"stop_at: when= is a condition of the value of a port, and {path!r} is none")
     return replace(breaks, conditions=(*breaks.conditions, path if isinstance(path, str) else dumps(path)))
 
 

@@ -15,8 +15,10 @@ import os
 import time
 import traceback
 from functools import partial
+from inspect import ismethod
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from reactors.errors import ArgumentError
 from reactors.execution.states import state_hash
 from reactors.model.ports import Port
 from reactors.reports.result import chained
@@ -25,7 +27,7 @@ from reactors.rewinding.one_execution import without
 from reactors.rewinding.places import Breaks, Goal, Standing, Write
 from reactors.rewinding.process import ProcessOfRun, hush
 from reactors.rewinding.sending import sent
-from reactors.slicing.observing import Observations
+from reactors.slicing.observing import Observations, is_structure
 from reactors.slicing.slicer import Slicer
 from reactors_runtime import values
 from reactors_runtime._doors import content_hash
@@ -49,6 +51,7 @@ class Cursor:
         self.main = part.reactors[0]
         self.goal, self.breaks = Goal(position=0), Breaks()
         self.tests: list[tuple[str, int, Callable[[], bool]]] = []  # what `breaks` asks for; of a port, or -1
+        self.complaints: dict[bytes | str, str] = {}  # of a condition that has raised each time so far; "": it has not
         self.position, self.tags = 0, 0
         self.tag: tuple[int, int] | None = None  # of the last execution
         self.counts = [0] * len(engine.image.program.reactions)
@@ -84,8 +87,10 @@ class Cursor:
             self.inside = True
             try:
                 if self.lost:
-                    with without(self.loses(number)):
+                    with without(frozenset(e for e, _ in self.effects[number] if e in self.lost)) as lost:
                         returned = body()
+                    for element in lost:
+                        self.loses(element)
                 else:
                     returned = body()
             except BaseException as error:  # noqa: BLE001 - whatever a body raises
@@ -152,20 +157,19 @@ class Cursor:
         for element, port in wrote.items():
             self.writes.append(Write(tag, number, element, content_hash(port.value)))
 
-    def loses(self, number: int) -> frozenset[int]:
-        """The ports of this reaction whose message gets lost now."""
-        found = frozenset(e for e, _ in self.effects[number] if self.lost.get(e))
-        for element in found:
-            self.lost[element] -= 1
-            if not self.lost[element]:
-                del self.lost[element]
-        return found
+    def loses(self, element: int) -> None:
+        """A message of a port has got lost."""
+        self.lost[element] -= 1
+        if not self.lost[element]:
+            del self.lost[element]
 
     def fail(self, number: int, error: BaseException) -> NoReturn:
         """A reaction has raised: the run ends there, as it stood then."""
         self.position += 1
         self.done = number
         self.counts[number] += 1
+        if self.observations is not None:
+            self.observations.over(tuple(self.wrote(number)), ())
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
             trace = trace.tb_next
@@ -207,7 +211,7 @@ class Cursor:
         """Where the run stands."""
         return Standing(
             self.position, self.tag, self.tags, self.done, self.next, self.next_tag, self.counts, why, self.failed,
-            self.hindrance, self.portable(self.written),
+            self.hindrance, self.portable(self.written), [each for each in self.complaints.values() if each],
         )  # fmt: skip
 
     def portable(self, written: dict[int, Any] | None) -> dict[int, Any] | None:
@@ -220,7 +224,7 @@ class Cursor:
             self.goal, breaks = rest
             if breaks != self.breaks:
                 self.breaks = breaks
-            self.tests = self._tests() if self.goal.breaks else []
+            self.tests, self.complaints = self._tests() if self.goal.breaks else [], {}
             self.copied, self.interval, self.left = time.monotonic(), self.goal.interval, 0
             self.process.interruptible(True)
             return False
@@ -261,7 +265,8 @@ class Cursor:
     def _edit(self, edit: dict[str, bytes], lost: dict[int, int]) -> bool:
         for place, value in edit.items():
             names = {**self.names(), "value": values.loads(value)}
-            eval(place, names)
+            if is_structure(was := eval(place, names)) or ismethod(was):
+                raise ArgumentError(f"edit of fork: {place} is part of the program and no state; name an attribute")
             try:
                 exec(f"{place} = value", names)
             except AttributeError:  # of a frozen dataclass
@@ -311,9 +316,14 @@ class Cursor:
     def holds(self, condition: bytes | str) -> bool:
         """Whether it does: one that raises does not yet, for what it asks for may be made later."""
         try:
-            return bool(self.answer(condition))
-        except Exception:  # noqa: BLE001 - it is the user's code
+            found = bool(self.answer(condition))
+        except Exception as error:  # noqa: BLE001 - it is the user's code
+            if self.complaints.get(condition, "?") == "?":
+                said = condition if isinstance(condition, str) else "the condition"
+                self.complaints[condition] = f"{said} could never be asked: {type(error).__name__}: {error}"
             return False
+        self.complaints[condition] = ""
+        return found
 
     # ---- copies ----
 

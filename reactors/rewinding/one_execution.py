@@ -49,11 +49,14 @@ def place_in(graph: Graph, reaction: str, when: When = 1, *, what: str) -> Execu
 
 
 @contextmanager
-def without(elements: frozenset[int]) -> Iterator[None]:
-    """What the reaction that runs here sets of these ports is as if it had not been set."""
+def without(elements: frozenset[int]) -> Iterator[set[int]]:
+    """What the reaction that runs here sets of these ports is as if it had not been set; which it set is said then."""
     engine: Any = here.engine
-    doors = [engine.part.doors[element] for element in elements]
-    before = [engine.doors[door] for door in doors]
-    yield
-    for door, was in zip(doors, before, strict=True):
-        engine.doors[door] &= was | ~lib.RX_PRESENT & 0xFF
+    doors = {element: engine.part.doors[element] for element in elements}
+    before = {element: engine.doors[door] for element, door in doors.items()}
+    lost: set[int] = set()
+    yield lost
+    for element, door in doors.items():
+        if engine.doors[door] & lib.RX_PRESENT and not before[element] & lib.RX_PRESENT:
+            lost.add(element)
+        engine.doors[door] &= before[element] | ~lib.RX_PRESENT & 0xFF

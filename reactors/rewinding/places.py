@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reactors.tag import Tag
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NEVER = (1 << 63, 0)
 
@@ -58,6 +61,7 @@ class Standing:
     failed: tuple[int, str] | None = None  # the reaction that raised last, and the traceback
     hindrance: str = ""  # why no copy of it can be made
     written: dict[int, Any] | None = None  # what the last execution wrote, if that was one step
+    complaints: Sequence[str] = ()  # of conditions that raised each time
 
 
 def tag_of(tag: tuple[int, int] | None) -> Tag | None:

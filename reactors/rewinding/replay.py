@@ -83,6 +83,11 @@ class Replay:
         self._fresh = False  # main is as it is where the run stands
         self._warned: set[str] = set()
         if isinstance(program, Reactor | Graph):
+            if training:
+                raise ArgumentError(
+                    f"rx.Replay of a program was given {', '.join(training)}; it takes seed, timeout, replay, clock "
+                    "and quiet"
+                )
             self._origins: list[Origin] = [
                 origins.of_program(
                     program, seed=seed, timeout=timeout, replay=replay, clock=clock, quiet=quiet, debug=False
@@ -240,6 +245,8 @@ class Replay:
         self._at = next(at for at, each in self._timelines.items() if each is timeline)
         self._fresh = False
         where = timeline.go(goal, is_before)
+        for complaint in where.complaints if goal.breaks and where.next < 0 else ():
+            callers.warn(f"{self.graph.main.path}: stop_at: {complaint}", ReactorWarning)
         if where.hindrance and where.hindrance not in self._warned:
             self._warned.add(where.hindrance)
             callers.warn(
@@ -347,16 +354,28 @@ class Replay:
         for place in places:
             if not place.isprintable() or place.split(".")[0].split("[")[0] not in ("main", "m"):
                 raise ArgumentError(f"edit of fork has {place!r}; write a place in main, as in main.learner.lr")
+        if end is not None and self.tag is not None and end < self.tag:
+            raise ArgumentError(f"until of fork is {end}, which is before {self.tag}, where the run stands")
         return counterfactual(
             self._timeline, places, lost, {place: dumps(value) for place, value in places.items()}, end
         )
 
     def _source(self, port: Port[Any] | str) -> tuple[int, str]:
         """The port from which a message comes, by its number and path."""
-        element = port_at(self.graph, port if isinstance(port, str) else port.path)
-        row = self.graph.program.elements[element]
-        source = row.source if row.source >= 0 else element
-        return source, self.graph.program.elements[source].path
+        path = port if isinstance(port, str) else port.path
+        element, elements = port_at(self.graph, path), self.graph.program.elements
+        row = elements[element]
+        if row.source in (-1, element):
+            return element, path
+        written = elements[row.source].path
+        if not row.undelayed or any(
+            each.source == row.source and each.path not in (path, written) for each in elements
+        ):
+            raise ArgumentError(
+                f"drop of fork: what comes to {path} is written to {written}, for others or for a later tag, too; "
+                "name that port, whose next message gets lost"
+            )
+        return row.source, written
 
     def bisect(self, check: Question) -> Bisected | None:
         """The first reaction after which `check` fails, a function of main or an expression; None if it never does.

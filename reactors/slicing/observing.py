@@ -44,6 +44,7 @@ class Observation:
     reaction: int
     found: tuple[int, ...]  # which of its triggers and uses were present
     read: dict[Attribute, None] = field(default_factory=dict)  # in this order; not what it had set itself before
+    elsewhere: set[Attribute] = field(default_factory=set)  # changed before it, and not by an execution that read them
     changed: tuple[Attribute, ...] = ()
     wrote: tuple[int, ...] = ()  # ports
     kept: tuple[
@@ -103,14 +104,18 @@ class Observations:
         """The present execution sets an attribute, or is about to."""
         if self._now is not None:
             attribute = Attribute(reactor._index, name)
-            self._before(attribute, reactor, vars(reactor).get(name))
+            self._before(attribute, reactor, object.__getattribute__(reactor, "__dict__").get(name))
             self._set.add(attribute)
 
     def _before(self, attribute: Attribute, reactor: Reactor, value: Any) -> None:
         """Keep what an attribute is before it may change."""
+        if attribute in self._asked:
+            return
         self._asked[attribute] = reactor
-        if attribute not in self._hashes:
-            self._hashes[attribute] = content_hash(value)
+        before, known = content_hash(value), self._hashes.get(attribute)
+        if known not in (None, before) and self._now is not None:
+            self._now.elsewhere.add(attribute)
+        self._hashes[attribute] = before
 
     def drew(self, reactor: Reactor) -> None:
         """The present execution asks for the reactor's random generator."""
@@ -143,6 +148,9 @@ def _notice(notes: Observations) -> None:
             notes.asked(reactor, name, value)
         elif name == "rng":
             notes.drew(reactor)
+        elif name == "__dict__":  # vars(self): any of them may be meant
+            for each, held in value.items():
+                notes.asked(reactor, each, held)
         return value
 
     def assign(reactor: Reactor, name: str, value: Any) -> None:

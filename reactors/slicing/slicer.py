@@ -13,12 +13,13 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from reactors.slicing.observing import Attribute
-from reactors_runtime.program import Kind, SpacingPolicy
+from reactors.slicing.pending import AsTag, Pending
+from reactors_runtime.program import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reactors.slicing.observing import Observation, Scheduled
+    from reactors.slicing.observing import Observation
     from reactors_runtime.program import Program
 
 Thing = int | Attribute  # an element, or an attribute
@@ -68,10 +69,8 @@ class Slicer:
         for element, row in enumerate(program.elements):
             if row.kind == Kind.PORT and row.offset != (0, 0):
                 self._delayed[self._source(element)].append(element)
-        self._arrived: dict[
-            int, tuple[tuple[int, int], tuple[int, int]]
-        ] = {}  # the last message: when written, when there
-        pending: dict[int, list[tuple[Scheduled, int]]] = defaultdict(list)
+        self._arrived: dict[int, tuple[AsTag, AsTag]] = {}  # of the last message: when it was written, when it came
+        pending = {e: Pending(row) for e, row in enumerate(program.elements) if row.kind == Kind.ACTION}
         for i, each in enumerate(executions):
             for attribute in each.changed:
                 self._changes[attribute].append(i)
@@ -80,31 +79,10 @@ class Slicer:
                 for target in self._delayed.get(element, ()):
                     self._sent(target, each.tag, i)
             for element in each.found:
-                if pending[element] and (element, each.tag) not in self._schedulers:
-                    self._schedulers[element, each.tag] = self._fired(element, each.tag, pending[element])
+                if element in pending and (element, each.tag) not in self._schedulers:
+                    self._schedulers[element, each.tag] = pending[element].fire(each.tag)
             for event in each.scheduled:
-                pending[event.action].append((event, i))
-
-    def _fired(self, action: int, tag: tuple[int, int], pending: list[tuple[Scheduled, int]]) -> int:
-        """Who scheduled the event that fires; it and those that it took the place of are pending no more."""
-        row = self.program.elements[action]
-        policy, (time, microstep) = row.policy, tag
-        if policy == SpacingPolicy.REPLACE:  # the value is that of one that was asked for later
-            time += row.min_spacing
-        due = [(event, by) for event, by in pending if event.tag <= (time, microstep)]
-        if policy == SpacingPolicy.DROP:
-            chosen = [each for each in due if each[0].tag == tag] or due
-        elif policy == SpacingPolicy.DEFER:
-            chosen = due[:1]
-        else:
-            chosen = due[-1:]
-        if not chosen:
-            return -1
-        if policy == SpacingPolicy.DEFER:
-            pending.remove(chosen[0])
-        else:
-            pending[:] = [each for each in pending if each not in due]
-        return chosen[0][1]
+                pending[event.action].schedule(each.tag, event.tag, i)
 
     def _sent(self, element: int, tag: tuple[int, int], by: int) -> None:
         """A message is sent over a delay: two that would be there at one tag come a microstep apart."""
@@ -137,7 +115,7 @@ class Slicer:
 
     def of(self, thing: Thing) -> Iterator[Needed]:
         """The executions of a slice, the last one first."""
-        first = self._last(self._makers(thing), len(self.executions))
+        first = self._maker_now(thing)
         made: dict[int, list[str]] = {first: [self.name(thing)]}
         ahead = [-first]
         while ahead:
@@ -161,8 +139,15 @@ class Slicer:
             return None
         return self.executions[execution].reaction, self.executions[execution].tag
 
-    def _makers(self, thing: Thing) -> list[int]:
-        return self._changes[thing] if isinstance(thing, Attribute) else self._writes[self._source(thing)]
+    def _maker_now(self, thing: Thing) -> int:
+        """Who made what a port or an attribute has now; what is still on its way over a delay is not there."""
+        if isinstance(thing, Attribute):
+            return self._last(self._changes[thing], len(self.executions))
+        if self.program.elements[thing].offset == (0, 0) or not self.executions:
+            return self._last(self._writes[self._source(thing)], len(self.executions))
+        now = self.executions[-1].tag
+        arrived = [tag for element, tag in self._arrivals if element == thing and tag <= now]
+        return self._arrivals[thing, max(arrived)] if arrived else -1
 
     def _reads(self, at: int) -> Iterator[Read]:
         execution = self.executions[at]
@@ -174,7 +159,9 @@ class Slicer:
             yield Read(self.name(element), self._last(self._writes[element], at), "", self.name(element))
         for attribute in execution.read:
             name = self.name(attribute)
-            yield Read(name, self._last(self._changes[attribute], at), "as it was made", name)
+            elsewhere = attribute in execution.elsewhere
+            by = -1 if elsewhere else self._last(self._changes[attribute], at)
+            yield Read(name, by, "changed by another name" if elsewhere else "as it was made", name)
         for reactor in execution.draws:
             yield Read(f"{self.program.reactors[reactor].path}.rng", -1, "its random numbers", "")
 

@@ -41,6 +41,8 @@ def test_a_run_is_trained_once_more_and_held_against_what_it_did(
     status, text = said("same", str(tmp_path / "one"))
     assert status == 1
     assert "they part at 0 s, in main.actors[0].play" in text
+    monkeypatch.setattr(CartPoleEnv, "__init__", None)  # a commit that does not run says nothing about it
+    assert said("same", str(tmp_path / "one"))[0] == 125
 
 
 def test_a_journal_alone_cannot_be_trained_once_more(tmp_path: Path) -> None:

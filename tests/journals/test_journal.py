@@ -6,6 +6,8 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -245,3 +247,59 @@ def test_what_belongs_to_the_program_is_no_state(tmp_path: Path) -> None:
     run(Keeper(), tmp_path / "a.rxj", journal_states=1)
     states = {state for _, state in rx.Journal(tmp_path / "a.rxj").states(0)}
     assert len(states) == 1
+
+
+class Alone(rx.Reactor):
+    tick, out = rx.Timer(0, "1 ms"), rx.Output(int)
+
+    def __init__(self, fails: bool) -> None:
+        self.fails = fails
+
+    @rx.reaction(tick, effects=out)
+    def go(self) -> None:
+        self.out.set(self.tag.time)
+        if self.fails and self.tag.time == 5_000_000:
+            raise ValueError("as it should")
+
+
+class Both(rx.Reactor):
+    def __init__(self) -> None:
+        self.one, self.two = Alone(True), Alone(False)
+
+
+def test_a_run_that_fails_is_no_other_run_because_of_how_far_other_workers_came(tmp_path: Path) -> None:
+    files = []
+    for name, backend in (("a", "inline"), ("b", "process"), ("c", "process"), ("d", "thread")):
+        files.append(tmp_path / f"{name}.rxj")
+        options: dict[str, Any] = {} if backend == "inline" else {"workers": 2, "backend": backend}
+        with pytest.raises(rx.ReactionError, match="as it should"):
+            rx.run(Both(), fast=True, timeout="1 s", journal=files[-1], **options)
+    for other in files[1:]:
+        comparison = Comparison(rx.Journal(files[0]), rx.Journal(other))
+        assert (comparison.divergence, comparison.longer, comparison.same) == (None, "", True)
+
+
+KILLED = """
+import os, signal, time
+import reactors as rx
+
+class Slow(rx.Reactor):
+    tick = rx.Timer(0, "1 ms")
+
+    @rx.reaction(tick)
+    def go(self):
+        if self.tag.time == 5_000_000:
+            time.sleep(1.1)
+        if self.tag.time == 9_000_000:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+rx.run(Slow(), fast=True, timeout="1 s", journal="killed.rxj")
+"""
+
+
+def test_a_run_that_is_killed_has_left_what_was_a_second_old(tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    journal = rx.Journal(tmp_path / "killed.rxj")
+    assert [journal.tag(i).time // 1_000_000 for i in range(len(journal))] == [*range(5)]
+    assert journal.end is None

@@ -149,6 +149,13 @@ def test_it_stops_before_a_reaction_after_a_write_and_where_a_condition_holds() 
         assert r.tag == first
         with pytest.raises(rx.ArgumentError, match=r"no reaction or port 'main\.walk\.ut'; did you mean"):
             r.stop_at("main.walk.ut")
+        with pytest.raises(rx.ArgumentError, match=r"'m\.walk\.x > 3 and' is no reaction, no port, and no expression"):
+            r.stop_at("m.walk.x > 3 and")
+        with pytest.raises(rx.ArgumentError, match="when= is a condition of the value of a port"):
+            r.stop_at("m.walk.x > 3", when=bool)
+        r.to("0 ms").forget_stops().stop_at("m.wlak.x > 3")
+        with pytest.warns(rx.ReactorWarning, match=r"m\.wlak\.x > 3 could never be asked: AttributeError: .*'wlak'"):
+            r.go()
 
 
 def test_what_cannot_be_sent_is_asked_for_there() -> None:

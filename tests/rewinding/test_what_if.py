@@ -93,7 +93,53 @@ def test_what_cannot_be_changed_is_refused() -> None:
             r.fork({"sensor.gain": 2})
         with pytest.raises(rx.ArgumentError, match=r"no port 'main\.sensor\.levle'; did you mean"):
             r.fork(drop="main.sensor.levle")
+        for place in ("main.sensor", "main.sensor.level", "main.sensor.read"):
+            with pytest.raises(rx.ArgumentError, match=f"{place} is part of the program and no state"):
+                r.fork({place: None})
+        with pytest.raises(rx.ArgumentError, match=r"until of fork is .*, which is before 3 ms, where the run stands"):
+            r.to("3 ms").fork(until="1 ms")
+        with pytest.raises(rx.ArgumentError, match="given sed; it takes seed, timeout, replay, clock and quiet"):
+            rx.Replay(Plant(), sed=1)
         assert r.to("3 ms").main.sensor.n == 4
+
+
+class Odd(rx.Reactor):
+    """Writes in every third millisecond, for two readers, one of which hears it later."""
+
+    tick, out = rx.Timer(0, "1 ms"), rx.Output(int)
+
+    @rx.reaction(tick, effects=out)
+    def write(self) -> None:
+        if self.tag.time % 3_000_000 == 0:
+            self.out.set(self.tag.time)
+
+
+class Reader(rx.Reactor):
+    inp = rx.Input(int)
+
+    def __init__(self) -> None:
+        self.heard: list[int] = []
+
+    @rx.reaction(inp)
+    def hear(self) -> None:
+        self.heard.append(self.inp.value)
+
+
+class Broadcast(rx.Reactor):
+    def __init__(self) -> None:
+        self.odd, self.now, self.later = Odd(), Reader(), Reader()
+        rx.connect(self.odd.out, self.now.inp)
+        rx.connect(self.odd.out, self.later.inp, after="5 ms")
+
+
+def test_the_next_message_gets_lost_whenever_it_is_written() -> None:
+    with rx.Replay(Broadcast(), timeout="30 ms") as r:
+        found = r.to("4 ms").fork(drop="main.odd.out")
+        assert [(c.port, c.first.time, c.missing) for c in found.changes] == [("main.odd.out", 6_000_000, 1)]
+        assert found.states == ("main.now", "main.later")
+        for port in ("main.now.inp", "main.later.inp"):
+            with pytest.raises(rx.ArgumentError, match=rf"what comes to {port} is written to main\.odd\.out,"):
+                r.fork(drop=port)
 
 
 class Experience(rx.Reactor):

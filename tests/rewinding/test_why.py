@@ -142,6 +142,80 @@ def test_it_ends_where_it_leaves_the_program() -> None:
     }
 
 
+class Spaced(rx.Reactor):
+    """Schedules every millisecond what may come every 3 ms."""
+
+    tick = rx.Timer(0, "1 ms")
+
+    def __init__(self, policy: Any) -> None:
+        self.a = rx.LogicalAction(int, min_delay="1 ms", min_spacing="3 ms", policy=policy)
+        self.n = self.x = 0
+        self.add_reaction(self.tick, self.go, effects=self.a)
+        self.add_reaction(self.a, self.hear)
+
+    def go(self) -> None:
+        self.n += 1
+        self.a.schedule(self.n)
+
+    def hear(self) -> None:
+        self.x = self.a.value
+
+
+@pytest.mark.parametrize("policy", ["defer", "drop", "replace", "update"])
+def test_an_event_comes_from_the_execution_whose_value_it_has(policy: str) -> None:
+    with rx.Replay(Spaced(policy), timeout="20 ms") as r:
+        for ms in (1, 4, 7, 10, 13):
+            found = r.to(f"{ms} ms").why("main.x")
+            (event,) = (read for read in found.steps[0].read if read.what == "main.a")
+            assert event.by is not None
+            reaction, tag = event.by
+            assert (reaction, tag.time // 1_000_000 + 1) == ("main.go", r.main.x), ms
+
+
+def test_what_is_on_its_way_is_not_what_a_port_has() -> None:
+    with rx.Replay(Library("2 ms"), timeout="20 ms") as r:
+        assert r.to("1 ms").why("main.book.inp").steps == ()
+        assert r.to("5 ms").why("main.book.inp").steps[0].tag == rx.Tag(2_000_000, 0)
+
+
+class Odd(rx.Reactor):
+    """Changes things by other names than one reads them, and fails."""
+
+    tick = rx.Timer(0, "1 ms")
+
+    def __init__(self) -> None:
+        self.items: list[int] = []
+        self.box, self.seen, self.n, self.m = {"items": self.items}, 0, 0, 0
+
+    @rx.reaction(tick)
+    def grow(self) -> None:
+        self.items.append(1)
+
+    @rx.reaction(tick)
+    def look(self) -> None:
+        self.seen = len(self.box["items"])
+
+    @rx.reaction(tick)
+    def fail(self) -> None:
+        self.n = vars(self)["seen"]
+        if self.n == 3:
+            raise ValueError(self.n)
+
+
+def test_what_is_changed_by_another_name_is_said_to_be() -> None:
+    with rx.Replay(Odd(), timeout="9 ms") as r:
+        found = r.to("1 ms").why("main.seen")
+        assert found.counts == {"main.look": 1}
+        assert found.origins["main.box"] == "changed by another name"
+
+
+def test_an_execution_that_raises_has_made_what_it_has_changed() -> None:
+    with rx.Replay(Odd(), timeout="9 ms") as r:
+        found = r.end().why("main.n")
+        assert (r.main.n, found.steps[0].reaction, found.steps[0].tag) == (3, "main.fail", rx.Tag(2_000_000, 0))
+        assert found.steps[1].reaction == "main.look"  # by vars(self)
+
+
 def test_the_way_is_drawn_in_colour(tmp_path: Path) -> None:
     with rx.Replay(Library(), timeout="20 ms") as r:
         text = r.to("10 ms").why("main.book.out").draw(tmp_path / "why.dot").read_text()
