@@ -39,8 +39,11 @@ if TYPE_CHECKING:
     from reactors.rl import sb3 as sb3
     from reactors.rl.algorithm_checker import CheckedAlgorithm, check_algorithm
     from reactors.rl.algorithms.a2c import A2C
+    from reactors.rl.algorithms.agents.idqn import IDQN
     from reactors.rl.algorithms.agents.ippo import IPPO
     from reactors.rl.algorithms.agents.mappo import MAPPO
+    from reactors.rl.algorithms.agents.qmix import QMIX
+    from reactors.rl.algorithms.agents.vdn import VDN
     from reactors.rl.algorithms.appo import APPO
     from reactors.rl.algorithms.ddpg import DDPG
     from reactors.rl.algorithms.dqn import DQN
@@ -79,12 +82,15 @@ __all__ = [
     "APPO",
     "DDPG",
     "DQN",
+    "IDQN",
     "IMPALA",
     "IPPO",
     "MAPPO",
     "PPO",
+    "QMIX",
     "SAC",
     "TD3",
+    "VDN",
     "Algorithm",
     "Batch",
     "BatchedEnv",
@@ -129,8 +135,11 @@ __all__ = [
 _ROOMS = {
     "algorithm_checker": ("CheckedAlgorithm", "check_algorithm"),
     "algorithms.a2c": ("A2C",),
+    "algorithms.agents.idqn": ("IDQN",),
     "algorithms.agents.ippo": ("IPPO",),
     "algorithms.agents.mappo": ("MAPPO",),
+    "algorithms.agents.qmix": ("QMIX",),
+    "algorithms.agents.vdn": ("VDN",),
     "algorithms.appo": ("APPO",),
     "algorithms.ddpg": ("DDPG",),
     "algorithms.dqn": ("DQN",),

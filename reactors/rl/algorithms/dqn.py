@@ -28,7 +28,7 @@ from reactors.rl.networks.normalising import normaliser
 from reactors.rl.networks.recurrent import Recurrent, RecurrentInference, Stretch, seen_first, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -159,6 +159,10 @@ class QNetwork(nn.Module):
         """Q of every action."""
         return self.values(self.acting(obs.flatten(1).float() if self.torso is None else obs))
 
+    def learned(self) -> Iterator[nn.Parameter]:
+        """All parameters, first those of what acts."""
+        return self.acting.parameters()
+
     def values(self, q: torch.Tensor) -> torch.Tensor:
         """Q of what the last layer gives."""
         return q[:, :1] + q[:, 1:] - q[:, 1:].mean(1, keepdim=True) if self.dueling else q
@@ -184,35 +188,45 @@ class EpsilonGreedy(Policy):
         """The best actions, or with probability epsilon any."""
         return self.explored(self.greedy(observations), rng, steps), {}
 
-    def explored(self, chosen: NDArray[Any], rng: np.random.Generator, steps: int) -> NDArray[Any]:
-        """These actions, or with probability epsilon any."""
+    def explored(
+        self, chosen: NDArray[Any], rng: np.random.Generator, steps: int, allowed: NDArray[np.bool_] | None = None
+    ) -> NDArray[Any]:
+        """These actions, or with probability epsilon any of those that are `allowed`, bool (n, actions)."""
         config = self.config
         share = epsilon(
             steps, config.exploration_fraction * config.total_steps, config.exploration_final,
             config.exploration_initial,
         )  # fmt: skip
         random = rng.random(len(chosen)) < share
-        return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen)
+        if allowed is None:
+            return np.where(random, rng.integers(self.start, self.start + self.n, len(chosen)), chosen)
+        return np.where(random, np.where(allowed, rng.random(allowed.shape), -1).argmax(1) + self.start, chosen)
 
     def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
         """The best actions."""
         return self.best(self.infer(observations))
 
-    def best(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The best actions by outputs of the network: the value that all have in common does not matter."""
-        best: NDArray[Any] = (values[:, 1:] if self.config.dueling else values).argmax(1) + self.start
+    def best(self, outputs: NDArray[Any], allowed: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """The best actions by outputs of the network, of those that are `allowed`.
+
+        The value that all have in common does not matter.
+        """
+        values = outputs[:, 1:] if self.config.dueling else outputs
+        best: NDArray[Any] = (values if allowed is None else np.where(allowed, values, -np.inf)).argmax(1) + self.start
         return best
 
 
 class DQNLearning(Learning):
     """One gradient step on the temporal-difference error (Huber loss) at a time."""
 
+    loss: Any = staticmethod(nn.functional.smooth_l1_loss)
+
     def __init__(self, config: DQN, observation_space: Space, action_space: Space, device: str) -> None:
         self.config, self.device = config, device
         self.net = self.network(observation_space, action_space).to(device)
         self.target = deepcopy(self.net).requires_grad_(False)
         self.observed: Any = None if self.net.normalise is None else self.net.normalise.statistics()
-        self.flat, self.old = Flat(self.net.acting.parameters()), Flat(self.target.acting.parameters())
+        self.flat, self.old = Flat(self.net.learned()), Flat(self.target.learned())
         self.optimizer = Adam(self.flat, config.learning_rate)
         self.start = int(getattr(action_space, "start", 0))
         self.updates = 0
@@ -239,19 +253,30 @@ class DQNLearning(Learning):
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One update; `errors` are the absolute temporal-difference errors."""
-        config, net, following = self.config, self.net, batch["next_obs"]
+        config = self.config
         with torch.no_grad():
-            values = self.target(following)
-            best = values.gather(1, net(following).argmax(1, keepdim=True)) if config.double else values.amax(1, True)
             discount = batch.get("discount", config.gamma) * ~batch["terminated"]
-            goal = torch.addcmul(batch["reward"], discount, best.squeeze(1))
-        q = net(batch["obs"]).gather(1, (batch["action"] - self.start)[:, None]).squeeze(1)
+            goal = torch.addcmul(batch["reward"], discount, self.following(batch))
+        q = self.chosen(batch)
         if config.prioritized:
-            loss = (nn.functional.smooth_l1_loss(q, goal, reduction="none") * batch["weights"]).mean()
+            loss = (self.loss(q, goal, reduction="none") * batch["weights"]).mean()
         else:
-            loss = nn.functional.smooth_l1_loss(q, goal)
+            loss = self.loss(q, goal)
         figures = yield from self.descend(loss, q, batch["obs"])
         return figures | {"errors": (q.detach() - goal).abs()} if config.prioritized else figures
+
+    def following(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """What the target says that is worth which the steps led to."""
+        seen = batch["next_obs"]
+        values: torch.Tensor = self.target(seen)
+        if not self.config.double:
+            return values.amax(1)
+        return values.gather(1, self.net(seen).argmax(1, keepdim=True)).squeeze(1)
+
+    def chosen(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Values of the actions that were taken."""
+        values: torch.Tensor = self.net(batch["obs"])
+        return values.gather(1, (batch["action"] - self.start)[:, None]).squeeze(1)
 
     def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
         """One step of the optimizer, what follows from how many there were, and figures."""

@@ -93,15 +93,19 @@ class OffPolicy(Algorithm):
 
 def memory_of(algorithm: OffPolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> ReplayBuffer:
     """The replay buffer that an algorithm asks for."""
+    return buffer_of(algorithm, experience_dtype(algorithm, observation_space, action_space), algorithm.num_envs)
+
+
+def buffer_of(algorithm: OffPolicy, dtype: Any, streams: int) -> ReplayBuffer:
+    """Likewise, for steps of this dtype, of so many streams."""
     by_priority: Any = {name: getattr(algorithm, name) for name in ("alpha", "beta", "fanout")}
     how: Any = {"prioritized": algorithm.prioritized, **(by_priority if algorithm.prioritized else {})}
-    dtype = experience_dtype(algorithm, observation_space, action_space)
     if algorithm.stretch is not None:
         length, period = algorithm.stretch
         return ReplayBuffer(-(-algorithm.capacity // period), sequence_dtype(dtype, length), **how)
     return ReplayBuffer(
         algorithm.capacity, dtype, **how, n_step=algorithm.n_step,
-        gamma=algorithm.gamma, num_envs=algorithm.num_envs, frame_stack=algorithm.frame_stack,
+        gamma=algorithm.gamma, num_envs=streams, frame_stack=algorithm.frame_stack,
     )  # fmt: skip
 
 

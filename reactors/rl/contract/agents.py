@@ -35,6 +35,8 @@ class MultiAgent(Algorithm):
 
     central: ClassVar[bool] = False
     """Whether it learns from the state of the environment, or from what all see together where that has none."""
+    together: ClassVar[bool] = False
+    """Of one that learns by replay: whether it learns from what a group does together, or from each agent's steps."""
 
     groups: Groups = None
     """Agents by the names of their groups, each a tuple of names or patterns: {"good": ("agent_*",)}. A group has a

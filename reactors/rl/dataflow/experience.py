@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.rl.algorithms.off_policy import memory_of, sequences_of
+from reactors.rl.algorithms.off_policy import buffer_of, sequences_of
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.contract.rows import experience_dtype
 from reactors.rl.encoding.state import count
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import gymnasium as gym
+    from numpy.typing import NDArray
 
     from reactors.rl.algorithms.off_policy import OffPolicy
+    from reactors.rl.replay.buffer import ReplayBuffer
 
 
 class Experience(Stateful):
@@ -40,8 +42,7 @@ class Experience(Stateful):
         self.algorithm, self.actors = algorithm, actors
         per_actor = algorithm.num_envs // actors
         dtype = experience_dtype(algorithm, observation_space, action_space)
-        self.buffer = memory_of(algorithm, observation_space, action_space)
-        self.sequences = sequences_of(algorithm, dtype, algorithm.num_envs)
+        self.buffer, self.cut = self.memory(dtype)
         self.updates = algorithm.updates
         self.segments = rx.Input(shape=(algorithm.horizon, per_actor), dtype=dtype, width=actors)
         self.draws = Draws(self.buffer, algorithm.batch_size)
@@ -55,6 +56,11 @@ class Experience(Stateful):
             self.errors = rx.Input(shape=shape, dtype=np.float32, width=parts)
             self.add_reaction(self.errors, self.answer)
         self.add_reaction(self.segments, self.keep_and_draw, effects=self.batches)
+
+    def memory(self, dtype: Any) -> tuple[ReplayBuffer, Any]:
+        """Where steps of this dtype are kept, and what cuts them first into what is kept, if anything does."""
+        n = self.algorithm.num_envs
+        return buffer_of(self.algorithm, dtype, n), sequences_of(self.algorithm, dtype, n)
 
     def begin(self) -> None:
         """Draw as the seed of the run says."""
@@ -71,13 +77,13 @@ class Experience(Stateful):
 
     def _form(self) -> dict[str, Any]:
         found: dict[str, Any] = {"added": self.added, "learnable": self.learnable, "drawn": self.drawn}
-        return found if self.sequences is None else found | {"sequences": self.sequences.state_dict()}
+        return found if self.cut is None else found | {"sequences": self.cut.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
         self.buffer.load_state_dict(state["buffer"])
-        if self.sequences is not None:
-            self.sequences.load_state_dict(state["sequences"])
+        if self.cut is not None:
+            self.cut.load_state_dict(state["sequences"])
         self.added, self.learnable, self.drawn = (count(state[name]) for name in ("added", "learnable", "drawn"))
 
     def answer(self) -> None:
@@ -88,16 +94,10 @@ class Experience(Stateful):
     def keep_and_draw(self) -> None:
         """Keep a round of all actors, and draw batches if they are due."""
         segments = np.moveaxis(self.segments.array, 0, 1)  # steps, actors, environments
-        rows = np.ascontiguousarray(segments).reshape(-1)
-        if (clip := self.algorithm.reward_clip) is not None:
-            rows = rows.copy()
-            np.clip(rows["reward"], -clip, clip, out=rows["reward"])
-        if self.sequences is None:
-            self.buffer.add(rows, envs=self.envs)
-        elif len(cut := self.sequences.add(rows.reshape(self.algorithm.horizon, -1))):
-            self.buffer.add(cut)
+        rows = np.ascontiguousarray(segments).reshape(self.algorithm.horizon, -1)
+        self.keep(rows)
         self.added += rows.size
-        if self.added < self.algorithm.enough:
+        if self.added < self.algorithm.enough or not len(self.buffer):
             return
         self.learnable += rows.size
         if self.algorithm.due(self.learnable) <= self.drawn:
@@ -107,3 +107,18 @@ class Experience(Stateful):
         for i in range(self.updates):
             self.draws.draw(records[i : i + 1].reshape(()))
         self.batches.set(records)
+
+    def keep(self, rows: NDArray[Any]) -> None:
+        """Steps (steps, environments) of a round."""
+        rows = self.clipped(rows)
+        if self.cut is None:
+            self.buffer.add(rows.reshape(-1), envs=self.envs)
+        elif len(cut := self.cut.add(rows)):
+            self.buffer.add(cut)
+
+    def clipped(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The same, with rewards that are clipped, if they are."""
+        if (clip := self.algorithm.reward_clip) is not None:
+            rows = rows.copy()
+            np.clip(rows["reward"], -clip, clip, out=rows["reward"])
+        return rows

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from reactors.rl.replay.config import Config
 
-LAST = ("next_obs", "terminated", "truncated")  # taken from the last step; all else is as it was at the first
+# taken from the last step; all else is as it was at the first
+LAST = ("next_obs", "next_acted", "next_masks", "next_state", "terminated", "truncated")
 
 
 class NStep:

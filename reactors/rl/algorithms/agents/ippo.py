@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy
+from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, check_sight
 from reactors.rl.algorithms.policy_gradient import explained_variance
 from reactors.rl.algorithms.ppo import PPO, PPOLearning
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
@@ -67,14 +67,7 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
             raise ParameterError(
                 f"normalise_rewards of {self.name} is of a single agent; leave it out: normalise_values does as much"
             )
-        if self.recurrent:
-            raise ParameterError(f"recurrent of {self.name} is for single agents; leave it out")
-        space = team.observation_space
-        if self.torso is not None or (len(space.shape or ()) == 3 and space.dtype == np.uint8):
-            raise ParameterError(
-                f"group {team.name!r} of {self.name}: networks of many agents see vectors, and boards as such, but "
-                f"observations are {space}; leave torso out, and make vectors of them with a wrapper"
-            )
+        check_sight(self, team)
         super().check_team(team, action_space)
 
     def team_network(self, team: Team, action_space: Space) -> TeamNetwork:

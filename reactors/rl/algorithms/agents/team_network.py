@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 
+from reactors.errors import ParameterError
 from reactors.rl.algorithms.actor_critic import ACTIVATIONS, FORBIDDEN, Activation, ActorCritic, ActorPolicy
 from reactors.rl.envs.agents.cast import n_actions, width
 from reactors.rl.networks.layers import mlp
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Inference
+
+
+def check_sight(algorithm: Any, team: Team) -> None:
+    """Refuse observations and hyperparameters for which there are no networks of several agents."""
+    if algorithm.recurrent:
+        raise ParameterError(f"recurrent of {algorithm.name} is for single agents; leave it out")
+    space = team.observation_space
+    if algorithm.torso is not None or (len(space.shape or ()) == 3 and space.dtype == np.uint8):
+        raise ParameterError(
+            f"group {team.name!r} of {algorithm.name}: networks of many agents see vectors, and boards as such, but "
+            f"observations are {space}; leave torso out, and make vectors of them with a wrapper"
+        )
 
 
 class Sight:
@@ -122,13 +135,13 @@ class TeamPolicy(ActorPolicy):
 
     def __init__(self, net: TeamNetwork, action_space: Space) -> None:
         super().__init__(net, action_space)
-        self.infer: Any = _Seeing(self.infer, net.sight, masked=bool(net.masked))
+        self.infer: Any = Seeing(self.infer, net.sight, masked=bool(net.masked))
 
 
-class _Seeing:
-    """A network where it acts, for records of agents."""
+class Seeing:
+    """A network where it acts, for records of agents; with `masked`, what is not allowed is worth minus infinity."""
 
-    def __init__(self, infer: Inference, sight: Sight, *, masked: bool) -> None:
+    def __init__(self, infer: Inference, sight: Sight, *, masked: bool = False) -> None:
         self.infer, self.sight, self.masked, self.size, self.load = infer, sight, masked, infer.size, infer.load
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import reactors as rx
 from reactors.lowlevel import offered
 from reactors.rl.algorithms.off_policy import OffPolicy
-from reactors.rl.dataflow.experience import Experience
+from reactors.rl.dataflow.agents.experience import TeamExperience
 from reactors.rl.encoding.state import Encoded
 from reactors.rl.learning.learner import Learner, ReplayLearner, RolloutLearner
 
@@ -45,7 +45,7 @@ class AgentGroup(rx.Reactor):
         named: dict[str, Any] = {**arguments, "observation_space": team, "action_space": action_space}
         self.learner: Learner
         if isinstance(algorithm, OffPolicy):
-            self.experience = Experience(algorithm, team, action_space, actors)  # type: ignore[arg-type]
+            self.experience = TeamExperience(algorithm, team, action_space, actors)  # type: ignore[arg-type]
             self.learner = ReplayLearner(algorithm, batches=self.experience.batches, **named)
             rx.connect(self.segments, self.experience.segments)
             rx.connect(self.experience.batches, self.learner.batches)

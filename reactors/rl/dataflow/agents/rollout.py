@@ -179,7 +179,7 @@ class _TeamRows:
             for j, agent in self.who:
                 if agent in simulation.observations:
                     acted[e, j] = True
-                    self._note("obs", "masks", t, e, j, simulation, simulation.observations[agent], agent)
+                    self._note("", t, e, j, simulation, simulation.observations[agent], agent)
         envs, agents = self.where = acted.nonzero()
         seen = np.zeros(len(envs), self.dtype)
         seen["obs"], seen["agent"], seen["env"] = obs[envs, agents], agents, envs
@@ -188,11 +188,13 @@ class _TeamRows:
         return seen
 
     def _note(
-        self, name: str, mask_name: str, t: int, e: int, j: int, simulation: ParallelSimulation, seen: Any, agent: Any
-    ) -> None:
-        observation, mask = unmasked(seen, simulation.infos.get(agent, {})) if self.team.masked else (seen, None)
+        self, which: str, t: int, e: int, j: int, simulation: ParallelSimulation, seen: Any, agent: Any,
+        *, over: bool = False,
+    ) -> None:  # fmt: skip
+        info = {} if over else simulation.infos.get(agent, {})  # what is said now is of the next episode
+        observation, mask = unmasked(seen, info) if self.team.masked else (seen, None)
         try:
-            self.put(self.fields[name][t, e], j, observation)
+            self.put(self.fields[f"{which}obs"][t, e], j, observation)
         except WrongValueError as error:
             raise SimulationError(
                 f"{simulation.path} (seed {simulation.seed}): the observation of agent {agent!r} is {error}",
@@ -200,7 +202,7 @@ class _TeamRows:
                 simulation.seed,
             ) from error
         if self.team.masked:
-            self.fields[mask_name][t, e, j] = True if mask is None else np.asarray(mask, np.bool_)
+            self.fields[f"{which}masks"][t, e, j] = True if mask is None else np.asarray(mask, np.bool_)
 
     def choose(self, t: int, actions: NDArray[Any], remembered: Mapping[str, NDArray[Any]]) -> None:
         """What they do, and what the policy remembers of it."""
@@ -221,8 +223,13 @@ class _TeamRows:
         for j, agent in self.who:
             outcome = told.get(agent)
             alive = self.alive[e, j]
+            if not over and agent in simulation.observations:
+                fields["next_acted"][t, e, j] = True
+                seen = simulation.observations[agent]
+                self._note("next_", t, e, j, simulation, seen, agent)
+            elif outcome is not None:
+                self._note("next_", t, e, j, simulation, outcome.observation, agent, over=over)
             if outcome is not None:
-                self._note("next_obs", "next_masks", t, e, j, simulation, outcome.observation, agent)
                 fields["rewards"][t, e, j] = outcome.reward
                 fields["terminations"][t, e, j] = outcome.terminated
                 fields["truncations"][t, e, j] = outcome.truncated and not outcome.terminated
@@ -230,6 +237,8 @@ class _TeamRows:
             if over and alive:  # it is gone without a word
                 fields["truncations"][t, e, j] = True
                 alive = False
+            if over:
+                fields["next_acted"][t, e, j] = fields["truncations"][t, e, j]
             self.alive[e, j] = alive
         mine = fields["rewards"][t, e]
         fields["reward"][t, e] = mine.sum()

@@ -133,17 +133,19 @@ class Team:
         `acted`                              whether it was there and acted, bool (n,); else its rows mean nothing
         `rewards`                            of each, float32 (n,), also of one that waits
         `terminations`, `truncations`        its episode ended so, bool (n,), by its last action at the latest
+        `next_acted`                         whether it acts in the next step, or would, had the episode not been
+                                             broken off, bool (n,)
         `masks`, `next_masks`                actions that are allowed, bool (n, actions), if there are masks
         `state`, `next_state`                of the environment, for central critics
         `reward`, `terminated`, `truncated`  of the team: the sum of its rewards, and how the episode ended
         ==================================== ======================================================================
 
         What the policy remembers of each choice is a field (n, ...), too. `next_obs` is what an agent saw after this
-        step, if it acted or its episode ended.
+        step, if it acted, acts next, or its episode ended.
         """
         n, obs = len(self.members), _kind(self.observation_space)
         each: list[Any] = [("obs", obs), ("action", _kind(action_space)), ("next_obs", obs), ("rewards", np.float32)]
-        each += [(name, np.bool_) for name in ("acted", "terminations", "truncations")]
+        each += [(name, np.bool_) for name in ("acted", "next_acted", "terminations", "truncations")]
         if self.masked:
             each += [(name, np.dtype((np.bool_, (n_actions(action_space),)))) for name in ("masks", "next_masks")]
         each += remembered.items()

@@ -1,0 +1,102 @@
+"""QMIX: Rashid et al., 2018 (arXiv 1803.11485)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import nn
+
+from reactors.rl.algorithms.agents.vdn import VDN, SumQNetwork, VDNLearning
+from reactors.rl.bounded import Count
+from reactors.rl.envs.agents.cast import width
+from reactors.rl.networks.layers import mlp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reactors.rl.envs.agents.cast import Team
+    from reactors.rl.envs.spaces import Space
+
+
+@dataclass(frozen=True, kw_only=True)
+class QMIX(VDN):
+    """Hyperparameters: those of `VDN`, and of the network that mixes values of agents by the state.
+
+    The state is what `state()` of the environment gives, or what all agents see together where there is none.
+
+    >>> QMIX(mixing=8).central
+    True
+    """
+
+    name: ClassVar[str] = "QMIX"
+    central: ClassVar[bool] = True
+
+    mixing: Count = 32
+    """Units of the layer that mixes, and of the one that finds its last bias. Section 6.2."""
+
+    def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> QMIXLearning:
+        """What learns for a team."""
+        del seed  # it is for the weights of the networks, and nothing else is random
+        return QMIXLearning(self, observation_space, action_space, device)
+
+
+class Mixer(nn.Module):
+    """Values of agents to that of their team, which never falls where one of them rises.
+
+    Two layers whose weights, of which only the size counts, are linear in the state (section 4.2, figure 2).
+
+    >>> Mixer(agents=3, state=5, units=8)(torch.zeros(2, 3), torch.zeros(2, 5)).shape
+    torch.Size([2])
+    """
+
+    def __init__(self, agents: int, state: int, units: int) -> None:
+        super().__init__()
+        self.shape = agents, units
+        self.first, self.first_bias = nn.Linear(state, agents * units), nn.Linear(state, units)
+        self.second, self.second_bias = nn.Linear(state, units), mlp([state, units, 1], nn.ReLU)
+
+    def forward(self, values: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        """The team's value (n,), of those of its agents (n, agents) and states (n, size)."""
+        weights = self.first(state).abs().unflatten(1, self.shape)
+        inner = (values[:, :, None] * weights).sum(1) + self.first_bias(state)
+        found: torch.Tensor = (nn.functional.elu(inner) * self.second(state).abs()).sum(1)
+        return found + self.second_bias(state).squeeze(1)
+
+
+class MixedQNetwork(SumQNetwork):
+    """The network of a team's agents, and what mixes their values."""
+
+    def __init__(self, config: QMIX, team: Team, action_space: Space) -> None:
+        super().__init__(config, team, action_space)
+        assert team.state is not None
+        self.mixer = Mixer(len(team.members), width(team.state), config.mixing)
+
+    def mixed(self, values: torch.Tensor, state: torch.Tensor | None) -> torch.Tensor:
+        """The team's value (n,)."""
+        assert state is not None
+        found: torch.Tensor = self.mixer(values, state.flatten(1))
+        return found
+
+    def learned(self) -> Iterator[nn.Parameter]:
+        """All parameters, first those of what acts."""
+        return chain(super().learned(), self.mixer.parameters())
+
+
+class QMIXLearning(VDNLearning):
+    """As VDN's, with a value that is mixed; actors need no mixer."""
+
+    config: QMIX
+
+    def network(self, observation_space: Any, action_space: Space) -> MixedQNetwork:
+        """One that learns."""
+        return MixedQNetwork(self.config, observation_space, action_space)
+
+    def weights(self) -> NDArray[np.float32]:
+        """The weights of the network that acts."""
+        return self.flat.fetch(sum(p.numel() for p in self.net.acting.parameters()))

@@ -1,0 +1,95 @@
+"""Value decomposition networks: Sunehag et al., 2017 (arXiv 1706.05296)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import nn
+
+from reactors.errors import ParameterError
+from reactors.rl.algorithms.agents.idqn import IDQN, IDQNLearning, TeamQNetwork, array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reactors.rl.envs.agents.cast import Team
+    from reactors.rl.envs.spaces import Space
+    from reactors.rl.networks.layers import Descent
+
+
+@dataclass(frozen=True, kw_only=True)
+class VDN(IDQN):
+    """Hyperparameters: those of `IDQN`, whose steps are those of a whole group here.
+
+    A group learns from the sum of its rewards, and what it does is worth the sum of what its agents' actions are.
+
+    >>> VDN().together
+    True
+    """
+
+    name: ClassVar[str] = "VDN"
+    together: ClassVar[bool] = True
+
+    def check_team(self, team: Team, action_space: Space) -> None:
+        """Also refuse groups of one."""
+        if self.share is None:
+            raise ParameterError(
+                f"share of {self.name} is None, which makes a group of each agent, and {self.name} learns what a group "
+                "does together; leave it out, or take rl.IDQN"
+            )
+        super().check_team(team, action_space)
+
+    def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> VDNLearning:
+        """What learns for a team."""
+        del seed  # it is for the weights of the networks, and nothing else is random
+        return VDNLearning(self, observation_space, action_space, device)
+
+
+class SumQNetwork(TeamQNetwork):
+    """The network of a team's agents, whose values add up to that of the team."""
+
+    def mixed(self, values: torch.Tensor, state: torch.Tensor | None) -> torch.Tensor:
+        """The team's value (n,), of those of its agents' actions (n, agents), 0 for those that are absent."""
+        del state
+        return values.sum(1)
+
+
+class VDNLearning(IDQNLearning):
+    """One gradient step on the squared temporal-difference error of a team's value (section 3)."""
+
+    net: SumQNetwork
+    target: SumQNetwork
+    loss = staticmethod(nn.functional.mse_loss)
+
+    def network(self, observation_space: Any, action_space: Space) -> SumQNetwork:
+        """One that learns."""
+        return SumQNetwork(self.config, observation_space, action_space)
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """One update by joint transitions (n, agents, ...); those that are absent have no part in it."""
+        return (yield from super().learn({**batch, "action": batch["action"][batch["acted"]]}))
+
+    def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
+        """What those see that act."""
+        acted = batch[f"{which}acted"]
+        there = {f"{which}{name}": batch[f"{which}{name}"][acted] for name in ("obs", *["masks"] * bool(self.net.masked))}
+        return super().seen({**there, "agent": acted.nonzero()[:, 1]}, which)
+
+    def following(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """What the target says that is worth which the steps led to."""
+        return self.joint(self.target, super().following(batch), batch, "next_")
+
+    def chosen(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Values of what the team did."""
+        return self.joint(self.net, super().chosen(batch), batch, "")
+
+    def joint(
+        self, net: SumQNetwork, values: torch.Tensor, batch: Mapping[str, torch.Tensor], which: str
+    ) -> torch.Tensor:
+        """The team's values, of those of all agents that act."""
+        acted = batch[f"{which}acted"]
+        each = values.new_zeros(acted.shape)
+        each[acted] = values
+        return net.mixed(each, batch.get(f"{which}state"))

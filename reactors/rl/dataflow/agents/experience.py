@@ -1,0 +1,35 @@
+"""What is kept of a group's experience?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reactors.rl.algorithms.off_policy import buffer_of
+from reactors.rl.dataflow.experience import Experience
+from reactors.rl.replay.own_steps import OwnSteps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from reactors.rl.replay.buffer import ReplayBuffer
+
+
+class TeamExperience(Experience):
+    """As `Experience`, of own steps: of each agent, or of the group, as the algorithm's `together` says.
+
+    An update is due for so many steps of environments, however many agents there are.
+    """
+
+    cut: OwnSteps
+
+    def memory(self, dtype: Any) -> tuple[ReplayBuffer, OwnSteps]:
+        """What cuts joint transitions into own steps, and where those are kept."""
+        algorithm: Any = self.algorithm
+        cut = OwnSteps(dtype, algorithm.num_envs, apart=not algorithm.together)
+        return buffer_of(algorithm, cut.dtype, cut.rows.size), cut
+
+    def keep(self, rows: NDArray[Any]) -> None:
+        """Joint transitions (steps, environments) of a round."""
+        kept, streams = self.cut.add(rows)
+        if len(kept):
+            self.buffer.add(self.clipped(kept), envs=streams)
