@@ -97,7 +97,7 @@ class Experience(Stateful):
         rows = np.ascontiguousarray(segments).reshape(self.algorithm.horizon, -1)
         self.keep(rows)
         self.added += rows.size
-        if self.added < self.algorithm.enough or not len(self.buffer):
+        if self.added < self.algorithm.enough:
             return
         self.learnable += rows.size
         if self.algorithm.due(self.learnable) <= self.drawn:

@@ -41,8 +41,9 @@ def own_step_dtype(joint: np.dtype[Any]) -> np.dtype[Any]:
 class OwnSteps:
     """Makes own steps of joint transitions in so many environments: of each agent `apart`, or of all together.
 
-    An own step begins when it is acted, and is complete when it is acted next, or an episode ends. `rewards` between are
-    added up; what follows is of the last. In `rows` (environments, agents), or (environments, 1), are those that
+    An own step is complete when its agent, or one of the group, acts next, or the episode ends. Rewards until then are
+    added up, and what follows is of the last. Where an episode is broken off while they wait, so that what they would
+    see is not known, it is what they saw last. In `rows` (environments, agents), or (environments, 1), are those that
     `waiting` says are not complete. Each of these places is a stream of its own.
 
     >>> joint = np.dtype([("acted", "?", (1,)), ("next_acted", "?", (1,)), ("rewards", "f4", (1,)), ("reward", "f4"),
@@ -59,22 +60,26 @@ class OwnSteps:
         shape = environments, joint["acted"].shape[0] if apart else 1
         self.rows, self.waiting = np.zeros(shape, self.dtype), np.zeros(shape, np.bool_)
         self.last = [name for name in LAST if name in (self.dtype.names or ())]
+        self.seen = [name for name in self.last if name in ("next_obs", "next_acted", "next_masks")]
 
     def add(self, played: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Of joint transitions (steps, environments): those that they complete, and the stream of each, int32 (n,)."""
-        acted, next_acted = played["acted"], played["next_acted"]
+        steps, flags = played[..., None], [played[name] for name in ("acted", "next_acted")]
         if self.apart:
             steps = self._of_each(played)
         else:
-            acted, next_acted, steps = acted.any(2, keepdims=True), next_acted.any(2, keepdims=True), played[..., None]
+            flags = [np.logical_or.reduce(each, axis=2, keepdims=True) for each in flags]
         found, streams, rows = [], [], self.rows
-        for step, acts, acts_next in zip(steps, acted, next_acted, strict=True):
+        for step, acts, acts_next in zip(steps, *flags, strict=True):
             held = self.waiting & ~acts
             rows[acts] = step[acts]
             rows["reward"][held] += step["reward"][held]
             for name in self.last:
                 rows[name][held] = step[name][held]
             self.waiting |= acts
+            unknown = self.waiting & step["truncated"] & ~acts_next
+            for name in self.seen:
+                rows[name][unknown] = rows[name.removeprefix("next_")][unknown]
             complete = self.waiting & (acts_next | step["terminated"] | step["truncated"])
             self.waiting &= ~complete
             found.append(rows[complete])
@@ -83,11 +88,12 @@ class OwnSteps:
 
     def _of_each(self, played: NDArray[Any]) -> NDArray[Any]:
         """What each agent did: (steps, environments, agents)."""
-        steps = np.zeros(played["acted"].shape, self.dtype)
+        agents = self.rows.shape[1]
+        steps = np.zeros((*played.shape, agents), self.dtype)
         for name in self.dtype.names or ():
             if name != "agent":
                 steps[name] = played[OF_ONE.get(name, name)]
-        steps["agent"] = np.arange(steps.shape[2])
+        steps["agent"] = np.arange(agents)
         return steps
 
     def state_dict(self) -> dict[str, Any]:

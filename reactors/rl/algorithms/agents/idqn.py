@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class IDQN(MultiAgent, DQN):  # type: ignore[misc]
-    """Hyperparameters; the defaults are those of independent Q-learning in QMIX's paper (arXiv 1803.11485, appendix C).
+    """Hyperparameters; the defaults are those of PyMARL (arXiv 1902.04043), QMIX's authors' code, or DQN's.
 
     >>> IDQN(share=None, dueling=True).dueling
     True
@@ -39,19 +39,19 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     name: ClassVar[str] = "IDQN"
 
     num_envs: Count = 8
-    """Chosen here; QMIX's has one."""
+    """Chosen here; PyMARL has one."""
     horizon: Count = 25
     """Steps of each environment in a round. Chosen here: an episode of MPE."""
     batch_size: Count = 128
-    """Own steps of agents in an update. Chosen here; QMIX's has 32 whole episodes."""
+    """Own steps in an update. Chosen here; PyMARL has those of 32 whole episodes."""
     updates_per_step: Positive = 0.1
-    """The ratio of updates to environment steps. Chosen here; QMIX's has an update an episode, of 32 of them."""
+    """The ratio of updates to environment steps. Chosen here; PyMARL has an update for each episode."""
     learning_rate: Positive = 5e-4
-    """Adam's; falls linearly to 0 over the run if `anneal`. QMIX's, of RMSProp."""
+    """Adam's; falls linearly to 0 over the run if `anneal`. PyMARL's, of RMSProp."""
     target_every: Count = 200
-    """Updates between copies of the network into its target. QMIX's, of episodes, with an update each."""
+    """Updates between copies of the network into its target. PyMARL's, which counts episodes, with an update each."""
     hidden: Layers = (64, 64)
-    """Layers of the network that chooses. QMIX's first layer and its GRU have 64, too."""
+    """Layers of the network that chooses. PyMARL's are a layer of 64 and a gated recurrent unit of 64."""
 
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot have."""
@@ -118,9 +118,9 @@ class TeamEpsilonGreedy(EpsilonGreedy):
 class IDQNLearning(DQNLearning):
     """DQN's loss over own steps of agents."""
 
-    net: TeamQNetwork
-    target: TeamQNetwork
-    config: IDQN
+    net: Any
+    target: Any
+    config: Any
 
     def network(self, observation_space: Any, action_space: Space) -> TeamQNetwork:
         """One that learns."""

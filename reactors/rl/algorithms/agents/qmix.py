@@ -38,7 +38,7 @@ class QMIX(VDN):
     central: ClassVar[bool] = True
 
     mixing: Count = 32
-    """Units of the layer that mixes, and of the one that finds its last bias. Section 6.2."""
+    """Units of the layer that mixes, and of the one that finds its last bias. PyMARL's."""
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> QMIXLearning:
         """What learns for a team."""
@@ -65,8 +65,9 @@ class Mixer(nn.Module):
         """The team's value (n,), of those of its agents (n, agents) and states (n, size)."""
         weights = self.first(state).abs().unflatten(1, self.shape)
         inner = (values[:, :, None] * weights).sum(1) + self.first_bias(state)
-        found: torch.Tensor = (nn.functional.elu(inner) * self.second(state).abs()).sum(1)
-        return found + self.second_bias(state).squeeze(1)
+        outer = (nn.functional.elu(inner) * self.second(state).abs()).sum(1, keepdim=True)
+        found: torch.Tensor = (outer + self.second_bias(state)).squeeze(1)
+        return found
 
 
 class MixedQNetwork(SumQNetwork):
@@ -90,8 +91,6 @@ class MixedQNetwork(SumQNetwork):
 
 class QMIXLearning(VDNLearning):
     """As VDN's, with a value that is mixed; actors need no mixer."""
-
-    config: QMIX
 
     def network(self, observation_space: Any, action_space: Space) -> MixedQNetwork:
         """One that learns."""

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.agents.idqn import IDQN, IDQNLearning, TeamQNetwork, array
+from reactors.rl.algorithms.agents.idqn import IDQN, IDQNLearning, TeamQNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,8 +59,6 @@ class SumQNetwork(TeamQNetwork):
 class VDNLearning(IDQNLearning):
     """One gradient step on the squared temporal-difference error of a team's value (section 3)."""
 
-    net: SumQNetwork
-    target: SumQNetwork
     loss = staticmethod(nn.functional.mse_loss)
 
     def network(self, observation_space: Any, action_space: Space) -> SumQNetwork:
@@ -74,7 +72,8 @@ class VDNLearning(IDQNLearning):
     def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
         """What those see that act."""
         acted = batch[f"{which}acted"]
-        there = {f"{which}{name}": batch[f"{which}{name}"][acted] for name in ("obs", *["masks"] * bool(self.net.masked))}
+        names = ["obs", "masks"] if self.net.masked else ["obs"]
+        there = {f"{which}{name}": batch[f"{which}{name}"][acted] for name in names}
         return super().seen({**there, "agent": acted.nonzero()[:, 1]}, which)
 
     def following(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.errors import ParameterError
 from reactors.rl.algorithms.off_policy import buffer_of
 from reactors.rl.dataflow.experience import Experience
 from reactors.rl.replay.own_steps import OwnSteps
@@ -33,3 +34,9 @@ class TeamExperience(Experience):
         kept, streams = self.cut.add(rows)
         if len(kept):
             self.buffer.add(self.clipped(kept), envs=streams)
+        steps = self.added + rows.size
+        if steps >= self.algorithm.enough and not len(self.buffer):
+            raise ParameterError(
+                f"{self.path}: after {steps} steps of the environments nothing is kept that the group could learn from, "
+                f"for its agents have not acted twice; let learning_starts of {self.algorithm.name} be greater"
+            )

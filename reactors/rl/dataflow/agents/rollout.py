@@ -223,10 +223,9 @@ class _TeamRows:
         for j, agent in self.who:
             outcome = told.get(agent)
             alive = self.alive[e, j]
-            if not over and agent in simulation.observations:
-                fields["next_acted"][t, e, j] = True
-                seen = simulation.observations[agent]
-                self._note("next_", t, e, j, simulation, seen, agent)
+            stays = not over and agent in simulation.observations
+            if stays:
+                self._note("next_", t, e, j, simulation, simulation.observations[agent], agent)
             elif outcome is not None:
                 self._note("next_", t, e, j, simulation, outcome.observation, agent, over=over)
             if outcome is not None:
@@ -234,11 +233,11 @@ class _TeamRows:
                 fields["terminations"][t, e, j] = outcome.terminated
                 fields["truncations"][t, e, j] = outcome.truncated and not outcome.terminated
                 alive = not (outcome.terminated or outcome.truncated)
+                stays = stays or bool(fields["truncations"][t, e, j])
             if over and alive:  # it is gone without a word
                 fields["truncations"][t, e, j] = True
                 alive = False
-            if over:
-                fields["next_acted"][t, e, j] = fields["truncations"][t, e, j]
+            fields["next_acted"][t, e, j] = stays
             self.alive[e, j] = alive
         mine = fields["rewards"][t, e]
         fields["reward"][t, e] = mine.sum()

@@ -133,8 +133,8 @@ class Team:
         `acted`                              whether it was there and acted, bool (n,); else its rows mean nothing
         `rewards`                            of each, float32 (n,), also of one that waits
         `terminations`, `truncations`        its episode ended so, bool (n,), by its last action at the latest
-        `next_acted`                         whether it acts in the next step, or would, had the episode not been
-                                             broken off, bool (n,)
+        `next_acted`                         whether it acts in the next step, or would, by `next_obs`, had its
+                                             episode not been broken off, bool (n,)
         `masks`, `next_masks`                actions that are allowed, bool (n, actions), if there are masks
         `state`, `next_state`                of the environment, for central critics
         `reward`, `terminated`, `truncated`  of the team: the sum of its rewards, and how the episode ended
@@ -149,7 +149,8 @@ class Team:
         if self.masked:
             each += [(name, np.dtype((np.bool_, (n_actions(action_space),)))) for name in ("masks", "next_masks")]
         each += remembered.items()
-        fields: list[Any] = [(name, np.dtype((kind, (n,)))) for name, kind in each]
+        kinds = [(name, np.dtype(kind)) for name, kind in each]
+        fields: list[Any] = [(name, kind.base, (n, *kind.shape)) for name, kind in kinds]
         fields += [("reward", np.float32), ("terminated", np.bool_), ("truncated", np.bool_)]
         if self.state is not None:
             fields += [(name, _kind(self.state)) for name in ("state", "next_state")]

@@ -1,0 +1,94 @@
+"""Losses and gradients of IDQN, VDN and QMIX are those of a reference that goes agent by agent and row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from reactors import rl
+from reactors.rl.algorithms.agents.qmix import Mixer
+from reactors.rl.algorithms.off_policy import buffer_of
+from reactors.rl.replay.own_steps import OwnSteps
+from tests.rl.agents.comers import Comers
+from tests.rl.agents.test_losses import played
+from tests.rl.algorithms.reference import qmix
+
+SMALL: dict[str, Any] = {
+    "num_envs": 3, "horizon": 30, "hidden": (6,), "batch_size": 40, "gamma": 0.9, "max_grad_norm": 1e9,
+    "exploration_final": 1.0,
+}  # fmt: skip
+OPTIONS: list[dict[str, Any]] = [
+    {}, {"double": False}, {"dueling": True}, {"prioritized": True}, {"n_step": 3}
+]  # fmt: skip
+
+
+def drawn(algorithm: Any, seed: int) -> tuple[Any, Any, dict[str, Any]]:
+    """A team, its learning, and a batch of what it has played."""
+    (team, _), learning, rows = played(algorithm, lambda: Comers(4, masked=True), seed)
+    cut = OwnSteps(rows.dtype, algorithm.num_envs, apart=not algorithm.together)
+    kept, streams = cut.add(rows)
+    with buffer_of(algorithm, cut.dtype, cut.rows.size) as buffer:
+        buffer.rng = np.random.default_rng(seed)
+        buffer.add(kept, envs=streams)
+        batch = buffer.sample(algorithm.batch_size).copy()
+    batch["weights"] = np.random.default_rng(seed).random(algorithm.batch_size).astype(np.float32)
+    return team, learning, batch
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids="".join)
+@pytest.mark.parametrize("kind", [rl.IDQN, rl.VDN, rl.QMIX])
+@pytest.mark.parametrize("seed", range(2))
+def test_losses_are_the_papers(kind: Any, options: Any, seed: int) -> None:
+    algorithm = kind(**SMALL, **options, **({"mixing": 5} if kind is rl.QMIX else {}))
+    team, learning, batch = drawn(algorithm, seed)
+    batch["terminated"][::7] = True
+    if algorithm.together:
+        assert 0.2 < batch["acted"].mean() < 0.9
+    rng = np.random.default_rng(seed)
+    theta, target = (
+        rng.normal(size=len(flat.weights)).astype(np.float32) * np.float32(0.5)
+        for flat in (learning.flat, learning.old)
+    )
+    shapes = [p.shape for p in learning.net.learned()]
+    n = len(team.members)
+    whole, wanted, errors = qmix.loss(theta.astype(np.float64), target.astype(np.float64), shapes, batch, algorithm, n)
+    junk = {**batch}  # what stands in the rows of those who are not there means nothing
+    if algorithm.together:
+        for which, name in (("", "obs"), ("", "action"), ("next_", "obs"), ("", "masks"), ("next_", "masks")):
+            junk[f"{which}{name}"] = batch[f"{which}{name}"].copy()
+            junk[f"{which}{name}"][~batch[f"{which}acted"]] = 2
+    for given in (batch, junk):
+        learning.flat.weights.data.copy_(torch.from_numpy(theta))
+        learning.old.weights.data.copy_(torch.from_numpy(target))
+        running = learning.learn({name: torch.from_numpy(value.copy()) for name, value in given.items()})
+        found = next(running).weights.grad.numpy().copy()
+        np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-5)
+        with pytest.raises(StopIteration) as end:
+            next(running)
+        assert end.value.value["losses/td_loss"].item() == pytest.approx(whole, rel=1e-4)
+        if algorithm.prioritized:
+            np.testing.assert_allclose(end.value.value["errors"], errors, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_team_is_worth_no_less_where_an_agent_is_worth_more(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    mixer = Mixer(agents=4, state=3, units=7)
+    with torch.no_grad():
+        for parameter in mixer.parameters():
+            parameter.normal_(0, 3, generator=generator)
+    values = torch.randn(50, 4, generator=generator, requires_grad=True)
+    mixer(values, torch.randn(50, 3, generator=generator)).sum().backward()
+    assert values.grad is not None
+    assert (values.grad >= 0).all()
+    assert (values.grad > 0).any()
+
+
+def test_actors_are_sent_no_mixer() -> None:
+    _, learning, _ = drawn(rl.QMIX(**SMALL), 0)
+    acting = sum(p.numel() for p in learning.net.acting.parameters())
+    assert learning.weights().shape == (acting,)
+    assert len(learning.flat.weights) > acting
