@@ -50,8 +50,12 @@ ALGORITHMS = {
     "appo": ("APPO", "CartPole-v1", "off-policy by some rounds, corrected; fragments"),
     "ippo": ("IPPO", "mpe2:simple_spread_v3", "on-policy; a round of many agents, some epochs"),
     "mappo": ("MAPPO", "mpe2:simple_tag_v3", "on-policy; a round of many agents, some epochs"),
+    "idqn": ("IDQN", "mpe2:simple_spread_v3", "off-policy; replay of each agent's steps"),
+    "vdn": ("VDN", "mpe2:simple_spread_v3", "off-policy; replay of a group's steps"),
+    "qmix": ("QMIX", "mpe2:simple_tag_v3", "off-policy; replay of a group's steps"),
 }
-GROUPS: dict[str, Any] = {"mappo": {"groups": {"adversary": ("adversary_*",), "good": ("agent_*",)}}}
+TAG = {"groups": {"adversary": ("adversary_*",), "good": ("agent_*",)}}
+GROUPS: dict[str, Any] = {"mappo": TAG, "qmix": TAG}
 
 
 def kind_of(page: str) -> type[Algorithm]:

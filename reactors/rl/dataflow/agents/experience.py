@@ -37,6 +37,6 @@ class TeamExperience(Experience):
         steps = self.added + rows.size
         if steps >= self.algorithm.enough and not len(self.buffer):
             raise ParameterError(
-                f"{self.path}: after {steps} steps of the environments nothing is kept that the group could learn from, "
+                f"{self.path}: after {steps} steps of the environments there is nothing that the group can learn from, "
                 f"for its agents have not acted twice; let learning_starts of {self.algorithm.name} be greater"
             )
