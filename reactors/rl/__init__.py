@@ -24,6 +24,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - tuning        how the machine is best used: `rl.tune`
 - vector        Gymnasium's vector environments: `rl.VectorEnv`
 - trajectories  what was played, as a Minari dataset
+- learned_by_hand  some rounds of an algorithm, looked at step by step
 - record, sb3, algorithm_checker  what stands on all of it
 
 What a room knows nothing of is said in its own docstring. Reactors themselves, ports, time and workers do not live

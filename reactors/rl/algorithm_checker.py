@@ -6,36 +6,28 @@ to the same.
 
 from __future__ import annotations
 
-import random
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from reactors.errors import ArgumentError, ReactionError, ReactorError
-from reactors.rl.algorithms.off_policy import OffPolicy, memory_of, sequences_of
-from reactors.rl.contract.conformance import check_learning, check_policy, descent, errors, numbers
-from reactors.rl.encoding.state import CLOCK, StateError, encode
+from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.encoding.state import CLOCK
 from reactors.rl.envs.checker import broken
-from reactors.rl.envs.sources import Source, maker, spaces_of
-from reactors.rl.networks.seeded import Seeded
-from reactors.rl.networks.transfer import Upload
+from reactors.rl.learned_by_hand import PATH, ROUNDS, by_hand
 from reactors.rl.public import public
 from reactors.rl.runs.checks import check_algorithm_given
+from reactors.rl.runs.environments import environment_of
 from reactors.rl.runs.train import Trained, train
-from reactors.rl.tuning.timed import begun, played
+from reactors.rl.tuning.timed import begun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import torch
-
-    from reactors.rl.contract.algorithm import Algorithm, Learning
-
-_BY_HAND = 3  # rounds
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.envs.sources import Source
 
 
 @dataclass(frozen=True)
@@ -78,6 +70,8 @@ def check_algorithm(
     - The same seed gives the same digest: in two runs, on two workers in processes of their own, to which all of it
       travels, and in a run that goes on from a checkpoint in its middle.
 
+    Of an algorithm for many agents, in one of PettingZoo's environments, all that is of each group.
+
     >>> from reactors import rl
     >>> check_algorithm(rl.A2C(num_envs=2, horizon=4, hidden=(8,)), "CartPole-v1")
     A2C in CartPole-v1 keeps the contract of algorithms:
@@ -86,21 +80,20 @@ def check_algorithm(
     - two runs of 6 rounds have the same digest, and so has one in processes
     - so has a run that goes on from a checkpoint after round 3
     """
-    check_algorithm_given(algorithm, env, "rl.check_algorithm")
+    check_algorithm_given(algorithm, env, PATH)
     given_rounds: object = rounds
     if isinstance(given_rounds, bool) or not isinstance(given_rounds, int) or rounds < 4:
         raise ArgumentError(
             f"rounds of rl.check_algorithm is {rounds!r}; write a whole number, 4 or more: a checkpoint lies between"
         )
-    make = maker(env, env_kwargs or {}, "rl.check_algorithm")
-    spaces = spaces_of(make, "rl.check_algorithm")
+    make, spaces = environment_of(algorithm, env, env_kwargs or {}, PATH)
     algorithm.check(*spaces)
     algorithm = begun(algorithm)
     if isinstance(algorithm, OffPolicy):
         rounds += -(-algorithm.enough // (algorithm.horizon * algorithm.num_envs)) - 1  # before it learns
         algorithm = replace(algorithm, learning_starts=0)
     with _ruled():
-        notes = _by_hand(algorithm, make, spaces, seed)
+        notes = by_hand(algorithm, make, spaces, seed)
     given: dict[str, Any] = {
         "total_steps": rounds * algorithm.horizon * algorithm.num_envs, "seed": seed, "env_kwargs": env_kwargs,
         "actors": 1 if algorithm.num_envs % 2 else 2,
@@ -118,7 +111,7 @@ def check_algorithm(
         else:
             _compare(algorithm, whole, resumed, f"one that went on from a checkpoint after round {half}", _STATE)
     rules = [
-        f"{_BY_HAND} rounds by hand: actions, what is remembered, gradients, figures and states are as they have to be",
+        f"{ROUNDS} rounds by hand: actions, what is remembered, gradients, figures and states are as they have to be",
         "nothing is drawn from generators that others share",
         f"two runs of {rounds} rounds have the same digest, and so has one in processes",
     ]
@@ -145,105 +138,6 @@ def _ruled() -> Iterator[None]:
         if not isinstance(cause, ReactorError):
             raise
         raise AssertionError(str(cause)) from error
-
-
-# ---- by hand ----
-
-
-def _by_hand(algorithm: Algorithm, make: Any, spaces: tuple[Any, Any], seed: int) -> list[str]:
-    """Some rounds, looked at step by step; what is to be noted."""
-    name = algorithm.name
-    with _undrawn(f"{type(algorithm).__name__}.learning()", "make a generator from the seed that it is given"):
-        learning = algorithm.learning(*spaces, seed)
-    before = check_learning(algorithm, learning)
-    with _undrawn(f"policy() or act() of {name}", "draw from the generator that act() is given"):
-        check_policy(algorithm, *spaces, learning, before, algorithm.num_envs)
-        rows = played(algorithm, make, spaces, seed, "rl.check_algorithm")
-    kind = type(learning).__name__
-    if np.shares_memory(learning.weights(), before):
-        broken(f"{kind}.weights() of {name} returns memory of its own, which the next learn() changes; return a copy")
-    moved = False
-    for _ in range(_BY_HAND):
-        for batch in _batches(algorithm, rows, spaces, seed):
-            moved |= _learned(algorithm, learning, batch)
-    after = learning.weights()
-    for state, what in ((learning.state_dict(), kind), (algorithm.policy(*spaces).state_dict(), "the policy")):
-        try:
-            encode(state, f"state_dict() of {what}")
-        except StateError as error:
-            broken(f"{name}: {error}")
-    notes = []
-    if learning.flats and not moved:
-        notes.append(
-            f"all gradients of {kind} were 0; let the loss be of the parameters that are in its flats: a Flat is made "
-            "after to(device), and zero_grad() of torch's optimizers lets go of it"
-        )
-    if np.array_equal(before, after):
-        notes.append(
-            f"weights() of {kind} are after {_BY_HAND} rounds what they were before, which is right only if there was "
-            "nothing to learn from"
-        )
-    return notes
-
-
-def _batches(algorithm: Algorithm, rows: Any, spaces: tuple[Any, Any], seed: int) -> list[Mapping[str, torch.Tensor]]:
-    """What a learner would get of a round."""
-    upload = Upload("cpu")
-    if not isinstance(algorithm, OffPolicy):
-        return [upload({name: np.array(rows[name]) for name in rows.dtype.names})]
-    buffer = memory_of(algorithm, *spaces)
-    buffer.rng = np.random.default_rng(seed)
-    envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), len(rows))
-    try:
-        cut = sequences_of(algorithm, rows.dtype, algorithm.num_envs)
-        while not len(buffer):
-            if cut is None:
-                buffer.add(rows.reshape(-1), envs=envs)
-            elif len(whole := cut.add(rows)):
-                buffer.add(whole)
-        drawn = [buffer.sample(algorithm.batch_size) for _ in range(min(2, algorithm.updates))]
-        return [upload({name: np.array(part) for name, part in each.items()}) for each in drawn]
-    finally:
-        buffer.close()
-
-
-def _learned(algorithm: Algorithm, learning: Learning, batch: Mapping[str, torch.Tensor]) -> bool:
-    """One call of `learn`; whether there were gradients."""
-    where = f"{type(learning).__name__}.learn() of {algorithm.name}"
-    running, moved = descent(algorithm, learning, batch), False
-    with Seeded(0) as seeded, _undrawn(where, "let it have a generator of its own, made from its seed"):
-        while True:
-            try:
-                flat = next(running)
-            except StopIteration as end:
-                figures = end.value
-                break
-            if all(flat is not each for each in learning.flats):
-                broken(f"{where} yielded a {type(flat).__name__} that is none of its flats; let flats have all of them")
-            moved |= bool(flat.weights.grad is not None and flat.weights.grad.any())
-    if seeded.drawn is not None and not learning.draws:
-        broken(
-            f"{where} draws by torch's {seeded.drawn}() from the generator that all threads share; let it have "
-            "`draws = True`, or pass it a generator="
-        )
-    if isinstance(algorithm, OffPolicy) and algorithm.prioritized:
-        errors(algorithm, learning, figures, algorithm.batch_size)
-    numbers(algorithm, learning, figures)
-    return moved
-
-
-@contextmanager
-def _undrawn(where: str, remedy: str) -> Iterator[None]:
-    """Nothing inside draws from the generators of NumPy and Python that all share."""
-    before = repr(np.random.get_state()), random.getstate()  # noqa: NPY002 - it is the shared one that is meant
-    yield
-    after = repr(np.random.get_state()), random.getstate()  # noqa: NPY002
-    for was, now, whose in zip(before, after, ("NumPy's np.random", "Python's random"), strict=True):
-        if was != now:
-            broken(f"{where} draws from {whose}, which all that runs in a process shares; {remedy}")
-
-
-# ---- in runs ----
 
 
 def _compare(algorithm: Algorithm, one: Trained, other: Trained, which: str, remedy: str) -> None:

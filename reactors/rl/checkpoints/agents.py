@@ -25,7 +25,7 @@ def agents_state(simulation: ParallelSimulation) -> dict[str, Any]:
         seen = {name: plain(getattr(simulation, name), name) for name in _SEEN}
         return {**found, "env": state_of(simulation.env), "hidden": [], "seen": seen}
     except HiddenStateError as error:
-        return {**found, "env": None, "hidden": [str(error)], "seen": {}}
+        return {**found, "env": [], "hidden": [str(error)], "seen": {}}
 
 
 def agents_form(simulation: ParallelSimulation) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def restore_agents(simulation: ParallelSimulation, state: Mapping[str, Any]) -> 
     """Continue; the environment of `simulation` is made and reset already. Whether its episode goes on."""
     for name in _COUNTERS:
         setattr(simulation, name, copy(state[name]))
-    if state["env"] is None:
+    if not state["env"]:
         simulation._fresh = None if simulation.seed is None else seed_of(simulation.seed, simulation.steps)
         simulation.reset()
         return False

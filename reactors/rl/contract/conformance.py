@@ -20,6 +20,7 @@ from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.contract.chosen import Chosen
 from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.contract.signatures import check_signatures
+from reactors.rl.envs.agents.cast import Team
 from reactors.rl.envs.spaces import array_type, rows, writer
 from reactors.rl.networks.layers import Flat
 from reactors.rl.replay.transition import transition_dtype
@@ -56,14 +57,14 @@ def check_learning(algorithm: Algorithm, learning: Any) -> NDArray[np.float32]:
 
 def check_policy(
     algorithm: Algorithm,
-    observation_space: gym.Space[Any],
+    observation_space: gym.Space[Any] | Team,
     action_space: gym.Space[Any],
     learning: Learning,
     weights: NDArray[np.float32],
     n: int,
 ) -> None:
     """Refuse a policy that does not take what `learning` gives, or does not act on `n` observations as it has to."""
-    policy: Any = algorithm.policy(observation_space, action_space)
+    policy: Any = algorithm.policy(observation_space, action_space)  # type: ignore[arg-type]  # a Team, if it is of many
     kind = f"{type(policy).__name__}"
     if not isinstance(policy, Policy):
         raise ArgumentError(f"{type(algorithm).__name__}.policy() returned {_kind(policy)}; let it return an rl.Policy")
@@ -78,7 +79,7 @@ def check_policy(
             f"{kind} is {size}; let both be of what acts, and nothing else"
         )
     policy.load(weights)
-    observations = _observations(observation_space, n)
+    observations = _seen(observation_space, action_space, n)
     states = (policy.fresh(n),) if isinstance(policy, RecurrentPolicy) else ()
     given: Any = policy.act(observations, np.random.default_rng(0), 0, *states)
     where = f"{kind}.act() of {algorithm.name}"
@@ -91,6 +92,17 @@ def check_policy(
     _check_actions(chosen, given[0], n, "act")
     _check_remembered(where, algorithm, given[1], observation_space, action_space, n)
     _check_actions(chosen, policy.greedy(observations, *states), n, "greedy")
+
+
+def _seen(space: gym.Space[Any] | Team, action_space: gym.Space[Any], n: int) -> NDArray[Any]:
+    """What a policy gets of n observations: themselves, or of a team records."""
+    if not isinstance(space, Team):
+        return _observations(space, n)
+    seen = np.zeros(n, space.seen(action_space))
+    seen["obs"], seen["agent"] = _observations(space.observation_space, n), np.arange(n) % len(space.members)
+    if space.masked:
+        seen["mask"] = True
+    return seen
 
 
 def _observations(space: gym.Space[Any], n: int) -> NDArray[Any]:
@@ -122,8 +134,10 @@ def _check_remembered(
     says = f"{type(algorithm).__name__}.remembered()"
     if not isinstance(declared, Mapping):
         raise ArgumentError(f"{says} returned {_kind(declared)}; let it return a dict of dtypes, or leave it out")
+    team = isinstance(observation_space, Team)
+    kept = observation_space.experience(action_space, {}) if team else transition_dtype(observation_space, action_space)
     for name in declared:
-        if name in (transition_dtype(observation_space, action_space).names or ()):
+        if name in (kept.names or ()):
             raise ArgumentError(f"{says} declares {name!r}, which every transition has; choose another name")
         if name not in given:
             raise ArgumentError(f"{says} declares {name!r}, and {where} does not return it; return it, or leave it out")

@@ -45,7 +45,7 @@ MISTAKES = (
         ),
     ),
     Mistakes(
-        "reactors/rl/algorithm_checker.py",
+        "reactors/rl/learned_by_hand.py",
         "tests/rl/algorithms/test_own_algorithm.py",
         (Mistake("weights() may return a view", "if np.shares_memory(learning.weights(), before):", "if False:"),),
     ),

@@ -50,6 +50,15 @@ def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, kwargs
     np.testing.assert_array_equal(on.weights, whole.weights)
 
 
+@pytest.mark.usefixtures("bare_runs")
+def test_environments_that_hide_their_state_begin_again_where_a_run_goes_on(tmp_path: Path) -> None:
+    given: Any = {"total_steps": 96, "seed": 1, "actors": 1}
+    rl.train(rl.IPPO(**SMALL), lambda: Comers(3), **given | {"total_steps": 64}, out=tmp_path / "run")
+    on = rl.train(rl.IPPO(**SMALL), lambda: Comers(3), **given, resume=tmp_path / "run")
+    assert on.steps == 96
+    assert "Comers.living" in on.notes[0]
+
+
 def test_the_journal_has_agents_and_groups() -> None:
     done = rl.train(rl.IPPO(**SMALL, **TAG), "mpe2:simple_tag_v3", total_steps=128, seed=1)
     last = done.journal[-1]

@@ -43,9 +43,12 @@ def test_it_is_the_same_on_any_number_of_workers(kind: Any, mode: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_the_same_in_processes(kind: Any) -> None:
+    ways: list[tuple[int, Any]] = [(1, "thread"), (2, "process")]
     runs = [
-        rl.train(kind(**SMALL), SPREAD, total_steps=128, seed=3, mode="pipelined", actors=2, workers=workers, **how)
-        for workers, how in ((1, {}), (2, {"backend": "process"}))
+        rl.train(
+            kind(**SMALL), SPREAD, total_steps=128, seed=3, mode="pipelined", actors=2, workers=workers, backend=backend
+        )
+        for workers, backend in ways
     ]
     assert runs[0].digest == runs[1].digest
     assert runs[0].result.digest == runs[1].result.digest
@@ -115,7 +118,7 @@ def test_what_a_group_cannot_have_is_refused(options: Any, said: str) -> None:
 
 
 def test_a_group_of_which_none_has_acted_when_it_is_to_learn_is_refused() -> None:
-    settings = SMALL | {"num_envs": 1, "horizon": 1, "learning_starts": 0}
+    settings: dict[str, Any] = SMALL | {"num_envs": 1, "horizon": 1, "learning_starts": 0}
     with pytest.raises(ReactionError, match=r"groups\[player_\d\]\.experience: .*learning_starts of IDQN be greater"):
         rl.train(rl.IDQN(**settings, share=None), "classic/tictactoe_v3", total_steps=64)
 

@@ -10,9 +10,16 @@ from reactors.rl.dataflow.experience import Experience
 from reactors.rl.replay.own_steps import OwnSteps
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from reactors.rl.replay.buffer import ReplayBuffer
+
+
+def team_memory(algorithm: Any, joint: np.dtype[Any]) -> tuple[ReplayBuffer, OwnSteps]:
+    """The replay buffer that an algorithm asks for, and what cuts joint transitions into the steps that it keeps."""
+    cut = OwnSteps(joint, algorithm.num_envs, apart=not algorithm.together)
+    return buffer_of(algorithm, cut.dtype, cut.rows.size), cut
 
 
 class TeamExperience(Experience):
@@ -24,10 +31,8 @@ class TeamExperience(Experience):
     cut: OwnSteps
 
     def memory(self, dtype: Any) -> tuple[ReplayBuffer, OwnSteps]:
-        """What cuts joint transitions into own steps, and where those are kept."""
-        algorithm: Any = self.algorithm
-        cut = OwnSteps(dtype, algorithm.num_envs, apart=not algorithm.together)
-        return buffer_of(algorithm, cut.dtype, cut.rows.size), cut
+        """As `team_memory` has it."""
+        return team_memory(self.algorithm, dtype)
 
     def keep(self, rows: NDArray[Any]) -> None:
         """Joint transitions (steps, environments) of a round."""

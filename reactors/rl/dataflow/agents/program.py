@@ -13,7 +13,7 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError
 from reactors.rl.contract.agents import actions_of
-from reactors.rl.contract.conformance import check_learning
+from reactors.rl.contract.conformance import check_learning, check_policy
 from reactors.rl.dataflow.agents.acting import TeamActing
 from reactors.rl.dataflow.agents.actor import AgentsActor
 from reactors.rl.dataflow.agents.group import AgentGroup, Joined
@@ -63,7 +63,11 @@ class AgentsTraining(Training):
         teams = algorithm.teams(cast)
         spaces: list[tuple[Any, Any]] = [(team, actions_of(cast, team)) for team in teams]
         device = learners.devices[0]
-        initial = [check_learning(algorithm, algorithm.learning(*each, options.seed, device)) for each in spaces]
+        initial = []
+        for team, action_space in spaces:
+            learning = algorithm.learning(team, action_space, options.seed, device)
+            initial.append(check_learning(algorithm, learning))
+            check_policy(algorithm, team, action_space, learning, initial[-1], num_envs * len(team.members))
         size = sum(map(len, initial))
         steps = algorithm.horizon * algorithm.num_envs
 
