@@ -11,7 +11,7 @@ import torch
 
 from reactors.errors import ParameterError
 from reactors.rl.algorithms.actor_critic import FORBIDDEN
-from reactors.rl.algorithms.agents.team_network import Seeing, Sight, check_sight
+from reactors.rl.algorithms.agents.team_network import Seeing, Sight, array, check_sight
 from reactors.rl.algorithms.dqn import DQN, DQNLearning, EpsilonGreedy, QNetwork
 from reactors.rl.bounded import Count, Layers, Positive
 from reactors.rl.contract.agents import MultiAgent
@@ -140,9 +140,3 @@ class IDQNLearning(DQNLearning):
     def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
         """One step of the optimizer; what is seen is normalised without masks."""
         return (yield from super().descend(loss, q, obs[:, : self.net.sight.size]))
-
-
-def array(tensor: torch.Tensor) -> NDArray[Any]:
-    """As an array, from whatever device."""
-    found: NDArray[Any] = tensor.cpu().numpy()
-    return found

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, check_sight
+from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, array, check_sight
 from reactors.rl.algorithms.policy_gradient import explained_variance
 from reactors.rl.algorithms.ppo import PPO, PPOLearning
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
@@ -105,7 +105,7 @@ class IPPOLearning(PPOLearning):
         """All epochs over a round's experience: joint transitions (steps, environments, agents, ...)."""
         config, n = self.config, len(self.team.members)
         batch = self.prepare(batch, config)
-        acted, ended, broken_off = (_array(batch[name]) for name in ("acted", "terminations", "truncations"))
+        acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
         seen = self.packed(batch, acted, "")
         with torch.no_grad():
             values = self.scattered(self.net.values(self.net.features(seen)), acted)
@@ -114,7 +114,7 @@ class IPPOLearning(PPOLearning):
             if beyond.any():
                 led_to = self.packed(batch, beyond, "next_")
                 following = self.scattered(self.net.values(self.net.features(led_to)), beyond)
-        rewards, clip = _array(batch["rewards"]), config.reward_clip
+        rewards, clip = array(batch["rewards"]), config.reward_clip
         found = agents_advantages(
             rewards if clip is None else rewards.clip(-clip, clip),
             values,
@@ -146,9 +146,9 @@ class IPPOLearning(PPOLearning):
     def packed(self, batch: Mapping[str, torch.Tensor], where: NDArray[np.bool_], which: str) -> torch.Tensor:
         """What is seen at these places (steps, environments, agents), now or "next_"."""
         steps, envs, agents = where.nonzero()
-        state = _array(batch[f"{which}state"])[steps, envs] if self.net.central else None
-        mask = _array(batch[f"{which}masks"])[where] if self.net.masked else None
-        seen = self.net.packed(_array(batch[f"{which}obs"])[where], agents, state, mask)
+        state = array(batch[f"{which}state"])[steps, envs] if self.net.central else None
+        mask = array(batch[f"{which}masks"])[where] if self.net.masked else None
+        seen = self.net.packed(array(batch[f"{which}obs"])[where], agents, state, mask)
         return torch.from_numpy(seen).to(self.device)
 
     def scattered(self, values: torch.Tensor, where: NDArray[np.bool_]) -> NDArray[np.float32]:
@@ -186,8 +186,3 @@ class IPPOLearning(PPOLearning):
         if self.returned is not None:
             self.returned.load_state_dict(state["returned"])
             self.scale_values()
-
-
-def _array(tensor: torch.Tensor) -> NDArray[Any]:
-    found: NDArray[Any] = tensor.cpu().numpy()
-    return found

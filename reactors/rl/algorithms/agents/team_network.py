@@ -150,3 +150,9 @@ class Seeing:
         if self.masked:
             outputs[~rows["mask"]] = -np.inf
         return outputs
+
+
+def array(tensor: torch.Tensor) -> NDArray[Any]:
+    """As an array, from whatever device."""
+    found: NDArray[Any] = tensor.cpu().numpy()
+    return found
