@@ -11,6 +11,7 @@ import torch
 from reactors import rl
 from reactors.rl.algorithms.agents.qmix import Mixer
 from reactors.rl.algorithms.off_policy import buffer_of
+from reactors.rl.networks.layers import alone
 from reactors.rl.replay.own_steps import OwnSteps
 from tests.rl.agents.comers import Comers
 from tests.rl.agents.test_losses import played
@@ -21,7 +22,8 @@ SMALL: dict[str, Any] = {
     "exploration_final": 1.0,
 }  # fmt: skip
 OPTIONS: list[dict[str, Any]] = [
-    {}, {"double": False}, {"dueling": True}, {"prioritized": True}, {"n_step": 3}
+    {}, {"double": False}, {"dueling": True}, {"prioritized": True}, {"n_step": 3},
+    {"standardise_rewards": True},
 ]  # fmt: skip
 
 
@@ -85,6 +87,21 @@ def test_a_team_is_worth_no_less_where_an_agent_is_worth_more(seed: int) -> None
     assert values.grad is not None
     assert (values.grad >= 0).all()
     assert (values.grad > 0).any()
+
+
+@pytest.mark.parametrize("kind", [rl.IDQN, rl.QMIX])
+def test_rewards_are_standardised_by_all_that_were_drawn(kind: Any) -> None:
+    _, learning, batch = drawn(kind(**SMALL, standardise_rewards=True), 0)
+    tensors, seen = {name: torch.from_numpy(value) for name, value in batch.items()}, []
+    for scale in (1.0, 5.0):
+        reward = batch["reward"] * np.float32(scale)
+        seen += reward.tolist()
+        again = kind(**SMALL, standardise_rewards=True)
+        fresh = again.learning(*played(again, lambda: Comers(4, masked=True), 0)[0], 0)
+        fresh.load_state_dict(learning.state_dict())  # the statistics are of the state, too
+        found = fresh.standardised(torch.from_numpy(reward))
+        np.testing.assert_allclose(found, (reward - np.mean(seen)) / np.std(seen), rtol=1e-4, atol=1e-5)
+        alone(learning.learn({**tensors, "reward": torch.from_numpy(reward)}))
 
 
 def test_actors_are_sent_no_mixer() -> None:

@@ -56,7 +56,12 @@ def test_it_is_the_same_in_processes(kind: Any) -> None:
 
 @pytest.mark.parametrize("env", [SPREAD, "classic/tictactoe_v3"])
 @pytest.mark.parametrize(
-    "algorithm", [rl.IDQN(**SMALL, share=None, n_step=3), rl.VDN(**SMALL, prioritized=True), rl.QMIX(**SMALL, mixing=4)]
+    "algorithm",
+    [
+        rl.IDQN(**SMALL, share=None, n_step=3),
+        rl.VDN(**SMALL, prioritized=True),
+        rl.QMIX(**SMALL, mixing=4, standardise_rewards=True),
+    ],
 )
 @pytest.mark.usefixtures("bare_runs")
 def test_a_run_that_goes_on_is_the_one_that_never_stopped(tmp_path: Path, algorithm: Any, env: str) -> None:

@@ -17,6 +17,7 @@ from reactors.rl.bounded import Count, Layers, Positive
 from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.envs.agents.cast import n_actions
 from reactors.rl.networks.layers import Inference
+from reactors.rl.networks.normalising import RunningMoments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,10 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     """Updates between copies of the network into its target. PyMARL's, which counts episodes, with an update each."""
     hidden: Layers = (64, 64)
     """Layers of the network that chooses. PyMARL's are a layer of 64 and a gated recurrent unit of 64."""
+    standardise_rewards: bool = False
+    """Learn from rewards less their running mean, over their running deviation, of all that were drawn so far: as in
+    EPyMARL (arXiv 2006.07869), where it is on. Where an episode may end early, it makes other goals: an end is worth
+    the mean. Off, as in PyMARL."""
 
     def check_team(self, team: Team, action_space: Space) -> None:
         """Also refuse what a team cannot have."""
@@ -122,6 +127,10 @@ class IDQNLearning(DQNLearning):
     target: Any
     config: Any
 
+    def __init__(self, config: IDQN, team: Any, action_space: Space, device: str) -> None:
+        super().__init__(config, team, action_space, device)
+        self.rewarded = RunningMoments(1) if config.standardise_rewards else None
+
     def network(self, observation_space: Any, action_space: Space) -> TeamQNetwork:
         """One that learns."""
         return TeamQNetwork(self.config, observation_space, action_space)
@@ -129,7 +138,14 @@ class IDQNLearning(DQNLearning):
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One update."""
         seen = {f"{which}obs": self.seen(batch, which) for which in ("", "next_")}
-        return (yield from super().learn({**batch, **seen}))
+        return (yield from super().learn({**batch, **seen, "reward": self.standardised(batch["reward"])}))
+
+    def standardised(self, reward: torch.Tensor) -> torch.Tensor:
+        """Rewards as they are learned from."""
+        if self.rewarded is None:
+            return reward
+        self.rewarded.add(array(reward)[:, None])
+        return (reward - float(self.rewarded.mean[0])) / float(np.sqrt(self.rewarded.variance[0] + 1e-8))
 
     def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
         """What agents see at their own steps, or at the "next_" ones."""
@@ -140,3 +156,14 @@ class IDQNLearning(DQNLearning):
     def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
         """One step of the optimizer; what is seen is normalised without masks."""
         return (yield from super().descend(loss, q, obs[:, : self.net.sight.size]))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Also the rewards' mean and deviation."""
+        found = super().state_dict()
+        return found if self.rewarded is None else {**found, "rewarded": self.rewarded.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        super().load_state_dict(state)
+        if self.rewarded is not None:
+            self.rewarded.load_state_dict(state["rewarded"])

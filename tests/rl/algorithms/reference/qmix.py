@@ -62,6 +62,8 @@ def loss(
     x = vector(theta)
     net, old = Team(x, shapes, config, n), Team(vector(target), shapes, config, n)
     losses, errors = [], []
+    if config.standardise_rewards:  # of all so far, which are this batch
+        batch = {**batch, "reward": (batch["reward"] - batch["reward"].mean()) / batch["reward"].std()}
     for k in range(len(batch["reward"])):
         row = {name: value[k] for name, value in batch.items()}
         if config.name == "IDQN":
