@@ -151,7 +151,7 @@ def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> Non
     given |= {"replay_slots": 2 * end, "replay_proportion": float(end)} if "replay_slots" in given else {}
     given |= {"normalise_observations": False, "recurrent": False} if "latent" in given else {}
     many = issubclass(kind, MultiAgent)
-    given |= dict.fromkeys({"normalise_rewards", "recurrent"} & {*given}, False) if many else {}
+    given |= dict.fromkeys({"normalise_rewards", "standardise_rewards", "recurrent"} & {*given}, False) if many else {}
     env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")
     env = "mpe2:simple_spread_v3" if many else env
     done = rl.train(kind(**given), env, total_steps=32)
