@@ -308,8 +308,8 @@ MISTAKES = (
             ),
             Mistake(
                 "a dueling head's greedy action is one too low",
-                "(values[:, 1:] if self.config.dueling else values).argmax(1)",
-                "values.argmax(1)",
+                "values = outputs[:, 1:] if self.config.dueling else outputs",
+                "values = outputs",
             ),
         ),
     ),

@@ -229,8 +229,8 @@ MISTAKES = (
         (
             Mistake(
                 "truncation is that of the first step",
-                'LAST = ("next_obs", "terminated", "truncated")',
-                'LAST = ("next_obs", "terminated")',
+                'LAST = ("next_obs", "next_acted", "next_masks", "next_state", "terminated", "truncated")',
+                'LAST = ("next_obs", "next_acted", "next_masks", "next_state", "terminated")',
             ),
             Mistake("a saved buffer forgets what waits", "            array[:] = state[name]\n", "            pass\n"),
         ),
