@@ -287,10 +287,14 @@ MISTAKES = (
             ),
             Mistake(
                 "double DQN chooses by the target",
-                "best = values.gather(1, net(following).argmax(1, keepdim=True)) if config.double",
-                "best = values.gather(1, values.argmax(1, keepdim=True)) if config.double",
+                "return values.gather(1, self.net(seen).argmax(1, keepdim=True)).squeeze(1)",
+                "return values.gather(1, values.argmax(1, keepdim=True)).squeeze(1)",
             ),
-            Mistake("DQN's target is the network itself", "values = self.target(following)", "values = net(following)"),
+            Mistake(
+                "DQN's target is the network itself",
+                "= self.target(seen)\n        if not",
+                "= self.net(seen)\n        if not",
+            ),
             Mistake(
                 "DQN's target is refreshed once",
                 "if self.updates % config.target_every == 0:",
