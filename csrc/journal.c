@@ -2,7 +2,8 @@
  *
  * A worker keeps its entries in the arena, and appends them to the file as one block when there is no room for more, and at
  * the end, or after a second; of a worker that died the caller writes what is left. So nothing is left out, as it may be
- * in a trace, and a file that was cut off is good up to there. When a block cannot be written all workers end their journals, and go on.
+ * in a trace, and a file that was cut off is good up to there. When a block cannot be written all workers end their
+ * journals, and go on.
  *
  * Typed values are hashed here, where they lie. Of objects, which only Python knows, their doors have a hash from when
  * they were set (python/content.c); so has what was scheduled, what came from outside, and the state of a reactor. */
@@ -18,7 +19,7 @@ enum {
     INNER = 24,               /* entries, hashes, entries before, bytes of a number in each column */
     ENTRIES = 1,              /* kind of a block */
     LAST = 63,                /* the bit of all ports from this one on, which have one hash together */
-    KEPT_NS = 1000000000      /* entries are in the file so long after they were made, and some more have followed */
+    KEPT_NS = 1000000000      /* entries that are older go into the file with the next one: what a run that is killed leaves */
 };
 
 struct rx__journaling {       /* of one worker; its entries are in the arena */

@@ -185,7 +185,7 @@ def main() -> None:
     type=click.Choice(["behaviour", "values"]),
     default="behaviour",
     show_default=True,
-    help="What the digest is of: when each port was written, or that and one of what was written.",
+    help='With "values" the result has a digest of what was written, too, and not only of when.',
 )
 @click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
 @click.option("--debug", is_flag=True, help="Run checks that are too slow for every day.")

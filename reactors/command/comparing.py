@@ -73,7 +73,10 @@ def _distances(one: Path, other: Path, comparison: Comparison, found: Divergence
         again = [journal_hash(value, dtypes[port]) == was for value, was in pairs]
         if not all(again):
             which = " and ".join(str(folder) for folder, same in zip((one, other), again, strict=True) if not same)
-            yield f"  {port}: what {which} wrote is not written again: {found.path} does not do the same each time"
+            yield (
+                f"  {port}: what {which} wrote is not written again: {found.path} does not do the same each time, or "
+                "its code, or the environment's, is another one by now"
+            )
             continue
         apart = distance(pairs[0][0], pairs[1][0])
         yield f"  {port}: {apart or 'they differ in something else than numbers of the same shape'}"

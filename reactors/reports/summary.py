@@ -39,6 +39,9 @@ class Ran(Protocol):
     def digest(self) -> str: ...  # noqa: D102
 
     @property
+    def value_digest(self) -> str | None: ...  # noqa: D102
+
+    @property
     def tags(self) -> int: ...  # noqa: D102
 
     @property
@@ -122,6 +125,7 @@ def text(result: Ran, most: int, width: int | None = None) -> str:
         ran(result),
         f"last tag {result.final_tag}",
         f"digest {result.digest} of what ran when, not of values",
+        *((f"digest {result.value_digest} of that and of all values",) if result.value_digest else ()),
         *("", *_aligned(_workers(result), width)),
         *(("", *_clocks(result)) if result.machines else ()),
         *("", *_aligned(_times(result), width)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
 from reactors.model.ports import Port
-from reactors_runtime.program import Kind
+from reactors.slicing.slice import ports_of
 from reactors_runtime.suggestions import did_you_mean
 from reactors_runtime.values import dumps
 
@@ -44,11 +44,6 @@ def with_stop(
     if when is not None:
         raise ArgumentError(f"stop_at: when= is a condition of the value of a port, and {path!r} is none")
     return replace(breaks, conditions=(*breaks.conditions, path if isinstance(path, str) else dumps(path)))
-
-
-def ports_of(graph: Graph) -> dict[str, int]:
-    """The ports of a program by path, as it counts them; of a multiport each channel."""
-    return {row.path: element for element, row in enumerate(graph.program.elements) if row.kind == Kind.PORT}
 
 
 def port_at(graph: Graph, path: str) -> int:

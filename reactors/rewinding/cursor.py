@@ -66,9 +66,7 @@ class Cursor:
         self.written: dict[int, Any] | None = None
         self.writes: list[Write] = []
         self.observations: Observations | None = None  # with what each of them read, once it is told to notice that
-        self.already: dict[
-            int, int
-        ] = {}  # hashes of what others wrote at this tag to the ports that the next one writes
+        self.already: dict[int, int] = {}  # what ports of the next reaction have at this tag from others, as hashes
         self.lost: dict[int, int] = {}  # ports whose next so many messages get lost
         ports: dict[int, Any] = {e: port for e, port in part.handles.items() if isinstance(port, Port)}
         self.effects = [[(e, ports[e]) for e in row.effects if e in ports] for row in engine.image.program.reactions]
@@ -277,7 +275,7 @@ class Cursor:
         return True
 
     def _notice(self) -> bool:
-        self.observations = Observations(self.engine.image.program, self.part.handles)
+        self.observations = Observations(self.engine.image.program, self.part.handles, self.part.reactors)
         return True
 
     def _slice(self, thing: Thing, most: int) -> Found:

@@ -76,10 +76,8 @@ def distance(one: Any, other: Any) -> Distance | None:
         if apart.size and (greatest := int(apart.max())) > most:
             at = np.unravel_index(int(apart.argmax()), apart.shape) if apart.ndim else ()
             index = f"[{', '.join(map(str, map(int, at)))}]" if at else ""
-            most, found = (
-                greatest,
-                (f"at {where}{index}" if where or index else "", str(a[at].item()), str(b[at].item())),
-            )
+            place = f"at {where}{index}" if where or index else ""
+            most, found = greatest, (place, str(a[at].item()), str(b[at].item()))
     return Distance(differ, of, most, *found) if differ else None
 
 

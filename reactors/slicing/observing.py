@@ -17,7 +17,7 @@ from reactors.model.reactor import Reactor
 from reactors_runtime._doors import content_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from reactors_runtime.program import Program
 
@@ -47,9 +47,7 @@ class Observation:
     elsewhere: set[Attribute] = field(default_factory=set)  # changed before it, and not by an execution that read them
     changed: tuple[Attribute, ...] = ()
     wrote: tuple[int, ...] = ()  # ports
-    kept: tuple[
-        int, ...
-    ] = ()  # ports that had at this tag, before and after it, the same: it may have written that again
+    kept: tuple[int, ...] = ()  # ports with the value that another had written: it may have written that again
     scheduled: list[Scheduled] = field(default_factory=list)
     draws: dict[int, None] = field(default_factory=dict)  # reactors whose random generator it asked for
 
@@ -57,9 +55,14 @@ class Observation:
 class Observations:
     """All of them, in order, from where it was told to note them."""
 
-    def __init__(self, program: Program, handles: Mapping[int, Any]) -> None:
+    def __init__(self, program: Program, handles: Mapping[int, Any], reactors: Sequence[Reactor]) -> None:
         self.program, self.all = program, list[Observation]()
-        self._hashes: dict[Attribute, int] = {}
+        self._hashes = {  # as they are now: what is changed by another name before it is first read is noticed, too
+            Attribute(reactor._index, name): content_hash(value)
+            for reactor in reactors
+            for name, value in vars(reactor).items()
+            if not is_structure(value)
+        }
         self._now: Observation | None = None
         self._asked: dict[Attribute, Reactor] = {}  # by the present execution
         self._set: set[Attribute] = set()  # likewise
@@ -113,7 +116,7 @@ class Observations:
             return
         self._asked[attribute] = reactor
         before, known = content_hash(value), self._hashes.get(attribute)
-        if known not in (None, before) and self._now is not None:
+        if known is not None and known != before and self._now is not None:
             self._now.elsewhere.add(attribute)
         self._hashes[attribute] = before
 

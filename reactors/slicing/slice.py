@@ -121,10 +121,14 @@ def slice_of(graph: Graph, place: str, found: Found) -> Slice:
     )
 
 
+def ports_of(graph: Graph) -> dict[str, int]:
+    """The ports of a program by path, as it counts them; of a multiport each channel."""
+    return {row.path: element for element, row in enumerate(graph.program.elements) if row.kind == Kind.PORT}
+
+
 def thing_at(graph: Graph, place: str) -> Thing:
     """The port, by its number, or the attribute that a place names; `ArgumentError` if there is none."""
-    program = graph.program
-    ports = {row.path: e for e, row in enumerate(program.elements) if row.kind == Kind.PORT}
+    program, ports = graph.program, ports_of(graph)
     if place in ports:
         return ports[place]
     for number in sorted(range(len(program.reactors)), key=lambda n: -len(program.reactors[n].path)):

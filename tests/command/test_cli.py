@@ -289,6 +289,12 @@ def test_run_has_an_option_for_every_argument_and_no_other() -> None:
     assert options == arguments | several
 
 
+def test_a_digest_of_values_is_printed_where_it_is_asked_for(script: Callable[..., Path]) -> None:
+    run = ("run", script(), *FAST, "--first", 1)
+    assert "of that and of all values" not in reactors(*run).output
+    assert "of that and of all values" in reactors(*run, "--digest", "values").output
+
+
 def test_a_trace_is_written(script: Callable[..., Path], tmp_path: Path) -> None:
     assert reactors("run", script(), *FAST, "--first", 1, "--trace", "trace.json").exit_code == 0
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]

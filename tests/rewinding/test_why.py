@@ -204,6 +204,9 @@ class Odd(rx.Reactor):
 
 def test_what_is_changed_by_another_name_is_said_to_be() -> None:
     with rx.Replay(Odd(), timeout="9 ms") as r:
+        found = r.to("0 ms").why("main.seen")  # it is read for the first time
+        assert found.counts == {"main.look": 1}
+        assert found.origins["main.box"] == "changed by another name"
         found = r.to("1 ms").why("main.seen")
         assert found.counts == {"main.look": 1}
         assert found.origins["main.box"] == "changed by another name"
