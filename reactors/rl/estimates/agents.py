@@ -17,14 +17,27 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 
+def last_acted(acted: Bools) -> NDArray[np.int64]:
+    """The last own step up to each step, (steps, ...); -1 where there is none.
+
+    >>> last_acted(np.array([[False], [True], [False]]))[:, 0].tolist()
+    [-1, 1, 1]
+    """
+    steps = np.arange(len(acted)).reshape(-1, *(1 for _ in acted.shape[1:]))
+    found: NDArray[np.int64] = np.maximum.accumulate(np.where(acted, steps, -1), 0)
+    return found
+
+
 def cut_off(acted: Bools, terminated: Bools, truncated: Bools) -> Bools:
     """Where the value of `next_obs` is wanted, (steps, ...): truncations, and last own steps of agents that go on.
+
+    One that has made no own step in these has nothing to value.
 
     >>> acted = np.array([[True], [False], [True]])
     >>> cut_off(acted, np.array([[False], [True], [False]]), np.zeros((3, 1), bool))[:, 0].tolist()
     [False, False, True]
     """
-    wanted = truncated.copy()
+    wanted = truncated & (last_acted(acted) >= 0)
     going_on = np.ones(acted.shape[1:], np.bool_)
     for t in range(len(acted) - 1, -1, -1):
         going_on &= ~(terminated[t] | truncated[t])

@@ -61,18 +61,24 @@ class GRU(nn.GRUCell):
         for bias in (self.bias_ih, self.bias_hh):
             nn.init.zeros_(bias)
 
-    def along(self, x: torch.Tensor, state: torch.Tensor, going: torch.Tensor) -> torch.Tensor:
+    def along(
+        self, x: torch.Tensor, state: torch.Tensor, going: torch.Tensor, sees: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """The states after each step of sequences x (steps, sequences, inputs), (steps, sequences, width).
 
         `state` (sequences, width) is that before the first step. `going` (steps, sequences) is 1 where the next step is
-        of the same episode, and 0 where that begins with zeros.
+        of the same episode, and 0 where that begins with zeros. A state waits where nothing is seen, which `sees`
+        (steps, sequences) says, bool.
         """
         found = []
-        for seen, goes_on in zip(nn.functional.linear(x, self.weight_ih, self.bias_ih), going[..., None], strict=True):
+        steps = nn.functional.linear(x, self.weight_ih, self.bias_ih), going[..., None]
+        for t, (seen, goes_on) in enumerate(zip(*steps, strict=True)):
             reset, update, new = seen.chunk(3, 1)
             was_reset, was_update, was_new = nn.functional.linear(state, self.weight_hh, self.bias_hh).chunk(3, 1)
             proposed = torch.tanh(torch.addcmul(new, torch.sigmoid(reset + was_reset), was_new))
             after = torch.lerp(proposed, state, torch.sigmoid(update + was_update))
+            if sees is not None:
+                after = torch.where(sees[t][:, None], after, state)
             found.append(after)
             state = after * goes_on
         return torch.stack(found)

@@ -66,3 +66,19 @@ def test_gradients_are_of_own_steps_alone(kind: Any, seed: int) -> None:
             next(running)
         for name, value in figures.items():
             assert end.value.value[f"losses/{name}"] == pytest.approx(value, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_that_waits_when_its_episode_is_broken_off_goes_on_from_what_it_saw_last(seed: int) -> None:
+    algorithm = rl.IPPO(**SMALL | {"horizon": 33})
+    _, learning, rows = played(algorithm, lambda: Comers(4, masked=True), seed)
+    waited = rows["truncations"] & ~rows["acted"]
+    assert waited.any()
+    assert not rows["next_obs"][waited].any()  # of which nothing is known
+    batch = {name: torch.from_numpy(np.array(rows[name])) for name in rows.dtype.names}
+    seen_in = learning.last_seen(batch, rows["acted"])
+    for t, e, i in np.argwhere(waited):
+        acted = np.flatnonzero(rows["acted"][: t + 1, e, i])
+        if len(acted):
+            assert seen_in[t, e, i] == acted[-1]
+            assert rows["next_obs"][acted[-1], e, i].any()

@@ -14,7 +14,7 @@ from reactors.rl.algorithms.policy_gradient import explained_variance
 from reactors.rl.algorithms.ppo import PPO, PPOLearning
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
 from reactors.rl.contract.agents import MultiAgent
-from reactors.rl.estimates.agents import agents_advantages, cut_off
+from reactors.rl.estimates.agents import agents_advantages, cut_off, last_acted
 from reactors.rl.networks.normalising import RunningMoments
 
 if TYPE_CHECKING:
@@ -110,10 +110,8 @@ class IPPOLearning(PPOLearning):
         with torch.no_grad():
             values = self.scattered(self.net.values(self.net.features(seen)), acted)
             beyond = cut_off(acted, ended, broken_off)
-            following = np.zeros_like(values)
-            if beyond.any():
-                led_to = self.packed(batch, beyond, "next_")
-                following = self.scattered(self.net.values(self.net.features(led_to)), beyond)
+            led_to = self.packed(batch, beyond, "next_", self.last_seen(batch, acted))
+            following = self.scattered(self.net.values(self.net.features(led_to)), beyond)
         rewards, clip = array(batch["rewards"]), config.reward_clip
         found = agents_advantages(
             rewards if clip is None else rewards.clip(-clip, clip),
@@ -143,13 +141,30 @@ class IPPOLearning(PPOLearning):
             "charts/learning_rate": self.learning_rate, "charts/agents": len(seen) / (mask.numel() / n),
         }  # fmt: skip
 
-    def packed(self, batch: Mapping[str, torch.Tensor], where: NDArray[np.bool_], which: str) -> torch.Tensor:
-        """What is seen at these places (steps, environments, agents), now or "next_"."""
+    def packed(
+        self,
+        batch: Mapping[str, torch.Tensor],
+        where: NDArray[np.bool_],
+        which: str,
+        seen_in: NDArray[np.int64] | None = None,
+    ) -> torch.Tensor:
+        """What is seen at these places (steps, environments, agents), now or "next_".
+
+        What agents saw is of the steps `seen_in`, of the same shape; by default of the same ones.
+        """
         steps, envs, agents = where.nonzero()
+        at = (steps if seen_in is None else seen_in[where]), envs, agents
         state = array(batch[f"{which}state"])[steps, envs] if self.net.central else None
-        mask = array(batch[f"{which}masks"])[where] if self.net.masked else None
-        seen = self.net.packed(array(batch[f"{which}obs"])[where], agents, state, mask)
+        mask = array(batch[f"{which}masks"])[at] if self.net.masked else None
+        seen = self.net.packed(array(batch[f"{which}obs"])[at], agents, state, mask)
         return torch.from_numpy(seen).to(self.device)
+
+    def last_seen(self, batch: Mapping[str, torch.Tensor], acted: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The steps whose `next_obs` agents saw last: one that waits has seen what its last own step led to."""
+        known = acted | array(batch["next_acted"])
+        steps = np.arange(len(acted))[:, None, None]
+        found: NDArray[np.int64] = np.where(known, steps, last_acted(acted))
+        return found
 
     def scattered(self, values: torch.Tensor, where: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Values in their places, zeros elsewhere."""

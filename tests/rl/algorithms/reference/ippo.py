@@ -49,12 +49,18 @@ def loss(theta: Any, shapes: Sequence[Sequence[int]], batch: Any, config: Any, n
             return np.concatenate([batch[f"{which}state"][t, e], np.eye(n)[i]])
         return sees(t, e, i, which)
 
+    def beyond(steps: Any, end: int, e: int, i: int) -> Any:
+        if "state" in batch:
+            return critic_sees(end, e, i, "next_")
+        waits = not (batch["acted"][end, e, i] or batch["next_acted"][end, e, i])  # and so sees nothing any more
+        return sees(steps[-1]["t"] if waits else end, e, i, "next_")
+
     rows = []
     for e in range(batch["acted"].shape[1]):
         for i in range(n):
             for steps, how, end in episodes(batch, e, i):
                 values = [v([critic_sees(each["t"], e, i)]).item() for each in steps]
-                after = 0.0 if how == "terminated" else v([critic_sees(end, e, i, "next_")]).item()
+                after = 0.0 if how == "terminated" else v([beyond(steps, end, e, i)]).item()
                 nexts = [*values[1:], after]
                 advantage = 0.0
                 for each, now, then in reversed([*zip(steps, values, nexts, strict=True)]):
