@@ -8,6 +8,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - episode, errors, synonyms, bounded, rounds  what all others speak of
 - public        what a wrong call of something public says
 - options       what may be said of a training, every option once
+- opponents     against whom many agents learn: `rl.Past`
 - encoding      values as files that others can read
 - replay        rows of experience: `rl.Replay`, `rl.ReplayBuffer`
 - envs          environments: `rl.Env` and its kin
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from reactors.rl.errors import NotServingError, SimulationError
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
+    from reactors.rl.opponents import Past
     from reactors.rl.options import Bounds
     from reactors.rl.replay.batch import Batch, batch_dtype, batch_tensors
     from reactors.rl.replay.buffer import BufferStatistics, ReplayBuffer
@@ -103,6 +105,7 @@ __all__ = [
     "Learning",
     "MultiAgentEnv",
     "NotServingError",
+    "Past",
     "Policies",
     "Policy",
     "QLearning",
@@ -161,6 +164,7 @@ _ROOMS = {
     "errors": ("NotServingError", "SimulationError"),
     "networks.policies": ("Policies",),
     "networks.seeded": ("Seeded",),
+    "opponents": ("Past",),
     "options": ("Bounds",),
     "replay.batch": ("Batch", "batch_dtype", "batch_tensors"),
     "replay.buffer": ("BufferStatistics", "ReplayBuffer"),

@@ -22,6 +22,7 @@ from reactors import Machines
 from reactors.errors import ArgumentError
 from reactors.lowlevel import Backend, Pin, Workers, check_pin, where_to_run
 from reactors.rl.bounded import Count, Layers, Natural, Positive, Range, accepts, words
+from reactors.rl.opponents import Past
 from reactors.rl.public import public
 
 P = ParamSpec("P")
@@ -168,6 +169,11 @@ class Options(SharedOptions, Extent):
 
     of = "rl.train"
 
+    def __post_init__(self) -> None:
+        """Also refuse opponents that are none."""
+        super().__post_init__()
+        Past.of(self.opponents)
+
     learners: Count = option(1, "Learners that share each batch, and go by the mean of their gradients", "program")
     actor_device: str | None = option(
         None, "Where the actor learns, apart from its critics (SAC, TD3, DDPG)", metavar="NAME"
@@ -182,6 +188,10 @@ class Options(SharedOptions, Extent):
     stop_at: float | None = option(
         None, "Stop when the mean return of 20 episodes is that", wanted="a number, a mean return", metavar="RETURN"
     )
+    opponents: Past | str | None = option(
+        None, "Past policies that play against many agents, by rl.Past", "program",
+        wanted='rl.Past(every=50), or "past:every=50"', metavar="past[:KEY=VALUE,...]",
+    )  # fmt: skip
     on_error: Literal["raise", "restart"] = option(
         "raise",
         "What becomes of an environment that raises: the end of the run, or it is made again and its episode truncated",
@@ -232,8 +242,10 @@ class Options(SharedOptions, Extent):
         return self.lag or (2 if self.mode == "pipelined" else 1)
 
     def kept(self, *how_long: Kept) -> dict[str, Any]:
-        """What the program, or the run, is to be known by; `adapt` without its bounds."""
+        """What the program, or the run, is to be known by; `adapt` without its bounds, opponents in one form."""
         said = {name: getattr(self, name) for name in names(*how_long)}
+        if said.get("opponents") is not None:
+            said["opponents"] = str(Past.of(self.opponents))
         return {name: value is not False if name == "adapt" else value for name, value in said.items()}
 
 

@@ -20,7 +20,7 @@ from reactors.rl.envs.agents.cast import Cast, Team
 from reactors.rl.envs.spaces import reader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,12 +131,33 @@ class Company(Policy):
         """The best actions in several environments, each with (observation, mask) of those that are there, by agent."""
         found: list[dict[Any, Any]] = [{} for _ in observations]
         for team, policy in zip(self.teams, self.policies, strict=True):
-            seen, where = team_rows(self.cast, team, observations)
-            if len(seen):
-                taken = reader(actions_of(self.cast, team)) or copy
-                for (env, agent), action in zip(where, policy.greedy(seen), strict=True):
-                    found[env][agent] = taken(action)
+            act_for(self.cast, team, observations, policy.greedy, found)
         return [{agent: actions[agent] for agent in seen} for actions, seen in zip(found, observations, strict=True)]
+
+
+def act_for(
+    cast: Cast,
+    team: Team,
+    observations: Sequence[Mapping[Any, Any]],
+    choose: Callable[[NDArray[Any]], NDArray[Any]],
+    found: Sequence[dict[Any, Any]],
+) -> None:
+    """Let `choose` give the actions of those of a team that are there, and put them into `found`, as `greedy_of`."""
+    seen, where = team_rows(cast, team, observations)
+    if len(seen):
+        taken = reader(actions_of(cast, team)) or copy
+        for (env, agent), action in zip(where, choose(seen), strict=True):
+            found[env][agent] = taken(action)
+
+
+def sides_of(teams: Sequence[Team]) -> list[tuple[int, list[int]]]:
+    """Who may play against all others: each team, or of one team that is all there is each of its agents.
+
+    A team, and who of the cast is on this side.
+    """
+    if len(teams) == 1:
+        return [(0, [member]) for member in teams[0].members]
+    return [(i, list(team.members)) for i, team in enumerate(teams)]
 
 
 def team_rows(

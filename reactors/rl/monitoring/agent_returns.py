@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 class AgentReturns:
     """Mean returns of the last twenty episodes: of each agent, by name, and of groups, whose agents are `members`.
 
+    Of an agent only those count in which it was played by what learns: in others its return is nan.
+
     >>> from reactors.rl.episode import Episode
     >>> seen = AgentReturns(["a", "b", "c"], {"good": (0, 1), "bad": (2,)})
     >>> seen.add(Episode(0, 0, 1.0, 5, None, returns=(1.0, 3.0, -3.0)))
@@ -24,34 +27,36 @@ class AgentReturns:
 
     def __init__(self, agents: Sequence[str], members: Mapping[str, Sequence[int]]) -> None:
         self.agents, self.members = list(agents), {name: list(each) for name, each in members.items()}
-        self.last: deque[tuple[float, ...]] = deque(maxlen=20)
+        self.last: list[deque[float]] = [deque(maxlen=20) for _ in self.agents]
 
     def add(self, episode: Episode) -> None:
         """One that has ended."""
-        self.last.append(episode.returns)
+        for last, value in zip(self.last, episode.returns, strict=True):
+            if not math.isnan(value):
+                last.append(value)
 
     def figures(self) -> dict[str, float]:
         """The means, once an episode has ended; of groups, if there are several."""
-        if not self.last:
-            return {}
-        means = [statistics.fmean(each) for each in zip(*self.last, strict=True)]
-        found = {f"agents/{name}/episodic_return": mean for name, mean in zip(self.agents, means, strict=True)}
+        means = {i: statistics.fmean(each) for i, each in enumerate(self.last) if each}
+        found = {f"agents/{self.agents[i]}/episodic_return": mean for i, mean in means.items()}
         if len(self.members) > 1:
             for name, members in self.members.items():
-                found[f"groups/{name}/episodic_return"] = sum(means[i] for i in members)
+                if means.keys() >= {*members}:
+                    found[f"groups/{name}/episodic_return"] = sum(means[i] for i in members)
         return found
 
     def of_group(self, i: int, figures: Mapping[str, float]) -> dict[str, float]:
-        """Figures of the learner of group i, under its name, if there are several."""
-        if len(self.members) < 2:
+        """Figures of the learner of group i, under its name, if there are several; others are in no group."""
+        if not 1 < len(self.members) > i:
             return {}
         name = [*self.members][i]
         return {f"groups/{name}/{key}": x for key, x in figures.items() if key.startswith(("losses/", "charts/"))}
 
     def state_dict(self) -> dict[str, Any]:
         """The returns of the last episodes."""
-        return {"last": [list(each) for each in self.last]}
+        return {"last": [[*each] for each in self.last]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave."""
-        self.last.extend(tuple(map(float, each)) for each in state["last"])
+        for last, values in zip(self.last, state["last"], strict=True):
+            last.extend(map(float, values))

@@ -47,6 +47,7 @@ from reactors.rl.runs.environments import environment_of
 from reactors.rl.runs.interruption import Interruption
 from reactors.rl.runs.live import JournalWatch, scalars, summary_writer
 from reactors.rl.runs.machines import without_lost
+from reactors.rl.runs.past_policies import PastPolicy, past_policies
 from reactors.rl.runs.run_folder import RunFolder, described, file_of_env, fingerprint, folder_of
 from reactors.rl.runs.settings import defaults, file_of, hyperparameters
 from reactors.rl.runs.trained_policy import TrainedPolicy
@@ -165,6 +166,11 @@ def _train(given: TrainCall) -> Trained:
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, given.total_steps)
     check_server(given.serve, algorithm, spaces)
+    if given.opponents is not None and not many:
+        raise ArgumentError(
+            f"opponents of rl.train are for many agents, and {algorithm.name} is for a single one; leave them out, or "
+            "take rl.IPPO"
+        )
     if given.journal_values is not False and given.mode == "free":
         raise ArgumentError(
             "rl.train in free mode writes other values in each run, so nothing can be compared by journal_values; use "
@@ -245,8 +251,15 @@ def _train(given: TrainCall) -> Trained:
     return Trained(
         algorithm, policy, weights, make, spaces, config, result=result, digest=report["digest"], steps=report["steps"],
         told=rows, best=best, out=place, notes=report["notes"],
-        decisions=training.decisions,
+        decisions=training.decisions, earlier=partial(_earlier, training),
     )  # fmt: skip
+
+
+def _earlier(training: Training) -> tuple[PastPolicy, ...]:
+    """The past policies that there are at the end."""
+    if not isinstance(training, AgentsTraining) or not hasattr(training, "elo"):
+        return ()
+    return past_policies(training.actors[0].acting.opponents.state_dict(), training.elo.state_dict())
 
 
 def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.float32]) -> Policy:

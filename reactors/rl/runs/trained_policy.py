@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.agents.sources import unmasked
 from reactors.rl.envs.observed import Observed
 from reactors.rl.monitoring.evaluator import play
+from reactors.rl.monitoring.standings import standings
 from reactors.rl.public import public
+from reactors.rl.runs.past_policies import choosing, past_in
 from reactors.rl.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     from reactors.rl.contract.algorithm import Algorithm, Policy
     from reactors.rl.envs.sources import Source
+    from reactors.rl.monitoring.standings import Standings
+    from reactors.rl.runs.past_policies import Against, PastPolicy
 
 
 _OF_OTHERS = {"predict", "act", "action", "get_action", "compute_action", "compute_single_action", "forward"}
@@ -49,6 +53,8 @@ class TrainedPolicy:
     make: Callable[[], Any]
     spaces: tuple[Any, Any]
     config: dict[str, Any]
+    earlier: Callable[[], tuple[PastPolicy, ...]] = field(default=tuple, kw_only=True, repr=False)
+    """Gives `past`."""
 
     def _lacks(self, name: str, seen: Mapping[str, object]) -> str:  # noqa: ARG002 - as `lacking.explains` calls it
         """What to add to the message that it has no attribute of this name."""
@@ -62,11 +68,33 @@ class TrainedPolicy:
 
     def evaluate(self, episodes: int = 10, seed: int = 0) -> float:
         """The mean return of greedy episodes. Raises `ArgumentError` for less than one."""
-        given: tuple[tuple[str, object, int], ...] = ("episodes", episodes, 1), ("seed", seed, 0)
-        for name, value, least in given:
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ArgumentError(f"{name} of evaluate is {value!r}; write a whole number, {least} or more")
+        _check_numbers("evaluate", episodes, seed)
         return float(np.mean(play(self.policy, self.make, *self.spaces, episodes, seed)))
+
+    @cached_property
+    def past(self) -> tuple[PastPolicy, ...]:
+        """The pool of past policies at the end of a run with `opponents`, the oldest first."""
+        return self.earlier()
+
+    def against(self, opponents: Against = None, *, episodes: int = 100, seed: int = 0) -> Standings:
+        """How each group does against opponents: a list of `Standing`, which is printed as a table.
+
+        Opponents are "random", which does anything that is allowed, "past", which are all of `past`, one of these, or
+        what `rl.load` gives of another run; several as a list, or with names in a dict. By default all there are. The
+        group plays greedily, its opponents as they do in training. Where all agents are one group, one of them plays
+        against the others, each in its turn. The same for a seed. Raises `ArgumentError` for what is none of these, and
+        where there is a single agent.
+
+        >>> from reactors import rl
+        >>> small = rl.IPPO(num_envs=2, horizon=32, epochs=1, hidden=(8,))
+        >>> done = rl.train(small, "classic/tictactoe_v3", total_steps=256, opponents=rl.Past(every=2))
+        >>> [(each.opponent, each.episodes) for each in done.against(episodes=4)]
+        [('random', 4), ('round 0', 4), ('round 2', 4)]
+        """
+        _check_numbers("against", episodes, seed)
+        if not isinstance(self.policy, Company) or len(self.policy.cast.agents) < 2:
+            raise ArgumentError(f"against: {self.algorithm.name} has one agent here, and no opponents")
+        return standings(self.policy, choosing(self, opponents), self.make, episodes, seed)
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""
@@ -99,6 +127,12 @@ class TrainedPolicy:
 explains(TrainedPolicy)
 
 
+def _check_numbers(of: str, episodes: object, seed: object) -> None:
+    for name, value, least in (("episodes", episodes, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ArgumentError(f"{name} of {of} is {value!r}; write a whole number, {least} or more")
+
+
 @public("rl.load")
 def load(
     folder: str | Path,
@@ -123,4 +157,6 @@ def load(
     True
     """
     run = RunFolder(folder, algorithm=algorithm, env=env, env_kwargs=env_kwargs)
-    return TrainedPolicy(run.algorithm, run.policy(), run.weights, run.maker(), run.spaces, run.config)
+    return TrainedPolicy(
+        run.algorithm, run.policy(), run.weights, run.maker(), run.spaces, run.config, earlier=partial(past_in, run)
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.dataflow.acting import Acting
+from reactors.rl.dataflow.agents.opponents import Opponents
 from reactors.rl.learning.latest import ALL
 
 if TYPE_CHECKING:
@@ -17,35 +18,46 @@ if TYPE_CHECKING:
 
     from reactors.rl.contract.agents import MultiAgent
     from reactors.rl.envs.agents.cast import Cast
+    from reactors.rl.learning.latest import Latest
+    from reactors.rl.opponents import Past
 
 
 class TeamActing:
-    """An `Acting` for each of the `teams`, which draw from one generator in their order, and get weights as one."""
+    """An `Acting` for each of the `teams`, which draw from one generator in their order, and get weights as one.
+
+    In free mode each team's learner leaves its weights in one of `newest`. `opponents` are past policies, if any play.
+    """
 
     def __init__(
-        self, algorithm: MultiAgent, cast: Cast, initial: Sequence[NDArray[np.float32]], *, lag: int = 1
-    ) -> None:
+        self, algorithm: MultiAgent, cast: Cast, initial: Sequence[NDArray[np.float32]], *, lag: int = 1,
+        newest: Sequence[Latest | None], past: Past | None = None,
+    ) -> None:  # fmt: skip
         teams: list[Any] = [*algorithm.teams(cast)]
         self.teams = [
-            Acting(algorithm, team, actions_of(cast, team), weights, lag=lag)
-            for team, weights in zip(teams, initial, strict=True)
+            Acting(algorithm, team, actions_of(cast, team), weights, lag=lag, newest=each)
+            for team, weights, each in zip(teams, initial, newest, strict=True)
         ]
         self.latest = np.concatenate(list(initial))
+        self.opponents = None if past is None else Opponents(past, algorithm, cast, initial, lag=lag)
 
-    def open(self, rng: np.random.Generator, *environments: int) -> None:
-        """Begin with the first weights, and draw by `rng`; nothing is remembered of environments."""
-        del environments
+    def open(self, rng: np.random.Generator, environments: int) -> None:
+        """Begin with the first weights, and draw by `rng`; so many environments begin episodes."""
         for team in self.teams:
             team.open(rng)
+        if self.opponents is not None:
+            self.opponents.open(rng, environments)
 
     def state_dict(self) -> dict[str, Any]:
-        """Of each team."""
-        return {"teams": [team.state_dict() for team in self.teams]}
+        """Of each team, and of opponents."""
+        teams = {"teams": [team.state_dict() for team in self.teams]}
+        return teams if self.opponents is None else {**teams, "opponents": self.opponents.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` gave, with the weights of then."""
         for team, each in zip(self.teams, state["teams"], strict=True):
             team.load_state_dict(each)
+        if self.opponents is not None:
+            self.opponents.load_state_dict(state["opponents"])
 
     def load(self, weights: NDArray[np.float32], number: int) -> None:
         """Newer weights of all, in round `number`."""
@@ -56,7 +68,11 @@ class TeamActing:
             at += size
 
     def look(self) -> int:
-        """All actors play."""
+        """In free mode, newer weights, if learners have left some. Opponents get what teams have; all actors play."""
+        for i, team in enumerate(self.teams):
+            team.look()
+            if self.opponents is not None:
+                self.opponents.add(i, team.latest, team.loaded)
         return ALL
 
     def age(self, number: int) -> int:

@@ -11,20 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import reactors as rx
-from reactors.errors import ArgumentError
+from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.contract.agents import actions_of
 from reactors.rl.contract.conformance import check_learning, check_policy
 from reactors.rl.dataflow.agents.acting import TeamActing
 from reactors.rl.dataflow.agents.actor import AgentsActor
+from reactors.rl.dataflow.agents.elo import Elo
 from reactors.rl.dataflow.agents.group import AgentGroup, Joined
 from reactors.rl.dataflow.agents.rollout import AgentsRollout
-from reactors.rl.dataflow.program import ALONE, Training, per_actor
+from reactors.rl.dataflow.program import ALONE, FREE_SLACK, LEAD, Training, per_actor
+from reactors.rl.learning.latest import Latest
 from reactors.rl.monitoring.agent_returns import AgentReturns
 from reactors.rl.monitoring.journal import Journal
+from reactors.rl.opponents import Past
 from reactors.rl.rounds import ROUND, STOP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from reactors.rl.checkpoints.files import Saved
     from reactors.rl.checkpoints.stateful import Stateful
     from reactors.rl.contract.agents import MultiAgent
-    from reactors.rl.envs.agents.cast import Cast
+    from reactors.rl.envs.agents.cast import Cast, Team
     from reactors.rl.learning.learners import Learners
     from reactors.rl.options import Options
     from reactors.rl.replay.buffer import ReplayBuffer
@@ -59,8 +62,11 @@ class AgentsTraining(Training):
         check_options(algorithm, options)
         actors, lag = options.actors, options.late
         num_envs = per_actor(algorithm, actors, 1)
-        self.free, self.memory = False, None
+        self.free, self.memory = options.mode == "free", None
         teams = algorithm.teams(cast)
+        past = Past.of(options.opponents)
+        if past is not None:
+            check_opponents(algorithm, teams)
         spaces: list[tuple[Any, Any]] = [(team, actions_of(cast, team)) for team in teams]
         device = learners.devices[0]
         initial = []
@@ -69,21 +75,22 @@ class AgentsTraining(Training):
             initial.append(check_learning(algorithm, learning))
             check_policy(algorithm, team, action_space, learning, initial[-1], num_envs * len(team.members))
         size = sum(map(len, initial))
+        newest = [Latest(len(each)) if self.free else None for each in initial]
         steps = algorithm.horizon * algorithm.num_envs
 
         def rollout(i: int) -> AgentsRollout:
             return AgentsRollout(algorithm, maker, num_envs, i * num_envs, cast, options.on_error)
 
         def acting(_: int) -> TeamActing:
-            return TeamActing(algorithm, cast, initial, lag=lag)
+            return TeamActing(algorithm, cast, initial, lag=lag, newest=newest, past=past)
 
         self.actors: Any = rx.bank(actors, AgentsActor, rollout, acting)
         self.groups = {
             team.name: AgentGroup(
                 algorithm, team, action_space, actors,
-                {"seed": options.seed, "size": len(weights), "device": device, "lag": lag},
+                {"seed": options.seed, "size": len(weights), "device": device, "lag": lag, "newest": latest},
             )
-            for (team, action_space), weights in zip(spaces, initial, strict=True)
+            for (team, action_space), weights, latest in zip(spaces, initial, newest, strict=True)
         }  # fmt: skip
         groups = [*self.groups.values()]
         for i, group in enumerate(groups):
@@ -93,32 +100,45 @@ class AgentsTraining(Training):
             self.joined = Joined([group.size for group in groups])
             rx.connect([group.weights for group in groups], self.joined.parts)
             whole = self.joined.weights
-        rx.connect(whole, self.actors.weights, after=lag * ROUND, broadcast=True)
+        if not self.free:
+            rx.connect(whole, self.actors.weights, after=lag * ROUND, broadcast=True)
+        figures = [group.figures for group in groups]
+        if past is not None:
+            figures.append(self._rate(past, [*self.groups], LEAD if self.free else lag))
         self.journal = Journal(
-            actors, actors, steps, learners=len(groups), capacity=getattr(algorithm, "capacity", 0),
+            actors, actors, steps, learners=len(figures), capacity=getattr(algorithm, "capacity", 0),
             stop_at=options.stop_at, stop_after=lag * ROUND + STOP, file=journal, tell=options.tell,
             agents=AgentReturns([str(agent) for agent in cast.agents], {team.name: team.members for team in teams}),
         )  # fmt: skip
         rx.connect(self.actors.episodes, self.journal.episodes)
         rx.connect(self.actors.figures, self.journal.times)
-        rx.connect([group.figures for group in groups], self.journal.figures)
-        self._look_on(algorithm, maker, (cast, cast.actions), options, views, whole, size)
+        rx.connect(figures, self.journal.figures)
+        noted_later = max(1, (options.eval_every or 0) // 2) * ROUND if self.free else None
+        self._look_on(algorithm, maker, (cast, cast.actions), options, views, whole, size, after=noted_later)
         if options.serve is not None:
             self._answer(options.serve, np.concatenate(initial) if saved is None else saved.weights(size), whole)
         if saved is not None:
             self._go_on(saved)
         if saving is not None:
-            self._save(saving, lag, steps)
+            self._save(saving, max(lag, FREE_SLACK) if self.free else lag, steps)
+
+    def _rate(self, past: Past, names: list[str], lag: int) -> Any:
+        """Elo of what is learned and of its past, by which opponents may be chosen; its figures."""
+        self.elo = Elo(past, names, len(self.actors), lag)
+        rx.connect(self.actors.results, self.elo.results)
+        if past.choose == "elo":
+            rx.connect(self.elo.ratings, self.actors.ratings, after=lag * ROUND, broadcast=True)
+        return self.elo.figures
 
     def _stateful(self) -> dict[str, Stateful]:
         found: dict[str, Stateful] = {f"actors[{i}]": each for i, each in enumerate(self.actors)}
-        found["journal"] = self.journal
+        found |= {name: getattr(self, name) for name in ("journal", "elo") if hasattr(self, name)}
         for group in self.groups.values():
             found |= group.lasting
         return found
 
     def _ports_to_save(self) -> tuple[list[Any], list[Any]]:
-        own: list[Any] = [*self.actors, self.journal]
+        own: list[Any] = [*self.actors, self.journal, *([self.elo] if hasattr(self, "elo") else [])]
         saves, states = [each.save for each in own], [each.state for each in own]
         for group in self.groups.values():
             saves += [*group.saves]
@@ -153,7 +173,6 @@ def check_options(algorithm: MultiAgent, options: Options) -> None:
     """Refuse what there is for single agents alone."""
     name = algorithm.name
     for given, said, remedy in (
-        (options.mode == "free", 'mode="free"', 'write mode="sync" or mode="pipelined"'),
         (
             options.inference == "central",
             'inference="central"',
@@ -167,3 +186,17 @@ def check_options(algorithm: MultiAgent, options: Options) -> None:
     ):
         if given:
             raise ArgumentError(f"{said} of rl.train is for single agents, and {name} is for many; {remedy}")
+
+
+def check_opponents(algorithm: MultiAgent, teams: Sequence[Team]) -> None:
+    """Refuse opponents where there is one side."""
+    (first, *others), name = teams, algorithm.name
+    if others:
+        return
+    if len(first.members) == 1:
+        raise ParameterError(f"opponents of rl.train: {first.agents[0]!r} is alone, and plays against no one; leave it out")
+    if algorithm.together:
+        raise ParameterError(
+            f"opponents of rl.train: a group of {name} learns what it does together, and all agents are one group; "
+            "write groups={...} with one for each side, or take rl.IDQN, which plays against itself"
+        )

@@ -93,26 +93,29 @@ class AgentsRollout:
     def play(self, acting: TeamActing, rows: Sequence[Any], number: int) -> tuple[Episode, ...]:
         """The whole of round `number`; the episodes that ended in it."""
         episodes: list[Episode] = []
+        opponents = acting.opponents
         for view, each in zip(self.views, rows, strict=True):
             each[...] = np.zeros((), each.dtype)
-            view.begin(each)
+            view.begin(each, None if opponents is None else opponents.learns)
         for t in range(self.shape[0]):
             for view, team in zip(self.views, acting.teams, strict=True):
                 seen = view.see(t, self.simulations)
                 if len(seen):
                     view.choose(t, *team.act(seen, number))
+            of_others = None if opponents is None else opponents.act(self.simulations, number)
             for e, simulation in enumerate(self.simulations):
-                self._step(t, e, simulation)
+                self._step(t, e, simulation, {} if of_others is None else of_others[e])
                 if simulation.episode is not None:
-                    episodes.append(simulation.episode._replace(env=e))
+                    episode = simulation.episode._replace(env=e)
+                    episodes.append(episode if opponents is None else opponents.ended(e, episode))
         for view, each in zip(self.views, rows, strict=True):
             self._check(view, each, number)
             view.end()
         return tuple(episodes)
 
-    def _step(self, t: int, e: int, simulation: ParallelSimulation) -> None:
+    def _step(self, t: int, e: int, simulation: ParallelSimulation, actions: dict[Any, Any]) -> None:
+        """Step an environment; `actions` are of those whom no team plays that learns."""
         before = _state(simulation, self.cast, simulation.everything()) if self.with_state else None
-        actions: dict[Any, Any] = {}
         for view in self.views:
             view.give(t, e, simulation, actions)
         try:
@@ -159,13 +162,17 @@ class _TeamRows:
         actions = actions_of(cast, team)
         self.team, self.who = team, [(j, cast.agents[i]) for j, i in enumerate(team.members)]
         self.dtype, self.put, self.taken = team.seen(actions), writer(team.observation_space), reader(actions)
+        self.members = list(team.members)
         self.alive = np.zeros((num_envs, len(team.members)), np.bool_)
+        self.learns = np.ones((num_envs, len(cast.agents)), np.bool_)
         self.last: Any = None
         self.rows: Any = None
 
-    def begin(self, rows: Any) -> None:
-        """A round, whose rows these are."""
+    def begin(self, rows: Any, learns: NDArray[np.bool_] | None) -> None:
+        """A round, whose rows these are; `learns` says who of each environment plays by what learns, or all do."""
         self.rows = rows
+        if learns is not None:
+            self.learns = learns
         self.fields = {name: rows[name] for name in rows.dtype.names}
 
     def end(self) -> None:
@@ -176,8 +183,9 @@ class _TeamRows:
         """What those see that are there, as records to act on."""
         obs, acted = self.fields["obs"][t], self.fields["acted"][t]
         for e, simulation in enumerate(simulations):
+            learns = self.learns[e, self.members].tolist()
             for j, agent in self.who:
-                if agent in simulation.observations:
+                if learns[j] and agent in simulation.observations:
                     acted[e, j] = True
                     self._note("", t, e, j, simulation, simulation.observations[agent], agent)
         envs, agents = self.where = acted.nonzero()
@@ -211,16 +219,19 @@ class _TeamRows:
 
     def give(self, t: int, e: int, simulation: ParallelSimulation, actions: dict[Any, Any]) -> None:
         """The actions in environment e, as it takes them."""
-        chosen = self.fields["action"][t, e]
+        chosen, acted = self.fields["action"][t, e], self.fields["acted"][t, e].tolist()
         for j, agent in self.who:
-            if agent in simulation.observations:
+            if acted[j]:
                 action = chosen[j]
                 actions[agent] = self.taken(action) if self.taken is not None else action.copy()
 
     def take(self, t: int, e: int, told: Mapping[Any, Any], simulation: ParallelSimulation) -> None:
         """What the step of environment e led to."""
         fields, over = self.fields, simulation.episode is not None
+        learns = self.learns[e, self.members].tolist()
         for j, agent in self.who:
+            if not learns[j]:
+                continue
             outcome = told.get(agent)
             alive = self.alive[e, j]
             stays = not over and agent in simulation.observations

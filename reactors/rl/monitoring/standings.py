@@ -1,0 +1,139 @@
+"""How do groups do against opponents?"""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from reactors.rl.contract.agents import act_for, actions_of, sides_of
+from reactors.rl.envs.agents.turns import simulation_of
+from reactors.rl.envs.simulation import seed_of
+from reactors.rl.monitoring.together import seen_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.contract.agents import Company
+    from reactors.rl.envs.agents.cast import Cast, Team
+
+    Choosing: TypeAlias = Callable[[NDArray[Any], np.random.Generator], NDArray[Any]]
+    """Actions of those of a team that are there, of their records, as `Team.seen` has them."""
+
+
+class Standing(NamedTuple):
+    """What came of episodes of a group, which plays greedily, against an opponent, which plays as in training."""
+
+    group: str
+    opponent: str
+    episodes: int
+    won: int  # in which the group's agents got more than all others, on average
+    drawn: int
+    lost: int
+    mean_return: float  # of an agent of the group
+    others_return: float  # of another agent
+
+
+class Standings(list[Standing]):
+    """A `Standing` for each group and opponent; printed, it is a table.
+
+    >>> print(Standings([Standing("agents", "random", 10, 7, 1, 2, 0.5, -0.5)]))
+    group   opponent  won  drawn  lost  return  others
+    agents  random      7      1     2    0.50   -0.50
+    """
+
+    def __str__(self) -> str:
+        """The table."""
+        rows = [("group", "opponent", "won", "drawn", "lost", "return", "others")]
+        rows += [
+            (each.group, each.opponent, *map(str, each[3:6]), f"{each.mean_return:.2f}", f"{each.others_return:.2f}")
+            for each in self
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(
+                text.ljust(width) if i < 2 else text.rjust(width)
+                for i, (text, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+
+def standings(
+    company: Company, opponents: Mapping[str, Sequence[Choosing]], make: Callable[[], Any], episodes: int, seed: int
+) -> Standings:
+    """How each of its groups does against each of these, of which each has a way of choosing for every team."""
+    sides: dict[str, list[list[int]]] = {}
+    for team, members in sides_of(company.teams):
+        sides.setdefault(company.teams[team].name, []).append(members)
+    return Standings(
+        _standing(group, name, _games(company, choosing, make, sides[group], episodes, seed))
+        for group in sides
+        for name, choosing in opponents.items()
+    )
+
+
+def _games(
+    company: Company, choosing: Sequence[Choosing], make: Callable[[], Any], sides: Sequence[list[int]], episodes: int,
+    seed: int,
+) -> list[tuple[float, float]]:  # fmt: skip
+    """Mean returns of its own agents and of the others in each episode; its sides take turns."""
+    cast, rng = company.cast, np.random.default_rng(seed)
+    mine = [{cast.agents[i] for i in sides[episode % len(sides)]} for episode in range(episodes)]
+    simulations = [simulation_of(make, seed=seed_of(seed, i), path="the evaluation") for i in range(episodes)]
+    found: list[tuple[float, float] | None] = [None] * episodes
+    try:
+        for simulation in simulations:
+            simulation.reset()
+        while going := [i for i, each in enumerate(found) if each is None]:
+            seen = [seen_by(simulations[i]) for i in going]
+            own = [{a: x for a, x in each.items() if a in mine[i]} for i, each in zip(going, seen, strict=True)]
+            others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in zip(going, seen, strict=True)]
+            actions = company.greedy_of(own)
+            for team, choose in zip(company.teams, choosing, strict=True):
+                act_for(cast, team, others, lambda rows, by=choose: by(rows, rng), actions)
+            for i, each in zip(going, actions, strict=True):
+                simulations[i].step(each)
+                episode = simulations[i].episode
+                if episode is not None:
+                    of_mine = [x for agent, x in zip(cast.agents, episode.returns, strict=True) if agent in mine[i]]
+                    rest = [x for agent, x in zip(cast.agents, episode.returns, strict=True) if agent not in mine[i]]
+                    found[i] = statistics.fmean(of_mine), statistics.fmean(rest)
+    finally:
+        for simulation in simulations:
+            simulation.close()
+    return [each for each in found if each is not None]
+
+
+def _standing(group: str, opponent: str, games: Sequence[tuple[float, float]]) -> Standing:
+    won, lost = sum(a > b for a, b in games), sum(a < b for a, b in games)
+    means = [statistics.fmean(each) for each in zip(*games, strict=True)]
+    return Standing(group, opponent, len(games), won, len(games) - won - lost, lost, *means)
+
+
+def by_chance(cast: Cast, teams: Iterable[Team]) -> list[Choosing]:
+    """Any of the actions that are allowed, each as likely as the others."""
+    return [_any_action(actions_of(cast, team)) for team in teams]
+
+
+def _any_action(space: Any) -> Choosing:
+    def choose(rows: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        if "mask" in (rows.dtype.names or ()):
+            found: NDArray[Any] = np.array([rng.choice(np.flatnonzero(mask)) for mask in rows["mask"]])
+            return found + getattr(space, "start", 0)
+        space.seed(int(rng.integers(1 << 31)))
+        return np.array([space.sample() for _ in rows])
+
+    return choose
+
+
+def by_policies(company: Company, steps: int) -> list[Choosing]:
+    """As these policies do in training after so many steps of environments."""
+
+    def acting(policy: Any) -> Choosing:
+        return lambda rows, rng: policy.act(rows, rng, steps)[0]
+
+    return [acting(policy) for policy in company.policies]

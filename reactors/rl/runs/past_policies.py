@@ -1,0 +1,110 @@
+"""What a run was at earlier times, and whom its policy can be held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from reactors.errors import ArgumentError
+from reactors.rl.checkpoints.files import going_on, latest, load
+from reactors.rl.contract.agents import Company
+from reactors.rl.monitoring.standings import by_chance, by_policies
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from reactors.rl.contract.algorithm import Algorithm
+    from reactors.rl.monitoring.standings import Choosing
+    from reactors.rl.runs.run_folder import RunFolder
+    from reactors.rl.runs.trained_policy import TrainedPolicy
+
+    One: TypeAlias = "str | PastPolicy | TrainedPolicy"
+    Against: TypeAlias = One | Sequence[One] | Mapping[str, One] | None
+
+
+class PastPolicy(NamedTuple):
+    """One of the pool of past policies of a run."""
+
+    rounds: int
+    """How many it had learned for; 0 of the one that had not learned yet."""
+    weights: NDArray[np.float32]
+    """Of all groups."""
+    elo: dict[str, float]
+    """Its rating at the end, by group."""
+
+
+def past_policies(opponents: Mapping[str, Any], elo: Mapping[str, Any]) -> tuple[PastPolicy, ...]:
+    """The pool, of the states of an actor's opponents and of `Elo`, the oldest first."""
+    pools = [{each["rounds"]: each["weights"] for each in pool["kept"]} for pool in opponents["pools"]]
+    rounds = [each for each in opponents["pools"][0]["rounds"] if all(each in pool for pool in pools)]
+    rated = elo["rated"]
+    return tuple(
+        PastPolicy(
+            each,
+            np.concatenate([pool[each] for pool in pools]),
+            {name: float(of["past"].get(each, of["learner"])) for name, of in rated.items()},
+        )
+        for each in rounds
+    )
+
+
+def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
+    """The pool of the last checkpoint of a run; none, if there were no opponents."""
+    if run.config.get("opponents") is None or latest(run.checkpoints) is None:
+        return ()
+    saved = load(run.path)
+    with going_on(saved.path, "its past policies"):
+        return past_policies(saved.states["actors[0]"]["opponents"], saved.states["elo"])
+
+
+def choosing(mine: TrainedPolicy, given: Against) -> dict[str, list[Choosing]]:
+    """By their names, how those choose who are given as opponents of a policy. `ArgumentError` for what is none."""
+    company: Any = mine.policy
+    found: dict[str, list[Choosing]] = {}
+    for name, each in _named(mine, given):
+        if isinstance(each, str):
+            found[name] = by_chance(company.cast, company.teams)
+            continue
+        weights = each.weights
+        if weights.shape != mine.weights.shape:
+            raise ArgumentError(
+                f"{name} has {len(weights):,} weights, and the policy that plays against it {len(mine.weights):,}; give "
+                "one of the same algorithm and environment"
+            )
+        rounds = each.rounds if isinstance(each, PastPolicy) else 1 << 31  # those who have explored enough
+        found[name] = by_policies(_with(mine.algorithm, company, weights), rounds * _steps(mine.algorithm))
+    return found
+
+
+def _named(mine: TrainedPolicy, given: Against) -> list[tuple[str, Any]]:
+    if isinstance(given, Mapping):
+        return [(str(name), each) for name, (_, each) in zip(given, _one_by_one(mine, given.values()), strict=True)]
+    if given is None:
+        given = ["random", "past"] if mine.past else ["random"]
+    return _one_by_one(mine, [given] if isinstance(given, str | PastPolicy) or hasattr(given, "policy") else given)
+
+
+def _one_by_one(mine: TrainedPolicy, given: Any) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for each in given:
+        if each == "past":
+            found += [(f"round {past.rounds}", past) for past in mine.past]
+        elif isinstance(each, PastPolicy):
+            found.append((f"round {each.rounds}", each))
+        elif each == "random" or hasattr(each, "weights"):
+            found.append((each if isinstance(each, str) else f"policy {len(found) + 1}", each))
+        else:
+            raise ArgumentError(f'{each!r} is no opponent; give "random", "past", one of .past, or what rl.load gives')
+    return found
+
+
+def _with(algorithm: Algorithm, company: Company, weights: NDArray[np.float32]) -> Company:
+    found: Any = algorithm.policy(company.cast, company.cast.actions)
+    found.load(weights)
+    return found
+
+
+def _steps(algorithm: Algorithm) -> int:
+    return algorithm.horizon * algorithm.num_envs
