@@ -39,6 +39,7 @@ MOST = {"reactors/execution": 17, "runtime/reactors_runtime": 17}  # of folders 
 TWINS = {  # class names that stand for two things, and why
     "Mode", "Reaction", "Reactor",  # what users write, and its row in the runtime's program
     "Journal",  # of the values of a run, and of the rows of a training
+    "Past",  # a point of a run to come back to, and earlier policies as opponents
     "Replay",  # of a run, and of experience
     "WorkerDied",  # the runtime's becomes the public one
 }  # fmt: skip

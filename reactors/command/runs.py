@@ -25,18 +25,29 @@ from reactors.rl.options import Options
 @of_own_algorithm
 @of_env
 @click.option("--episodes", type=COUNT, metavar="N", default=100, show_default=True)
+@click.option(
+    "--against", "opponents", multiple=True, metavar="random|past|DIR",
+    help="Of many agents: each group against such opponents, as a table. Repeatable.",
+)  # fmt: skip
 @options(Options, "seed")
 @_json
 def eval_command(
-    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, as_json: bool
-) -> None:
+    *, folder: Path, algorithm: str | None, env: str | None, episodes: int, opponents: tuple[str, ...],
+    seed: int | None, as_json: bool,
+) -> None:  # fmt: skip
     """Play greedy episodes with the policy of the run in DIR: their mean, minimum and maximum return."""
     with misuse():
         from statistics import fmean
 
         from reactors.rl.monitoring.evaluator import play
+        from reactors.rl.runs.trained_policy import load, loaded
 
         run = run_in(folder, algorithm, env)
+        if opponents:
+            others = {each: each if each in {"random", "past"} else load(each, env=env) for each in opponents}
+            table = loaded(run).against(others, episodes=episodes, seed=seed or 0)
+            click.echo(json_line({"standings": [each._asdict() for each in table]}) if as_json else str(table))
+            return
         returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
     found = {"episodes": episodes, "mean": fmean(returns), "min": min(returns), "max": max(returns)}
     if as_json:

@@ -16,6 +16,7 @@ from reactors.command.options import Asked, File, TrainingCommand, misuse, of_en
 from reactors.command.options import as_json as _json
 from reactors.errors import ArgumentError
 from reactors.reports.json_text import json_line
+from reactors.rl.opponents import Past
 from reactors.rl.options import Options, names
 
 if TYPE_CHECKING:
@@ -132,6 +133,8 @@ def _going_on(before: RunFolder, asked: Asked) -> dict[str, Any]:
             f"--resume: {', '.join(dict.fromkeys(changed))} cannot be changed in a run that goes on; start another one"
         )
     fixed = {name: value for name, value in asked.options.items() if name in names("program")}
+    if fixed.get("opponents") is not None:
+        fixed["opponents"] = str(Past.of(fixed["opponents"]))
     if "algorithm" in asked.settings:
         fixed["algorithm"] = algorithm_named(asked.settings["algorithm"]).__name__
     if "env" in asked.settings:

@@ -59,7 +59,7 @@ def _played(algorithm: MultiAgent, make: Any, cast: Cast, weights: list[NDArray[
     rows = [np.zeros(rollout.shape, dtype) for dtype in rollout.dtypes]
     try:
         rollout.open(seed, PATH)
-        acting.open(np.random.default_rng(seed))
+        acting.open(np.random.default_rng(seed), algorithm.num_envs)
         rollout.play(acting, rows, 0)
     finally:
         rollout.close()

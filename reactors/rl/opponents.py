@@ -69,7 +69,7 @@ class Past:
             given = {name.strip(): text.strip() for name, _, text in pairs}
         if not isinstance(given, Mapping):
             raise ArgumentError(f"{said}; {remedy}")
-        known = {each.name: type(each.default) for each in fields(cls)}
+        known: dict[str, Any] = {each.name: type(each.default) for each in fields(cls)}
         values: dict[str, Any] = {}
         for name, value in given.items():
             if name not in known:

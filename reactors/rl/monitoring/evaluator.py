@@ -13,6 +13,7 @@ from reactors.rl.contract.chosen import Chosen
 from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation
+from reactors.rl.monitoring.standings import by_chance, standings
 from reactors.rl.monitoring.together import play_together
 from reactors.rl.rounds import round_of
 
@@ -56,6 +57,9 @@ def play(
 class Evaluator(rx.Reactor):
     """Plays greedy episodes with the weights that it gets: mean, least and greatest return.
 
+    With `opposed`, each group plays them against agents that do anything that is allowed: what they get together says
+    nothing where what one wins the other loses.
+
     It keeps the `best` weights of those that it has seen, the first ones if others are as good.
     """
 
@@ -71,7 +75,9 @@ class Evaluator(rx.Reactor):
         size: int,
         *,
         episodes: int,
+        opposed: bool = False,
     ) -> None:
+        self.opposed = opposed
         self.algorithm, self.maker, self.size, self.episodes = algorithm, maker, size, episodes
         self.spaces = observation_space, action_space
         self.policy = algorithm.policy(*self.spaces)
@@ -82,14 +88,26 @@ class Evaluator(rx.Reactor):
     def evaluate(self) -> None:
         """Play the episodes."""
         self.policy.load(self.weights.value)
-        returns = play(self.policy, self.maker, *self.spaces, self.episodes, seed_of(self.seed, round_of(self.tag)))
-        mean = float(np.mean(returns))
-        if mean > self.highest:
-            self.highest, self.best = mean, self.weights.value.copy()
-        self.evaluation.set(
-            {
-                "eval/mean_return": mean,
-                "eval/min_return": min(returns),
-                "eval/max_return": max(returns),
-            }
-        )
+        seed = seed_of(self.seed, round_of(self.tag))
+        figures = self.against_chance(seed) if self.opposed else self.alone(seed)
+        if figures["eval/mean_return"] > self.highest:
+            self.highest, self.best = figures["eval/mean_return"], self.weights.value.copy()
+        self.evaluation.set(figures)
+
+    def alone(self, seed: int) -> dict[str, float]:
+        """Returns of episodes that the policy plays alone."""
+        returns = play(self.policy, self.maker, *self.spaces, self.episodes, seed)
+        return {
+            "eval/mean_return": float(np.mean(returns)), "eval/min_return": min(returns),
+            "eval/max_return": max(returns),
+        }  # fmt: skip
+
+    def against_chance(self, seed: int) -> dict[str, float]:
+        """What each group gets of others that act by chance; the mean return is of an agent, over groups."""
+        company: Any = self.policy
+        table = standings(company, {"random": by_chance(company.cast, company.teams)}, self.maker, self.episodes, seed)
+        found = {"eval/mean_return": float(np.mean([each.mean_return for each in table]))}
+        for each in table:
+            found[f"eval/{each.group}/random/return"] = each.mean_return
+            found[f"eval/{each.group}/random/won"] = each.won / each.episodes
+        return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from reactors.rl.contract.agents import Company
     from reactors.rl.envs.agents.cast import Cast, Team
 
-    Choosing: TypeAlias = Callable[[NDArray[Any], np.random.Generator], NDArray[Any]]
+    Choosing: TypeAlias = Callable[[np.random.Generator, NDArray[Any]], NDArray[Any]]
     """Actions of those of a team that are there, of their records, as `Team.seen` has them."""
 
 
@@ -47,7 +48,7 @@ class Standings(list[Standing]):
 
     def __str__(self) -> str:
         """The table."""
-        rows = [("group", "opponent", "won", "drawn", "lost", "return", "others")]
+        rows: list[tuple[str, ...]] = [("group", "opponent", "won", "drawn", "lost", "return", "others")]
         rows += [
             (each.group, each.opponent, *map(str, each[3:6]), f"{each.mean_return:.2f}", f"{each.others_return:.2f}")
             for each in self
@@ -94,7 +95,7 @@ def _games(
             others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in zip(going, seen, strict=True)]
             actions = company.greedy_of(own)
             for team, choose in zip(company.teams, choosing, strict=True):
-                act_for(cast, team, others, lambda rows, by=choose: by(rows, rng), actions)
+                act_for(cast, team, others, partial(choose, rng), actions)
             for i, each in zip(going, actions, strict=True):
                 simulations[i].step(each)
                 episode = simulations[i].episode
@@ -120,7 +121,7 @@ def by_chance(cast: Cast, teams: Iterable[Team]) -> list[Choosing]:
 
 
 def _any_action(space: Any) -> Choosing:
-    def choose(rows: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    def choose(rng: np.random.Generator, rows: NDArray[Any]) -> NDArray[Any]:
         if "mask" in (rows.dtype.names or ()):
             found: NDArray[Any] = np.array([rng.choice(np.flatnonzero(mask)) for mask in rows["mask"]])
             return found + getattr(space, "start", 0)
@@ -134,6 +135,6 @@ def by_policies(company: Company, steps: int) -> list[Choosing]:
     """As these policies do in training after so many steps of environments."""
 
     def acting(policy: Any) -> Choosing:
-        return lambda rows, rng: policy.act(rows, rng, steps)[0]
+        return lambda rng, rows: policy.act(rows, rng, steps)[0]
 
     return [acting(policy) for policy in company.policies]

@@ -9,12 +9,12 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.checkpoints.files import going_on, latest, load
-from reactors.rl.contract.agents import Company
 from reactors.rl.monitoring.standings import by_chance, by_policies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from reactors.rl.contract.agents import Company
     from reactors.rl.contract.algorithm import Algorithm
     from reactors.rl.monitoring.standings import Choosing
     from reactors.rl.runs.run_folder import RunFolder
@@ -70,40 +70,45 @@ def choosing(mine: TrainedPolicy, given: Against) -> dict[str, list[Choosing]]:
         weights = each.weights
         if weights.shape != mine.weights.shape:
             raise ArgumentError(
-                f"{name} has {len(weights):,} weights, and the policy that plays against it {len(mine.weights):,}; give "
-                "one of the same algorithm and environment"
+                f"{name} has {len(weights):,} weights, and the policy that plays against it {len(mine.weights):,}; "
+                "give one of the same algorithm and environment"
             )
         rounds = each.rounds if isinstance(each, PastPolicy) else 1 << 31  # those who have explored enough
         found[name] = by_policies(_with(mine.algorithm, company, weights), rounds * _steps(mine.algorithm))
     return found
 
 
-def _named(mine: TrainedPolicy, given: Against) -> list[tuple[str, Any]]:
-    if isinstance(given, Mapping):
-        return [(str(name), each) for name, (_, each) in zip(given, _one_by_one(mine, given.values()), strict=True)]
+def _named(mine: TrainedPolicy, given: Any) -> list[tuple[str, Any]]:
+    """Those who are given, each by a name of its own; "past" stands for all of the pool."""
     if given is None:
         given = ["random", "past"] if mine.past else ["random"]
-    return _one_by_one(mine, [given] if isinstance(given, str | PastPolicy) or hasattr(given, "policy") else given)
-
-
-def _one_by_one(mine: TrainedPolicy, given: Any) -> list[tuple[str, Any]]:
+    if isinstance(given, str | PastPolicy) or hasattr(given, "policy"):
+        given = [given]
+    pairs = given.items() if isinstance(given, Mapping) else ((f"policy {i}", each) for i, each in enumerate(given, 1))
     found: list[tuple[str, Any]] = []
-    for each in given:
-        if each == "past":
+    for name, each in pairs:
+        if isinstance(each, str) and each == "past":
+            if not mine.past:
+                raise ArgumentError(
+                    "there are no past policies here: train with opponents=rl.Past(), and out= to keep them"
+                )
             found += [(f"round {past.rounds}", past) for past in mine.past]
         elif isinstance(each, PastPolicy):
             found.append((f"round {each.rounds}", each))
-        elif each == "random" or hasattr(each, "weights"):
-            found.append((each if isinstance(each, str) else f"policy {len(found) + 1}", each))
+        elif isinstance(each, str) and each == "random":
+            found.append((each, each))
+        elif hasattr(each, "weights"):
+            found.append((str(name), each))
         else:
             raise ArgumentError(f'{each!r} is no opponent; give "random", "past", one of .past, or what rl.load gives')
     return found
 
 
 def _with(algorithm: Algorithm, company: Company, weights: NDArray[np.float32]) -> Company:
-    found: Any = algorithm.policy(company.cast, company.cast.actions)
+    cast: Any = company.cast
+    found: Any = algorithm.policy(cast, cast.actions)
     found.load(weights)
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 def _steps(algorithm: Algorithm) -> int:

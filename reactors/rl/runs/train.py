@@ -113,6 +113,11 @@ class TrainCall(Options):
     def __post_init__(self) -> None:
         check_algorithm_given(self.algorithm, self.env, "rl.train")
         super().__post_init__()
+        if self.opponents is not None and not isinstance(self.algorithm, MultiAgent):
+            raise ArgumentError(
+                f"opponents of rl.train are for many agents, and {self.algorithm.name} is for a single one; leave them "
+                "out, or take rl.IPPO"
+            )
 
 
 @taking(TrainCall)
@@ -166,11 +171,6 @@ def _train(given: TrainCall) -> Trained:
     if isinstance(algorithm, OffPolicy):
         check_memory(algorithm, given.total_steps)
     check_server(given.serve, algorithm, spaces)
-    if given.opponents is not None and not many:
-        raise ArgumentError(
-            f"opponents of rl.train are for many agents, and {algorithm.name} is for a single one; leave them out, or "
-            "take rl.IPPO"
-        )
     if given.journal_values is not False and given.mode == "free":
         raise ArgumentError(
             "rl.train in free mode writes other values in each run, so nothing can be compared by journal_values; use "

@@ -156,7 +156,11 @@ def load(
     >>> again.evaluate(3) == done.evaluate(3)
     True
     """
-    run = RunFolder(folder, algorithm=algorithm, env=env, env_kwargs=env_kwargs)
+    return loaded(RunFolder(folder, algorithm=algorithm, env=env, env_kwargs=env_kwargs))
+
+
+def loaded(run: RunFolder) -> TrainedPolicy:
+    """The policy of a folder that is open already."""
     return TrainedPolicy(
         run.algorithm, run.policy(), run.weights, run.maker(), run.spaces, run.config, earlier=partial(past_in, run)
     )

@@ -30,12 +30,12 @@ class TeamActing:
 
     def __init__(
         self, algorithm: MultiAgent, cast: Cast, initial: Sequence[NDArray[np.float32]], *, lag: int = 1,
-        newest: Sequence[Latest | None], past: Past | None = None,
+        newest: Sequence[Latest | None] | None = None, past: Past | None = None,
     ) -> None:  # fmt: skip
         teams: list[Any] = [*algorithm.teams(cast)]
         self.teams = [
             Acting(algorithm, team, actions_of(cast, team), weights, lag=lag, newest=each)
-            for team, weights, each in zip(teams, initial, newest, strict=True)
+            for team, weights, each in zip(teams, initial, newest or [None] * len(teams), strict=True)
         ]
         self.latest = np.concatenate(list(initial))
         self.opponents = None if past is None else Opponents(past, algorithm, cast, initial, lag=lag)

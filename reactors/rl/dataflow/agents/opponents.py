@@ -130,7 +130,9 @@ class Opponents:
         side = int(self.side[env])
         if side != NONE:
             learned, returns = self.learns[env].copy(), np.array(episode.returns)
-            against = tuple((team.name, int(n)) for team, n in zip(self.teams, self.against[env], strict=True) if n != NONE)
+            against = tuple(
+                (team.name, int(n)) for team, n in zip(self.teams, self.against[env], strict=True) if n != NONE
+            )
             mine, theirs = float(returns[learned].mean()), float(returns[~learned].mean())
             self.results.append(Result(self.teams[self.sides[side][0]].name, mine, theirs, against))
             alone = tuple(x if mine else float("nan") for x, mine in zip(episode.returns, learned, strict=True))

@@ -27,9 +27,7 @@ class PastPolicies:
     still play an episode, though they are no longer among them.
     """
 
-    def __init__(
-        self, size: int, algorithm: MultiAgent, cast: Cast, team: Team, initial: NDArray[np.float32]
-    ) -> None:
+    def __init__(self, size: int, algorithm: MultiAgent, cast: Cast, team: Team, initial: NDArray[np.float32]) -> None:
         self.size = size
         self._plain = algorithm.policy(team, actions_of(cast, team))
         self.rounds: list[int] = []

@@ -194,7 +194,9 @@ def check_opponents(algorithm: MultiAgent, teams: Sequence[Team]) -> None:
     if others:
         return
     if len(first.members) == 1:
-        raise ParameterError(f"opponents of rl.train: {first.agents[0]!r} is alone, and plays against no one; leave it out")
+        raise ParameterError(
+            f"opponents of rl.train: {first.agents[0]!r} is alone, and plays against no one; leave it out"
+        )
     if algorithm.together:
         raise ParameterError(
             f"opponents of rl.train: a group of {name} learns what it does together, and all agents are one group; "

@@ -117,7 +117,7 @@ class AgentsRollout:
         """Step an environment; `actions` are of those whom no team plays that learns."""
         before = _state(simulation, self.cast, simulation.everything()) if self.with_state else None
         for view in self.views:
-            view.give(t, e, simulation, actions)
+            view.give(t, e, actions)
         try:
             outcomes = simulation.step({agent: actions[agent] for agent in simulation.observations})
         except KeyError as error:
@@ -217,7 +217,7 @@ class _TeamRows:
         for name, values in {"action": actions, **remembered}.items():
             self.fields[name][t][self.where] = values
 
-    def give(self, t: int, e: int, simulation: ParallelSimulation, actions: dict[Any, Any]) -> None:
+    def give(self, t: int, e: int, actions: dict[Any, Any]) -> None:
         """The actions in environment e, as it takes them."""
         chosen, acted = self.fields["action"][t, e], self.fields["acted"][t, e].tolist()
         for j, agent in self.who:
