@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from reactors.rl.envs.multi_agent_env import MultiAgentEnv
     from reactors.rl.episode import Episode
     from reactors.rl.errors import NotServingError, SimulationError
+    from reactors.rl.monitoring.standings import Standing, Standings
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
     from reactors.rl.opponents import Past
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from reactors.rl.replay.replay import Replay
     from reactors.rl.replay.sum_tree import SumTree, SumTreeError
     from reactors.rl.replay.transition import space_dtype, transition_dtype
+    from reactors.rl.runs.past_policies import PastPolicy
     from reactors.rl.runs.serve import serve
     from reactors.rl.runs.train import Trained, train
     from reactors.rl.runs.trained_policy import TrainedPolicy, load
@@ -106,6 +108,7 @@ __all__ = [
     "MultiAgentEnv",
     "NotServingError",
     "Past",
+    "PastPolicy",
     "Policies",
     "Policy",
     "QLearning",
@@ -115,6 +118,8 @@ __all__ = [
     "Seeded",
     "Server",
     "SimulationError",
+    "Standing",
+    "Standings",
     "SumTree",
     "SumTreeError",
     "Trained",
@@ -162,6 +167,7 @@ _ROOMS = {
     "envs.multi_agent_env": ("MultiAgentEnv",),
     "episode": ("Episode",),
     "errors": ("NotServingError", "SimulationError"),
+    "monitoring.standings": ("Standing", "Standings"),
     "networks.policies": ("Policies",),
     "networks.seeded": ("Seeded",),
     "opponents": ("Past",),
@@ -171,6 +177,7 @@ _ROOMS = {
     "replay.replay": ("Replay",),
     "replay.sum_tree": ("SumTree", "SumTreeError"),
     "replay.transition": ("space_dtype", "transition_dtype"),
+    "runs.past_policies": ("PastPolicy",),
     "runs.serve": ("serve",),
     "runs.train": ("Trained", "train"),
     "runs.trained_policy": ("TrainedPolicy", "load"),

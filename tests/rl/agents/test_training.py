@@ -92,7 +92,6 @@ def test_masks_are_kept() -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ({"mode": "free"}, 'mode="free"'),
         ({"inference": "central"}, 'inference="central"'),
         ({"loaders": 2}, "loaders"),
         ({"learners": 2}, "learners"),

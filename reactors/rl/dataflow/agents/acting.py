@@ -40,12 +40,12 @@ class TeamActing:
         self.latest = np.concatenate(list(initial))
         self.opponents = None if past is None else Opponents(past, algorithm, cast, initial, lag=lag)
 
-    def open(self, rng: np.random.Generator, environments: int) -> None:
+    def open(self, rng: np.random.Generator, *environments: int) -> None:
         """Begin with the first weights, and draw by `rng`; so many environments begin episodes."""
         for team in self.teams:
             team.open(rng)
         if self.opponents is not None:
-            self.opponents.open(rng, environments)
+            self.opponents.open(rng, sum(environments))
 
     def state_dict(self) -> dict[str, Any]:
         """Of each team, and of opponents."""
