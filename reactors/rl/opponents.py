@@ -26,6 +26,7 @@ STEP = 8.0
 class Past:
     """Opponents are what those who learn were at earlier times: a pool of past policies.
 
+    >>> from reactors import rl
     >>> rl.Past(every=20, choose="elo").size
     20
     >>> str(rl.Past.of("past:every=20"))
@@ -83,6 +84,7 @@ class Past:
     def weights(self, rating: float, ratings: Sequence[float]) -> list[float]:
         """How often each of the pool, oldest first, is to play against one that learns and has this `rating`.
 
+        >>> from reactors import rl
         >>> rl.Past(choose="latest").weights(1000, [900, 1000])
         [0.0, 1.0]
         >>> [round(x, 2) for x in rl.Past(choose="elo").weights(1000, [600, 1000])]

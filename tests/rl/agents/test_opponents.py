@@ -81,9 +81,9 @@ def test_rows_of_those_whom_past_policies_play_are_empty(monkeypatch: pytest.Mon
     learned = []  # who learns at each step: bool (environments, agents)
 
     class Watched(Opponents):
-        def act(self, *args: Any) -> Any:
+        def act(self, simulations: Any, number: int) -> Any:
             learned.append(self.learns.copy())
-            return super().act(*args)
+            return super().act(simulations, number)
 
     monkeypatch.setattr("reactors.rl.dataflow.agents.acting.Opponents", Watched)
     acting, cast, rounds = played(kinds(), mixed, rl.Past(chance=0.8), 6)
