@@ -1,10 +1,10 @@
-# make demo | test | check | docs | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | wheels | try_wheels
+# make demo | test | test_slow | check | docs | mutants | peers | bench | reaching | learn | learn_frames | model | pages | pictures | wheels | try_wheels
 # make workflows | times | build | format | clean | distclean
 # Each target sets up what it needs, in .venv, and does again only what has changed.
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test check docs lint types ctest pytest mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 workflows times build format clean distclean dot chromium
+.PHONY: demo test test_slow check docs lint types ctest pytest slow mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 workflows times build format clean distclean dot chromium
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -19,12 +19,18 @@ apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq 
 demo: build dot
 	python examples/qlearning.py
 
-# What keeps one core busy goes on side by side.
+# What has to pass, in some minutes: of each test what is within its first second (tests/slow.txt). What keeps one core busy
+# goes on side by side.
 test: lint
 	$(MAKE) -j 2 --output-sync=target types ctest
-	$(MAKE) pytest
+	$(MAKE) pytest SOME="not slow"
 
-# Before a commit: mypy remembers what it has seen, pyright is left to `make test`.
+# And the rest, for as long again twice: continuous integration runs both.
+test_slow: build
+	pyright
+	$(MAKE) pytest SOME=slow
+
+# Before a commit: mypy remembers what it has seen.
 check: build lint
 	mypy
 	pytest -q -n 2 -m "not slow" $(quick)
@@ -38,7 +44,6 @@ lint: build
 
 types: build
 	mypy
-	pyright
 
 # Plain, then with the sanitizers: $(call ctest,name,sanitizers). Ninja is not told of make's job slots, whose kind it may not know.
 define ctest
@@ -54,7 +59,11 @@ ctest: build
 comma := ,
 
 pytest: build dot chromium
-	pytest -n 2 --dist worksteal
+	pytest -n 2 --dist worksteal -m '$(SOME)'
+
+# Which tests are slow, into tests/slow.txt, on a machine that does nothing else.
+slow: build dot chromium
+	pytest -n 2 --dist worksteal --measure
 
 # The site, into build/site; a link that leads nowhere is an error. tests/docs makes it, too.
 docs: build
@@ -170,10 +179,11 @@ dot:
 chromium:
 	@command -v chromium >/dev/null || { $(apt) chromium; } || echo "Chromium is missing: pages are not tested"
 
+# Python compiles what is imported; compiling all that is installed takes half a minute.
 .venv/installed: pyproject.toml constraints.txt
 	[ -x .venv/bin/python ] || $(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install -qq -c constraints.txt $(build_tools)
-	.venv/bin/python -m pip install -qq -c constraints.txt --no-build-isolation -e '.[all]'
+	.venv/bin/python -m pip install -qq --no-compile -c constraints.txt --no-build-isolation -e '.[all]'
 	touch $@
 
 # A build knows where each module lies, so it is made again when one comes or goes.

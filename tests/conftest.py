@@ -7,16 +7,24 @@ import pytest
 
 from reactors.names import lacking
 from reactors.testing import nothing_left
+from tests import slow
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A shell that starts us in the background has SIGINT ignored, and so would all that we start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.option.measure and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(slow.Times())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--programs", type=int, default=300, help="how many random programs test_oracle.py tries")
+    parser.addoption("--measure", action="store_true", help="write tests/slow.txt; with -n, and nothing beside it")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow.mark(items)
 
 
 @pytest.fixture(autouse=True)

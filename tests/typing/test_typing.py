@@ -24,7 +24,7 @@ FOREIGN = re.compile(
     r'|qlearning.py:.*Argument type is unknown|Stub file not found for "pettingzoo"'
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # they read all of NumPy and torch
+pytestmark = [pytest.mark.timeout(600)]  # they read all of NumPy and torch
 
 
 def marked(checker: str) -> Iterator[tuple[str, int]]:
