@@ -52,6 +52,18 @@ def test_any_round_is_what_it_was_from_the_start_or_a_checkpoint(algorithm: Any,
     assert sorted(path.name for path in (tmp_path / "one").iterdir() if path.name.startswith(".")) == []
 
 
+def test_one_of_many_agents_and_their_past_policies_is_what_it_was(tmp_path: Path) -> None:
+    ippo = rl.IPPO(num_envs=2, horizon=8, epochs=1, hidden=(8,))
+    past = rl.Past(every=2, choose="elo", chance=1.0)
+    given: Any = {"total_steps": 9 * 16, "opponents": past, "out": tmp_path / "one", "checkpoint_every": 3}
+    done = rl.train(ippo, "classic/tictactoe_v3", **given)
+    with rx.Replay(tmp_path / "one") as r:
+        assert r.to("5 min").main.actors[0].acting.opponents.pools[0].rounds == [0, 2, 4]
+        r.end()
+        assert (r.main.groups["agents"].learner.learning.weights() == done.weights).all()
+        assert r.main.elo.rated["agents"]["past"][6] == done.past[3].elo["agents"]
+
+
 def test_what_was_trained_freely_or_by_other_versions_is_refused(tmp_path: Path) -> None:
     rl.train(PPO, "CartPole-v1", total_steps=64, mode="free", out=tmp_path / "free")
     with pytest.raises(rx.ReplayError, match='mode="free", where what actors play depends on timing'):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.errors import ReplayError
 from reactors.rl.checkpoints.files import kept, load, versions
+from reactors.rl.dataflow.agents.program import AgentsTraining
 from reactors.rl.dataflow.program import Training
 from reactors.rl.learning.learners import learners_of
 from reactors.rl.options import Options, names
@@ -61,7 +62,8 @@ class Beginning:
         said: dict[str, Any] = {name: run.config[name] for name in names("program", "run") if name in run.config}
         options = replace(Options(**said), view_every=None, checkpoint_every=None)
         learners = learners_of(algorithm, options)
-        return rx.Graph(Training(algorithm, run.maker(), *spaces, options, learners=learners, saved=self.saved))
+        kind: Any = AgentsTraining if run.many else Training
+        return rx.Graph(kind(algorithm, run.maker(), *spaces, options, learners=learners, saved=self.saved))
 
 
 def rounds_of(algorithm: Algorithm, steps: int) -> int:

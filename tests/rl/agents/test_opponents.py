@@ -247,6 +247,16 @@ def test_the_pool_survives_where_a_run_goes_on(tmp_path: Path, algorithm: Any, e
     assert [(each.rounds, each.elo) for each in of_folder] == [(each.rounds, each.elo) for each in on.past]
 
 
+@pytest.mark.parametrize("kind", [rl.IPPO, rl.MAPPO, rl.IDQN, rl.VDN, rl.QMIX])
+def test_a_group_may_be_played_by_past_policies_for_whole_rounds(kind: Any) -> None:
+    given: dict[str, Any] = {"num_envs": 1, "horizon": 5, "batch_size": 4, "hidden": (8,)}
+    if kind not in (rl.IPPO, rl.MAPPO):
+        given |= {"learning_starts": 45}
+    past = rl.Past(every=2, chance=1.0)
+    done = rl.train(kind(**given, **TAG), "mpe2:simple_tag_v3", total_steps=150, actors=1, opponents=past)
+    assert np.isfinite(done.weights).all()
+
+
 def test_free_runs_have_opponents_too() -> None:
     past = rl.Past(every=2, choose="elo")
     done = rl.train(rl.IPPO(**SMALL), TIC_TAC_TOE, total_steps=320, mode="free", workers=2, opponents=past)

@@ -106,6 +106,8 @@ class IPPOLearning(PPOLearning):
         config, n = self.config, len(self.team.members)
         batch = self.prepare(batch, config)
         acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
+        if not acted.any():  # past policies have played it all the time, or it was absent
+            return {"losses/agents": 0.0}
         seen = self.packed(batch, acted, "")
         with torch.no_grad():
             values = self.scattered(self.net.values(self.net.features(seen)), acted)
@@ -129,8 +131,6 @@ class IPPOLearning(PPOLearning):
         mask = batch["acted"]
         tensors = [torch.from_numpy(each).to(self.device) for each in (found, returns, before)]
         parts = seen, batch["choice"][mask], batch["log_prob"][mask], *tensors
-        if not len(seen):
-            return {"losses/agents": 0.0}
         for minibatch in self.minibatches(parts, min(config.batch_size, len(seen))):
             if not (yield from self.update(*minibatch)):
                 break

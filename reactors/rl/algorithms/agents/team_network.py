@@ -6,6 +6,7 @@ that a network sees of an agent's step travels as one vector, *packed*, from the
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -66,7 +67,7 @@ class Sight:
         n = len(obs)
         found = np.zeros((n, self.size), np.float32)
         if self.start is None:
-            found[:, : self.width] = obs.reshape(n, -1)
+            found[:, : self.width] = obs.reshape(n, self.width)
         else:
             found[np.arange(n), obs.reshape(n) - self.start] = 1
         if self.ids:
@@ -104,7 +105,8 @@ class TeamNetwork(ActorCritic):
         parts = [mine]
         if self.central:
             assert state is not None
-            parts += [state.reshape(len(mine), -1).astype(np.float32, copy=False), mine[:, self.sight.width :]]
+            whole = state.reshape(len(mine), math.prod(state.shape[1:])).astype(np.float32, copy=False)
+            parts += [whole, mine[:, self.sight.width :]]
         if self.masked:
             assert mask is not None
             parts.append(mask.astype(np.float32))
