@@ -46,7 +46,7 @@ def eval_command(
         if opponents:
             others = {each: each if each in {"random", "past"} else load(each, env=env) for each in opponents}
             table = loaded(run).against(others, episodes=episodes, seed=seed or 0)
-            click.echo(json_line({"standings": [each._asdict() for each in table]}) if as_json else str(table))
+            click.echo(json_line({"scores": [each._asdict() for each in table]}) if as_json else str(table))
             return
         returns = play(run.policy(), run.maker(), *run.spaces, episodes, seed or 0)
     found = {"episodes": episodes, "mean": fmean(returns), "min": min(returns), "max": max(returns)}

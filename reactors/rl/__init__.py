@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from reactors.rl.envs.multi_agent_env import MultiAgentEnv
     from reactors.rl.episode import Episode
     from reactors.rl.errors import NotServingError, SimulationError
-    from reactors.rl.monitoring.standings import Standing, Standings
+    from reactors.rl.monitoring.scores import Score, Scores
     from reactors.rl.networks.policies import Policies
     from reactors.rl.networks.seeded import Seeded
     from reactors.rl.opponents import Past
@@ -115,11 +115,11 @@ __all__ = [
     "RecurrentPolicy",
     "Replay",
     "ReplayBuffer",
+    "Score",
+    "Scores",
     "Seeded",
     "Server",
     "SimulationError",
-    "Standing",
-    "Standings",
     "SumTree",
     "SumTreeError",
     "Trained",
@@ -167,7 +167,7 @@ _ROOMS = {
     "envs.multi_agent_env": ("MultiAgentEnv",),
     "episode": ("Episode",),
     "errors": ("NotServingError", "SimulationError"),
-    "monitoring.standings": ("Standing", "Standings"),
+    "monitoring.scores": ("Score", "Scores"),
     "networks.policies": ("Policies",),
     "networks.seeded": ("Seeded",),
     "opponents": ("Past",),

@@ -19,7 +19,7 @@ FIELDS = {"a": ((), "f4"), "b": ((2,), "f4")}
 FLAT = gym.spaces.Discrete(2)
 GIVEN_BACK = {  # by calls of others, or a base of the user's own class
     "Algorithm", "Batch", "BufferStatistics", "CheckedAlgorithm", "Episode", "Learning", "PastPolicy", "Policy",
-    "RecurrentPolicy", "Server", "Standing", "Standings", "Trained", "TrainedPolicy", "Tuned",
+    "RecurrentPolicy", "Server", "Score", "Scores", "Trained", "TrainedPolicy", "Tuned",
 }  # fmt: skip
 
 

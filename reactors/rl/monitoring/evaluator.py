@@ -13,7 +13,7 @@ from reactors.rl.contract.chosen import Chosen
 from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import Simulation, seed_of
 from reactors.rl.envs.sources import for_evaluation
-from reactors.rl.monitoring.standings import by_chance, standings
+from reactors.rl.monitoring.scores import by_chance, scores
 from reactors.rl.monitoring.together import play_together
 from reactors.rl.rounds import round_of
 
@@ -105,7 +105,7 @@ class Evaluator(rx.Reactor):
     def against_chance(self, seed: int) -> dict[str, float]:
         """What each group gets of others that act by chance; the mean return is of an agent, over groups."""
         company: Any = self.policy
-        table = standings(company, {"random": by_chance(company.cast, company.teams)}, self.maker, self.episodes, seed)
+        table = scores(company, {"random": by_chance(company.cast, company.teams)}, self.maker, self.episodes, seed)
         found = {"eval/mean_return": float(np.mean([each.mean_return for each in table]))}
         for each in table:
             found[f"eval/{each.group}/random/return"] = each.mean_return

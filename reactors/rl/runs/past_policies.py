@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.rl.checkpoints.files import going_on, latest, load
-from reactors.rl.monitoring.standings import by_chance, by_policies
+from reactors.rl.monitoring.scores import by_chance, by_policies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.contract.agents import Company
     from reactors.rl.contract.algorithm import Algorithm
-    from reactors.rl.monitoring.standings import Choosing
+    from reactors.rl.monitoring.scores import Choosing
     from reactors.rl.runs.run_folder import RunFolder
-    from reactors.rl.runs.trained_policy import TrainedPolicy
 
-    One: TypeAlias = "str | PastPolicy | TrainedPolicy"
+    One: TypeAlias = "str | PastPolicy | Held"
     Against: TypeAlias = One | Sequence[One] | Mapping[str, One] | None
+
+
+class Held(Protocol):
+    """A trained policy that is held against others."""
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """That made it."""
+
+    @property
+    def policy(self) -> Any:
+        """That of all groups."""
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """Of all groups."""
+
+    @property
+    def past(self) -> tuple[PastPolicy, ...]:
+        """What it was at earlier times."""
 
 
 class PastPolicy(NamedTuple):
@@ -59,7 +78,7 @@ def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
         return past_policies(saved.states["actors[0]"]["opponents"], saved.states["elo"])
 
 
-def choosing(mine: TrainedPolicy, given: Against) -> dict[str, list[Choosing]]:
+def choosing(mine: Held, given: Against) -> dict[str, list[Choosing]]:
     """By their names, how those choose who are given as opponents of a policy. `ArgumentError` for what is none."""
     company: Any = mine.policy
     found: dict[str, list[Choosing]] = {}
@@ -78,7 +97,7 @@ def choosing(mine: TrainedPolicy, given: Against) -> dict[str, list[Choosing]]:
     return found
 
 
-def _named(mine: TrainedPolicy, given: Any) -> list[tuple[str, Any]]:
+def _named(mine: Held, given: Any) -> list[tuple[str, Any]]:
     """Those who are given, each by a name of its own; "past" stands for all of the pool."""
     if given is None:
         given = ["random", "past"] if mine.past else ["random"]

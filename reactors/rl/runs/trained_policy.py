@@ -15,7 +15,7 @@ from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.agents.sources import unmasked
 from reactors.rl.envs.observed import Observed
 from reactors.rl.monitoring.evaluator import play
-from reactors.rl.monitoring.standings import standings
+from reactors.rl.monitoring.scores import scores
 from reactors.rl.public import public
 from reactors.rl.runs.past_policies import choosing, past_in
 from reactors.rl.runs.run_folder import RunFolder
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.contract.algorithm import Algorithm, Policy
     from reactors.rl.envs.sources import Source
-    from reactors.rl.monitoring.standings import Standings
+    from reactors.rl.monitoring.scores import Scores
     from reactors.rl.runs.past_policies import Against, PastPolicy
 
 
@@ -76,8 +76,8 @@ class TrainedPolicy:
         """The pool of past policies at the end of a run with `opponents`, the oldest first."""
         return self.earlier()
 
-    def against(self, opponents: Against = None, *, episodes: int = 100, seed: int = 0) -> Standings:
-        """How each group does against opponents: a list of `Standing`, which is printed as a table.
+    def against(self, opponents: Against = None, *, episodes: int = 100, seed: int = 0) -> Scores:
+        """How each group does against opponents: a list of `Score`, which is printed as a table.
 
         Opponents are "random", which does anything that is allowed, "past", which are all of `past`, one of these, or
         what `rl.load` gives of another run; several as a list, or with names in a dict. By default all there are. The
@@ -94,7 +94,7 @@ class TrainedPolicy:
         _check_numbers("against", episodes, seed)
         if not isinstance(self.policy, Company) or len(self.policy.cast.agents) < 2:
             raise ArgumentError(f"against: {self.algorithm.name} has one agent here, and no opponents")
-        return standings(self.policy, choosing(self, opponents), self.make, episodes, seed)
+        return scores(self.policy, choosing(self, opponents), self.make, episodes, seed)
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""

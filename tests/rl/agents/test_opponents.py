@@ -13,7 +13,7 @@ from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.contract.agents import actions_of, sides_of
 from reactors.rl.dataflow.agents.acting import TeamActing
 from reactors.rl.dataflow.agents.elo import Elo
-from reactors.rl.dataflow.agents.opponents import Opponents, Result
+from reactors.rl.dataflow.agents.opponents import Game, Opponents
 from reactors.rl.dataflow.agents.rollout import AgentsRollout
 from reactors.rl.envs.agents.sources import agents_maker, cast_of
 from reactors.rl.opponents import BEGIN, STEP
@@ -166,11 +166,11 @@ def test_sides_are_groups_or_the_agents_of_the_only_one() -> None:
 
 def test_elo_goes_by_who_gets_more_in_a_game_of_one_group() -> None:
     elo = Elo(rl.Past(), ["agents"], 1, 1)
-    elo.note(Result("agents", 1.0, -1.0, (("agents", 0),)))
+    elo.note(Game("agents", 1.0, -1.0, (("agents", 0),)))
     rated = elo.rated["agents"]
     assert rated["learner"] == BEGIN + STEP / 2
     assert rated["past"][0] == BEGIN - STEP / 2
-    elo.note(Result("agents", 0.0, 0.0, (("agents", 0),)))
+    elo.note(Game("agents", 0.0, 0.0, (("agents", 0),)))
     assert rated["past"][0] > BEGIN - STEP / 2  # it is a draw with a stronger one
     assert rated["learner"] + rated["past"][0] == pytest.approx(2 * BEGIN)
 
@@ -178,14 +178,14 @@ def test_elo_goes_by_who_gets_more_in_a_game_of_one_group() -> None:
 def test_elo_of_unlike_groups_goes_by_what_is_usual() -> None:
     elo = Elo(rl.Past(), ["a", "b"], 1, 1)
     for mine in (-20.0, -20.0, -10.0):
-        elo.note(Result("a", mine, 50.0, (("b", 0),)))
+        elo.note(Game("a", mine, 50.0, (("b", 0),)))
     assert elo.rated["a"]["learner"] > BEGIN > elo.rated["b"]["past"][0]
     assert elo.rated["b"]["learner"] == BEGIN
 
 
 def test_results_against_policies_that_are_gone_rate_no_one() -> None:
     elo = Elo(rl.Past(size=1), ["agents"], 1, 1)
-    elo.note(Result("agents", 1.0, -1.0, (("agents", 700),)))
+    elo.note(Game("agents", 1.0, -1.0, (("agents", 700),)))
     assert elo.rated == {"agents": {"learner": BEGIN, "past": {0: BEGIN}}}
 
 
@@ -280,7 +280,7 @@ def test_the_journal_has_elo_and_returns_of_those_that_learn() -> None:
     assert tag.journal[-1]["groups/good/episodic_return"] <= 0 <= tag.journal[-1]["groups/adversary/episodic_return"]
 
 
-# ---- standings ----
+# ---- scores ----
 
 
 def test_a_table_of_groups_against_opponents_is_the_same_again() -> None:

@@ -17,7 +17,7 @@ from reactors.rl.rounds import ROUND, round_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reactors.rl.dataflow.agents.opponents import Ratings, Result
+    from reactors.rl.dataflow.agents.opponents import Game, Ratings
     from reactors.rl.opponents import Past
 
 LATELY = 100
@@ -71,7 +71,7 @@ class Elo(Stateful):
         self.sent.append((self.tag.time, deepcopy(self.rated)))
         self.ratings.set(self.sent[-1][1])
 
-    def note(self, result: Result) -> None:
+    def note(self, result: Game) -> None:
         """One result: what the learner's rating goes up, those of its opponents go down, and the other way round."""
         mine, usual = self.rated[result.team], self.usual[result.team]
         other = result.theirs if len(self.teams) == 1 else statistics.fmean(usual) if usual else result.mine

@@ -36,7 +36,7 @@ NONE = -1
 """In the place of a side where all learn, and of a past policy where none plays."""
 
 
-class Result(NamedTuple):
+class Game(NamedTuple):
     """What came of an episode against past policies."""
 
     team: str  # that learned
@@ -63,7 +63,7 @@ class Opponents:
         self.steps = algorithm.horizon * algorithm.num_envs
         self.pools = [PastPolicies(past.size, algorithm, cast, *each) for each in zip(self.teams, initial, strict=True)]
         self.ratings: Ratings = {}
-        self.results: list[Result] = []
+        self.results: list[Game] = []
 
     def open(self, rng: np.random.Generator, environments: int) -> None:
         """Begin an episode in each environment."""
@@ -134,7 +134,7 @@ class Opponents:
                 (team.name, int(n)) for team, n in zip(self.teams, self.against[env], strict=True) if n != NONE
             )
             mine, theirs = float(returns[learned].mean()), float(returns[~learned].mean())
-            self.results.append(Result(self.teams[self.sides[side][0]].name, mine, theirs, against))
+            self.results.append(Game(self.teams[self.sides[side][0]].name, mine, theirs, against))
             alone = tuple(x if mine else float("nan") for x, mine in zip(episode.returns, learned, strict=True))
             episode = episode._replace(total=float(returns[learned].sum()), returns=alone)
         self.begin(env)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """Actions of those of a team that are there, of their records, as `Team.seen` has them."""
 
 
-class Standing(NamedTuple):
+class Score(NamedTuple):
     """What came of episodes of a group, which plays greedily, against an opponent, which plays as in training."""
 
     group: str
@@ -38,10 +38,10 @@ class Standing(NamedTuple):
     others_return: float  # of another agent
 
 
-class Standings(list[Standing]):
-    """A `Standing` for each group and opponent; printed, it is a table.
+class Scores(list[Score]):
+    """A `Score` for each group and opponent; printed, it is a table.
 
-    >>> print(Standings([Standing("agents", "random", 10, 7, 1, 2, 0.5, -0.5)]))
+    >>> print(Scores([Score("agents", "random", 10, 7, 1, 2, 0.5, -0.5)]))
     group   opponent  won  drawn  lost  return  others
     agents  random      7      1     2    0.50   -0.50
     """
@@ -63,15 +63,15 @@ class Standings(list[Standing]):
         )
 
 
-def standings(
+def scores(
     company: Company, opponents: Mapping[str, Sequence[Choosing]], make: Callable[[], Any], episodes: int, seed: int
-) -> Standings:
+) -> Scores:
     """How each of its groups does against each of these, of which each has a way of choosing for every team."""
     sides: dict[str, list[list[int]]] = {}
     for team, members in sides_of(company.teams):
         sides.setdefault(company.teams[team].name, []).append(members)
-    return Standings(
-        _standing(group, name, _games(company, choosing, make, sides[group], episodes, seed))
+    return Scores(
+        _score(group, name, _games(company, choosing, make, sides[group], episodes, seed))
         for group in sides
         for name, choosing in opponents.items()
     )
@@ -109,10 +109,10 @@ def _games(
     return [each for each in found if each is not None]
 
 
-def _standing(group: str, opponent: str, games: Sequence[tuple[float, float]]) -> Standing:
+def _score(group: str, opponent: str, games: Sequence[tuple[float, float]]) -> Score:
     won, lost = sum(a > b for a, b in games), sum(a < b for a, b in games)
     means = [statistics.fmean(each) for each in zip(*games, strict=True)]
-    return Standing(group, opponent, len(games), won, len(games) - won - lost, lost, *means)
+    return Score(group, opponent, len(games), won, len(games) - won - lost, lost, *means)
 
 
 def by_chance(cast: Cast, teams: Iterable[Team]) -> list[Choosing]:
