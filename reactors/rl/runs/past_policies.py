@@ -24,23 +24,11 @@ if TYPE_CHECKING:
 
 
 class Held(Protocol):
-    """A trained policy that is held against others."""
+    """What else a policy is held against: a trained one."""
 
     @property
-    def algorithm(self) -> Algorithm:
-        """That made it."""
-
-    @property
-    def policy(self) -> Any:
-        """That of all groups."""
-
-    @property
-    def weights(self) -> NDArray[np.float32]:
+    def weights(self) -> Any:
         """Of all groups."""
-
-    @property
-    def past(self) -> tuple[PastPolicy, ...]:
-        """What it was at earlier times."""
 
 
 class PastPolicy(NamedTuple):
@@ -78,40 +66,42 @@ def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
         return past_policies(saved.states["actors[0]"]["opponents"], saved.states["elo"])
 
 
-def choosing(mine: Held, given: Against) -> dict[str, list[Choosing]]:
-    """By their names, how those choose who are given as opponents of a policy. `ArgumentError` for what is none."""
-    company: Any = mine.policy
+def choosing(
+    algorithm: Algorithm, company: Company, past: Sequence[PastPolicy], given: Against
+) -> dict[str, list[Choosing]]:
+    """By their names, how those choose who are given as opponents of a company. `ArgumentError` for what is none."""
     found: dict[str, list[Choosing]] = {}
-    for name, each in _named(mine, given):
+    a_round = algorithm.horizon * algorithm.num_envs
+    for name, each in _named(past, given):
         if isinstance(each, str):
             found[name] = by_chance(company.cast, company.teams)
             continue
         weights = each.weights
-        if weights.shape != mine.weights.shape:
+        if weights.shape != (company.size,):
             raise ArgumentError(
-                f"{name} has {len(weights):,} weights, and the policy that plays against it {len(mine.weights):,}; "
+                f"{name} has {len(weights):,} weights, and the policy that plays against it {company.size:,}; "
                 "give one of the same algorithm and environment"
             )
         rounds = each.rounds if isinstance(each, PastPolicy) else 1 << 31  # those who have explored enough
-        found[name] = by_policies(_with(mine.algorithm, company, weights), rounds * _steps(mine.algorithm))
+        found[name] = by_policies(_with(algorithm, company, weights), rounds * a_round)
     return found
 
 
-def _named(mine: Held, given: Any) -> list[tuple[str, Any]]:
+def _named(past: Sequence[PastPolicy], given: Any) -> list[tuple[str, Any]]:
     """Those who are given, each by a name of its own; "past" stands for all of the pool."""
     if given is None:
-        given = ["random", "past"] if mine.past else ["random"]
-    if isinstance(given, str | PastPolicy) or hasattr(given, "policy"):
+        given = ["random", "past"] if past else ["random"]
+    if isinstance(given, str) or hasattr(given, "weights"):
         given = [given]
     pairs = given.items() if isinstance(given, Mapping) else ((f"policy {i}", each) for i, each in enumerate(given, 1))
     found: list[tuple[str, Any]] = []
     for name, each in pairs:
         if isinstance(each, str) and each == "past":
-            if not mine.past:
+            if not past:
                 raise ArgumentError(
                     "there are no past policies here: train with opponents=rl.Past(), and out= to keep them"
                 )
-            found += [(f"round {past.rounds}", past) for past in mine.past]
+            found += [(f"round {one.rounds}", one) for one in past]
         elif isinstance(each, PastPolicy):
             found.append((f"round {each.rounds}", each))
         elif isinstance(each, str) and each == "random":
@@ -128,7 +118,3 @@ def _with(algorithm: Algorithm, company: Company, weights: NDArray[np.float32]) 
     found: Any = algorithm.policy(cast, cast.actions)
     found.load(weights)
     return found  # type: ignore[no-any-return]
-
-
-def _steps(algorithm: Algorithm) -> int:
-    return algorithm.horizon * algorithm.num_envs
