@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: demo test test_slow check docs lint types ctest pytest slow mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 workflows times build format clean distclean dot chromium
+.PHONY: demo test test_slow check docs lint types pyright ctest pytest slow mutants peers bench reaching learn learn_beside learn_frames papers model pages pictures wheels try_wheels try_aarch64 workflows times build format clean distclean dot chromium
 
 PYTHON ?= python3
 SHELL := /bin/bash
@@ -19,15 +19,15 @@ apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq 
 demo: build dot
 	python examples/qlearning.py
 
-# What has to pass, in some minutes: of each test what is within its first second (tests/slow.txt). What keeps one core busy
-# goes on side by side.
-test: lint
-	$(MAKE) -j 2 --output-sync=target types ctest
+# What has to pass, in eight minutes on two cores: the C core under sanitizers, and of each other test the cases within its first
+# second (tests/slow.txt). What keeps one core busy goes on side by side; the C tests are compiled while packages are installed.
+test:
+	$(MAKE) -j 2 --output-sync=target lint types ctest-asan ctest-tsan
 	$(MAKE) pytest SOME="not slow"
 
-# And the rest, for as long again twice: continuous integration runs both.
+# And the rest, for twice as long again: continuous integration runs both.
 test_slow: build
-	pyright
+	$(MAKE) -j 2 --output-sync=target pyright ctest-plain
 	$(MAKE) pytest SOME=slow
 
 # Before a commit: mypy remembers what it has seen.
@@ -45,18 +45,22 @@ lint: build
 types: build
 	mypy
 
-# Plain, then with the sanitizers: $(call ctest,name,sanitizers). Ninja is not told of make's job slots, whose kind it may not know.
-define ctest
-cmake -S csrc -B build/ctest-$(1) -G Ninja -DRX_SANITIZE=$(2) --log-level=WARNING
-MAKEFLAGS= cmake --build build/ctest-$(1)
-ctest --test-dir build/ctest-$(1) -j 2 --output-on-failure --no-tests=error
-endef
+pyright: build
+	pyright
 
-ctest: build
-	$(call ctest,plain,)
-	$(call ctest,asan,address$(comma)undefined)
-	$(call ctest,tsan,thread)
+# The C tests, plain and with the sanitizers. Ninja is not told of make's job slots, whose kind it may not know.
+ctest: ctest-plain ctest-asan ctest-tsan
+
 comma := ,
+sanitizers-asan := address$(comma)undefined
+sanitizers-tsan := thread
+
+compiled-%: .venv/tools
+	cmake -S csrc -B build/ctest-$* -G Ninja -DRX_SANITIZE=$(sanitizers-$*) --log-level=WARNING
+	MAKEFLAGS= cmake --build build/ctest-$*
+
+ctest-%: compiled-% build
+	ctest --test-dir build/ctest-$* -j 2 --output-on-failure --no-tests=error
 
 pytest: build dot chromium
 	pytest -n 2 --dist worksteal -m '$(SOME)'
@@ -180,9 +184,12 @@ chromium:
 	@command -v chromium >/dev/null || { $(apt) chromium; } || echo "Chromium is missing: pages are not tested"
 
 # Python compiles what is imported; compiling all that is installed takes half a minute.
-.venv/installed: pyproject.toml constraints.txt
+.venv/tools: constraints.txt
 	[ -x .venv/bin/python ] || $(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install -qq -c constraints.txt $(build_tools)
+	.venv/bin/python -m pip install -qq --no-compile -c constraints.txt $(build_tools)
+	touch $@
+
+.venv/installed: .venv/tools pyproject.toml constraints.txt
 	.venv/bin/python -m pip install -qq --no-compile -c constraints.txt --no-build-isolation -e '.[all]'
 	touch $@
 

@@ -89,8 +89,8 @@ MISTAKES = (
         (
             Mistake(
                 "the evaluator plays the same episodes each time",
-                "self.episodes, seed_of(self.seed, round_of(self.tag)))",
-                "self.episodes, seed_of(self.seed, 0))",
+                "seed = seed_of(self.seed, round_of(self.tag))",
+                "seed = seed_of(self.seed, 0)",
                 "tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
@@ -101,8 +101,8 @@ MISTAKES = (
             ),
             Mistake(
                 "the last weights are the best",
-                "if mean > self.highest:",
-                "if mean >= self.highest or True:",
+                'if figures["eval/mean_return"] > self.highest:',
+                "if True:",
                 "tests/rl/dataflow/test_dataflow.py tests/rl/monitoring/test_evaluator.py tests/rl/algorithms/test_learning.py tests/rl/algorithms/test_hyperparameters.py",
             ),
             Mistake(
