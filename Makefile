@@ -19,8 +19,8 @@ apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq 
 demo: build dot
 	python examples/qlearning.py
 
-# What has to pass, in eight minutes on two cores: the C core under sanitizers, and of each other test the cases within its first
-# second (tests/slow.txt). What keeps one core busy goes on side by side; the C tests are compiled while packages are installed.
+# What has to pass, in eight minutes on two cores: the C core under sanitizers, and of each other test what is within its first
+# 0.6 seconds (tests/slow.txt). What keeps one core busy goes on side by side; the C tests are compiled while packages are installed.
 test:
 	$(MAKE) -j 2 --output-sync=target lint types ctest-asan ctest-tsan
 	$(MAKE) pytest SOME="not slow"

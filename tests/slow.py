@@ -1,4 +1,4 @@
-"""What `make test` leaves to `make test_slow`: the cases of a test beyond its first 0.8 seconds.
+"""What `make test` leaves to `make test_slow`: the cases of a test beyond its first 0.6 seconds.
 
 `slow.txt` has a line for each test with cases that are left: `path::test n` says that its first n cases run always,
 and that the others have the mark `slow`. `make slow` measures and writes it; a test that has no line is new, and runs.
@@ -12,7 +12,7 @@ from typing import Protocol
 import pytest
 
 FILE = Path(__file__).with_name("slow.txt")
-SECONDS = 0.8
+SECONDS = 0.6
 # Random programs find the most mistakes.
 MORE_SECONDS = {"tests/oracle/test_oracle.py": 30.0}
 
