@@ -209,10 +209,10 @@ class RecurrentActorCritic(ActorCritic):
 
 
 class RecurrentActorPolicy(ActorPolicy, RecurrentPolicy):
-    """As `ActorPolicy`, and remembers the `state` from which it went on."""
+    """As `ActorPolicy`, and remembers the state from which it went on."""
 
-    def __init__(self, net: RecurrentActorCritic, action_space: Space) -> None:
-        super().__init__(net, action_space, RecurrentInference(net.recurrent))
+    def __init__(self, net: Any, action_space: Space, infer: Any = None) -> None:
+        super().__init__(net, action_space, infer or RecurrentInference(net.recurrent))
         self.width = net.width
 
     def act(
@@ -223,7 +223,7 @@ class RecurrentActorPolicy(ActorPolicy, RecurrentPolicy):
         states = self.given(states, len(observations))
         before = states.copy()
         actions, remembered = self.draw(self.infer(observations, states), rng)
-        return actions, {**remembered, "state": before}
+        return actions, {**remembered, self.kept: before}
 
     def greedy(self, observations: NDArray[Any], states: States | None = None) -> NDArray[Any]:
         """The most probable action, or the mean."""

@@ -10,21 +10,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.contract.algorithm import Algorithm, Policy
+from reactors.rl.contract.recurrent import MEMORY, STATE, RecurrentPolicy
 from reactors.rl.envs.agents.cast import Cast, Team
 from reactors.rl.envs.spaces import reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from numpy.typing import NDArray
 
     from reactors.rl.envs.spaces import Space
+
+    Memories = NDArray[np.float32]  # (environments, agents, width); those of episodes that begin are zeros
 
 Groups: TypeAlias = Mapping[str, Any] | None
 
@@ -83,6 +87,11 @@ class MultiAgent(Algorithm):
         """The groups that have a network each."""
         return cast.teams(self.groups, apart=self.share is None, central=self.central, path=self.name)
 
+    def remembered(self, action_space: Space) -> dict[str, Any]:
+        """As of a single agent, but for the name of what a policy remembers of an episode."""
+        found = super().remembered(action_space)
+        return {MEMORY if name == STATE else name: kind for name, kind in found.items()}
+
     def policy(self, observation_space: Any, action_space: Any) -> Policy:
         """Of a `Team`, what acts for it; of a `Cast`, what acts for all."""
         if isinstance(observation_space, Cast):
@@ -104,6 +113,7 @@ class Company(Policy):
     """The policies of all teams, with the weights of one behind those of the other.
 
     `greedy_of` takes and gives what a step of the environment has, by agent; what one sees is with its mask, or None.
+    Who plays keeps `memories`, as `fresh` makes them, if a policy is recurrent.
     """
 
     def __init__(self, cast: Cast, teams: Sequence[Team], policies: Sequence[Policy]) -> None:
@@ -127,11 +137,18 @@ class Company(Policy):
         """As `greedy_of`."""
         return self.greedy_of(observations)
 
-    def greedy_of(self, observations: Sequence[Mapping[Any, Any]]) -> list[dict[Any, Any]]:
+    def fresh(self, n: int) -> list[Memories | None]:
+        """What agents of each team remember in n episodes that begin; None of a team that remembers nothing."""
+        return [memories_of(policy, team, n) for team, policy in zip(self.teams, self.policies, strict=True)]
+
+    def greedy_of(
+        self, observations: Sequence[Mapping[Any, Any]], memories: Sequence[Memories | None] | None = None
+    ) -> list[dict[Any, Any]]:
         """The best actions in several environments, each with (observation, mask) of those that are there, by agent."""
         found: list[dict[Any, Any]] = [{} for _ in observations]
-        for team, policy in zip(self.teams, self.policies, strict=True):
-            act_for(self.cast, team, observations, policy.greedy, found)
+        known = self.fresh(len(observations)) if memories is None else memories
+        for team, policy, mine in zip(self.teams, self.policies, known, strict=True):
+            act_for(self.cast, team, observations, partial(going_on, mine, policy.greedy), found)
         return [{agent: actions[agent] for agent in seen} for actions, seen in zip(found, observations, strict=True)]
 
 
@@ -158,6 +175,50 @@ def sides_of(teams: Sequence[Team]) -> list[tuple[int, list[int]]]:
     if len(teams) == 1:
         return [(0, [member]) for member in teams[0].members]
     return [(i, list(team.members)) for i, team in enumerate(teams)]
+
+
+def memories_of(policy: Policy, team: Team, n: int) -> Memories | None:
+    """What agents of a team remember in n episodes that begin: float32 (n, agents, width), if they remember."""
+    if not isinstance(policy, RecurrentPolicy):
+        return None
+    agents = len(team.members)
+    return policy.fresh(n * agents).reshape(n, agents, policy.width)
+
+
+def going_on(memories: Memories | None, choose: Callable[..., Any], seen: NDArray[Any]) -> Any:
+    """What `choose` makes of records, and of the states of those who have `seen` them, which go on in `memories`."""
+    if memories is None:
+        return choose(seen)
+    where = seen["env"], seen["agent"]
+    states = memories[where]
+    found = choose(seen, states)
+    memories[where] = states
+    return found
+
+
+def forget_those(memories: Memories | None, cast: Cast, team: Team, env: int, agents: Container[Any] | None) -> None:
+    """What these agents of a team remember in an environment; by default all do."""
+    if memories is not None:
+        memories[env, [agents is None or cast.agents[i] in agents for i in team.members]] = 0
+
+
+class PlayingTogether:
+    """Greedy actions in n environments; what agents remember there is kept here, if they do.
+
+    An agent begins with nothing where the episode does, and where it comes again after its end.
+    """
+
+    def __init__(self, company: Company, n: int) -> None:
+        self.company, self.memories = company, company.fresh(n)
+
+    def __call__(self, observations: Sequence[Mapping[Any, Any]]) -> list[dict[Any, Any]]:
+        """As `Company.greedy_of`."""
+        return self.company.greedy_of(observations, self.memories)
+
+    def ended(self, env: int, agents: Container[Any] | None = None) -> None:
+        """Forget the episodes of these agents in an environment; by default of all."""
+        for team, mine in zip(self.company.teams, self.memories, strict=True):
+            forget_those(mine, self.company.cast, team, env, agents)
 
 
 def team_rows(

@@ -1,12 +1,12 @@
 """What does a policy remember of an episode, and who keeps it?
 
-Who plays: each environment, or each client, has a state of its own, and a policy knows none of them.
+Who plays: each environment, each agent in it, or each client, has a state of its own, and a policy knows none of them.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     States = NDArray[np.float32]
 
+STATE, MEMORY = "state", "memory"
+"""What the state of a recurrent policy is called in experience: of a single agent, and of many."""
+
 
 @public("rl.RecurrentPolicy")
 class RecurrentPolicy(Policy):
@@ -27,7 +30,8 @@ class RecurrentPolicy(Policy):
 
     `states` are float32 (n, width), a row for each observation, and are changed in place; those of episodes that begin
     are zeros, as `fresh` makes them. What learns has to know from which state it went on: what `act` remembers has
-    `state`, float32 (n, width), as it was before. Raises `ArgumentError` without states.
+    `state`, float32 (n, width), as it was before; of many agents that is their `memory`, for there `state` is the
+    environment's. Raises `ArgumentError` without states.
 
     >>> import gymnasium as gym
     >>> from reactors import rl
@@ -40,6 +44,8 @@ class RecurrentPolicy(Policy):
     """
 
     width: int
+    kept: ClassVar[str] = STATE
+    """The name of the state in what `act` remembers."""
 
     @abstractmethod
     def act(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from reactors.rl.contract.chosen import Chosen
 from reactors.rl.contract.recurrent import RecurrentPolicy
@@ -85,8 +85,13 @@ class Acting:
         self, observations: NDArray[Any], number: int, part: int = 0
     ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """Actions in round `number`, and what the policy remembers of them. Raises `ValueMismatchError`."""
-        n = len(observations)
-        given: Any = self.states[part : part + 1]  # none, or those that a recurrent policy takes, too
+        return self.choose(observations, number, *self.states[part : part + 1])  # those that a recurrent one takes, too
+
+    def choose(
+        self, observations: NDArray[Any], number: int, *states: NDArray[np.float32]
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """As `act`, with the states of those whose observations they are, if the policy is recurrent."""
+        n, given = len(observations), cast("Any", states)
         actions, remembered = self.policy.act(observations, self.rng, number * self.steps, *given)
         self.chosen.noted(remembered, self.remembered, n)
         return self.chosen.checked(actions, n, "act"), remembered

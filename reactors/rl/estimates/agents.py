@@ -46,6 +46,29 @@ def cut_off(acted: Bools, terminated: Bools, truncated: Bools) -> Bools:
     return wanted
 
 
+def own_rows(acted: Bools, over: Bools, length: int) -> tuple[NDArray[np.int64], Floats, Bools]:
+    """Each agent's own steps of a round one behind the other, (steps, environments * agents), as recurrent ones learn.
+
+    The number of each among all own steps of the round, in the order of `acted`; 1 where the next one is of the same
+    episode, which `over` (steps, environments, agents) says; and where there are steps, for an agent that waits has
+    fewer. They are a multiple of `length`, as many as the agent has that waits least; `acted` has such a multiple.
+
+    >>> acted = np.array([[True, True], [False, True], [True, True], [False, True]])[:, None]
+    >>> rows, going, there = own_rows(acted, np.zeros_like(acted), 1)
+    >>> rows[:, 0].tolist(), rows[:, 1].tolist(), there[:, 0].tolist()
+    ([0, 3, 0, 0], [1, 2, 4, 5], [True, True, False, False])
+    """
+    mine = acted.reshape(len(acted), -1)
+    numbers = np.cumsum(mine).reshape(mine.shape) - 1
+    before = np.cumsum(over.reshape(mine.shape), 0) - over.reshape(mine.shape)  # episodes that ended
+    most = -(-int(mine.sum(0).max()) // length) * length
+    order = np.argsort(~mine, 0, kind="stable")[:most]
+    there, number, ended = (np.take_along_axis(each, order, 0) for each in (mine, numbers, before))
+    going = np.ones(order.shape, np.float32)
+    going[:-1] = ended[1:] == ended[:-1]
+    return np.where(there, number, 0), going, there
+
+
 def agents_advantages(
     rewards: Floats, values: Floats, following: Floats, acted: Bools, terminated: Bools, truncated: Bools,
     gamma: float, lam: float,

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import statistics
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reactors.rl.contract.agents import act_for, actions_of, sides_of
+from reactors.rl.contract.agents import (
+    PlayingTogether,
+    act_for,
+    actions_of,
+    forget_those,
+    going_on,
+    memories_of,
+    sides_of,
+)
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
-from reactors.rl.monitoring.together import seen_by
+from reactors.rl.monitoring.together import advance, seen_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from reactors.rl.contract.agents import Company
+    from reactors.rl.contract.agents import Company, Memories
     from reactors.rl.envs.agents.cast import Cast, Team
 
-    Choosing: TypeAlias = Callable[[np.random.Generator, NDArray[Any]], NDArray[Any]]
-    """Actions of those of a team that are there, of their records, as `Team.seen` has them."""
+
+
+class Choosing(NamedTuple):
+    """How an opponent chooses for a team."""
+
+    choose: Callable[..., NDArray[Any]]
+    """Of a generator, records of those that are there, as `Team.seen` has them, and, if they remember, their states."""
+    fresh: Callable[[int], Memories | None] = lambda _: None
+    """What those remember in so many episodes that begin."""
 
 
 class Score(NamedTuple):
@@ -89,16 +104,20 @@ def _games(
     try:
         for simulation in simulations:
             simulation.reset()
+        playing = PlayingTogether(company, episodes)
+        memories = [each.fresh(episodes) for each in choosing]
         while going := [i for i, each in enumerate(found) if each is None]:
-            seen = [seen_by(simulations[i]) for i in going]
-            own = [{a: x for a, x in each.items() if a in mine[i]} for i, each in zip(going, seen, strict=True)]
-            others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in zip(going, seen, strict=True)]
-            actions = company.greedy_of(own)
-            for team, choose in zip(company.teams, choosing, strict=True):
-                act_for(cast, team, others, partial(choose, rng), actions)
-            for i, each in zip(going, actions, strict=True):
-                simulations[i].step(each)
-                episode = simulations[i].episode
+            seen = [seen_by(each) if found[i] is None else {} for i, each in enumerate(simulations)]
+            own = [{a: x for a, x in each.items() if a in mine[i]} for i, each in enumerate(seen)]
+            others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in enumerate(seen)]
+            actions = playing(own)
+            for team, each, known in zip(company.teams, choosing, memories, strict=True):
+                act_for(cast, team, others, partial(going_on, known, partial(each.choose, rng)), actions)
+            for i in going:
+                episode, gone = advance(simulations[i], actions[i])
+                playing.ended(i, gone)
+                for team, known in zip(company.teams, memories, strict=True):
+                    forget_those(known, cast, team, i, gone)
                 if episode is not None:
                     of_mine = [x for agent, x in zip(cast.agents, episode.returns, strict=True) if agent in mine[i]]
                     rest = [x for agent, x in zip(cast.agents, episode.returns, strict=True) if agent not in mine[i]]
@@ -117,10 +136,10 @@ def _score(group: str, opponent: str, games: Sequence[tuple[float, float]]) -> S
 
 def by_chance(cast: Cast, teams: Iterable[Team]) -> list[Choosing]:
     """Any of the actions that are allowed, each as likely as the others."""
-    return [_any_action(actions_of(cast, team)) for team in teams]
+    return [Choosing(_any_action(actions_of(cast, team))) for team in teams]
 
 
-def _any_action(space: Any) -> Choosing:
+def _any_action(space: Any) -> Callable[..., NDArray[Any]]:
     def choose(rng: np.random.Generator, rows: NDArray[Any]) -> NDArray[Any]:
         if "mask" in (rows.dtype.names or ()):
             found: NDArray[Any] = np.array([rng.choice(np.flatnonzero(mask)) for mask in rows["mask"]])
@@ -134,7 +153,10 @@ def _any_action(space: Any) -> Choosing:
 def by_policies(company: Company, steps: int) -> list[Choosing]:
     """As these policies do in training after so many steps of environments."""
 
-    def acting(policy: Any) -> Choosing:
-        return lambda rng, rows: policy.act(rows, rng, steps)[0]
+    def acting(policy: Any) -> Callable[..., NDArray[Any]]:
+        return lambda rng, rows, *states: policy.act(rows, rng, steps, *states)[0]
 
-    return [acting(policy) for policy in company.policies]
+    return [
+        Choosing(acting(policy), partial(memories_of, policy, team))
+        for team, policy in zip(company.teams, company.policies, strict=True)
+    ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.rl.contract.agents import PlayingTogether
 from reactors.rl.envs.agents.sources import unmasked
 from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Mapping
     from pathlib import Path
 
     from reactors.rl.contract.agents import Company
@@ -24,12 +25,12 @@ def play_together(company: Company, make: Callable[[], Any], episodes: int, seed
     try:
         for simulation in simulations:
             simulation.reset()
+        playing = PlayingTogether(company, episodes)
         while None in found:
-            going = [i for i, episode in enumerate(found) if episode is None]
-            chosen = company.greedy_of([seen_by(simulations[i]) for i in going])
-            for i, actions in zip(going, chosen, strict=True):
-                simulations[i].step(actions)
-                found[i] = simulations[i].episode
+            chosen = playing([seen_by(each) if found[i] is None else {} for i, each in enumerate(simulations)])
+            for i in [i for i, episode in enumerate(found) if episode is None]:
+                found[i], gone = advance(simulations[i], chosen[i])
+                playing.ended(i, gone)
     finally:
         for simulation in simulations:
             simulation.close()
@@ -43,7 +44,7 @@ def watch_together(
 
     `shown` is called with the number of the episode when it has begun, and after each step.
     """
-    returns = []
+    returns, playing = [], PlayingTogether(company, 1)
     simulation = simulation_of(lambda: env, seed=seed, path="the episode")
     try:
         for number in range(episodes):
@@ -51,9 +52,9 @@ def watch_together(
             episode = None
             while episode is None:
                 shown(number)
-                (actions,) = company.greedy_of([seen_by(simulation)])
-                simulation.step(actions)
-                episode = simulation.episode
+                (actions,) = playing([seen_by(simulation)])
+                episode, gone = advance(simulation, actions)
+                playing.ended(0, gone)
             returns.append(episode.total)
     finally:
         simulation.close()
@@ -75,6 +76,16 @@ def film_together(company: Company, env: Any, folder: Path, episodes: int, seed:
         clip.write_videofile(str(folder / f"rl-video-episode-{number}.mp4"), logger=None)
         clip.close()
     return returns
+
+
+def advance(
+    simulation: ParallelSimulation, actions: Mapping[Any, Any]
+) -> tuple[Episode | None, Container[Any] | None]:
+    """Step an environment; the episode, if one ended, and agents whose episodes have ended, None if all have."""
+    outcomes = simulation.step(actions)
+    if simulation.episode is not None:
+        return simulation.episode, None
+    return None, {each.agent for each in outcomes if each.terminated or each.truncated}
 
 
 def seen_by(simulation: ParallelSimulation) -> dict[Any, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from reactors.errors import ArgumentError
 from reactors.lowlevel import did_you_mean, explains
-from reactors.rl.contract.agents import Company
+from reactors.rl.contract.agents import Company, PlayingTogether
 from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.agents.sources import unmasked
 from reactors.rl.envs.observed import Observed
@@ -100,20 +100,23 @@ class TrainedPolicy:
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""
-        if isinstance(self.policy, Company):
-            return self.policy.greedy_of([{agent: unmasked(seen, {}) for agent, seen in observation.items()}])[0]
+        if isinstance(self._playing, PlayingTogether):
+            return self._playing([{agent: unmasked(seen, {}) for agent, seen in observation.items()}])[0]
         who = f"the policy of {self.algorithm.name}"
         taken = Observed(self.spaces[0]).checked(observation, who, "of a batch, policy.greedy gives all actions")
         return self._playing(taken[None])[0]
 
     def reset(self) -> None:
         """Begin an episode, of which a recurrent policy knows nothing yet."""
-        over = np.ones(1, bool)
-        self._playing.ended(over, over)
+        if isinstance(self._playing, PlayingTogether):
+            self._playing.ended(0)
+        else:
+            over = np.ones(1, bool)
+            self._playing.ended(over, over)
 
     @cached_property
-    def _playing(self) -> Playing:
-        return Playing(self.policy, 1)
+    def _playing(self) -> Playing | PlayingTogether:
+        return PlayingTogether(self.policy, 1) if isinstance(self.policy, Company) else Playing(self.policy, 1)
 
     def save(self, folder: str | Path) -> Path:
         """Keep it in a new folder, as a run with `out=` does: `load`, `reactors eval` and `reactors play` read it.

@@ -31,17 +31,18 @@ def played(algorithm: Any, make: Any, seed: int) -> tuple[Any, Any, Any]:
     rollout = AgentsRollout(algorithm, make, algorithm.num_envs, 0, cast)
     rollout.open(seed, "main")
     acting = TeamActing(algorithm, cast, [learning.weights()])
-    acting.open(np.random.default_rng(seed))
+    acting.open(np.random.default_rng(seed), algorithm.num_envs)
     rows = np.zeros(rollout.shape, rollout.dtypes[0])
     rollout.play(acting, [rows], 0)
     rollout.close()
     return spaces, learning, rows
 
 
+@pytest.mark.parametrize("options", [{}, {"recurrent": 4, "horizon": 12, "batch_size": 9_000, "sequence": 3}], ids=str)
 @pytest.mark.parametrize("kind", [rl.IPPO, rl.MAPPO])
 @pytest.mark.parametrize("seed", range(4))
-def test_gradients_are_of_own_steps_alone(kind: Any, seed: int) -> None:
-    algorithm = kind(**SMALL)
+def test_gradients_are_of_own_steps_alone(kind: Any, seed: int, options: Any) -> None:
+    algorithm = kind(**SMALL | options)
     (team, _), learning, rows = played(algorithm, lambda: Comers(4, masked=True), seed)
     assert 0.2 < rows["acted"].mean() < 0.9
     assert rows["terminations"].any()
@@ -53,7 +54,7 @@ def test_gradients_are_of_own_steps_alone(kind: Any, seed: int) -> None:
     shapes = [p.shape for p in learning.net.parameters_in_order()]
     figures, wanted = ippo.loss(theta.astype(np.float64), shapes, batch, algorithm, len(team.members))
     junk = {**batch}  # what stands in the rows of those who are not there means nothing
-    for name in ("obs", "action", "log_prob"):
+    for name in ("obs", "action", "log_prob", *["memory"] * bool(algorithm.recurrent)):
         junk[name] = batch[name].copy()
         junk[name][~batch["acted"]] = 2
     for given in (batch, junk):

@@ -29,7 +29,7 @@ def rounds(n: int) -> list[Any]:
     rollout = AgentsRollout(algorithm, make, 2, 0, cast)
     rollout.open(1, "main")
     acting = TeamActing(algorithm, cast, [algorithm.learning(team, actions_of(cast, team), 1).weights()])  # type: ignore[arg-type]
-    acting.open(np.random.default_rng(1))
+    acting.open(np.random.default_rng(1), 2)
     found = []
     for number in range(n):
         rows = np.zeros(rollout.shape, rollout.dtypes[0])

@@ -9,19 +9,22 @@ import numpy as np
 import torch
 
 from reactors.errors import ParameterError
+from reactors.rl.algorithms.agents.remembering import RecurrentTeamNetwork, RecurrentTeamPolicy, Strands
 from reactors.rl.algorithms.agents.team_network import TeamNetwork, TeamPolicy, array, check_sight
 from reactors.rl.algorithms.policy_gradient import explained_variance
 from reactors.rl.algorithms.ppo import PPO, PPOLearning
 from reactors.rl.bounded import Count, Layers, NotNegative, Positive
 from reactors.rl.contract.agents import MultiAgent
-from reactors.rl.estimates.agents import agents_advantages, cut_off, last_acted
+from reactors.rl.estimates.agents import agents_advantages, cut_off, last_acted, own_rows
 from reactors.rl.networks.normalising import RunningMoments
+from reactors.rl.networks.recurrent import sequences, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from reactors.rl.algorithms.actor_critic import ActorPolicy
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
     from reactors.rl.networks.layers import Descent
@@ -57,6 +60,9 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     """The gradient is scaled down to this norm. Table 7."""
     hidden: Layers = (64, 64)
     """Layers of actor and of critic. Table 7."""
+    sequence: Count = 10
+    """Of a recurrent policy: own steps of an agent in a sequence, through which the gradient goes back. A minibatch has
+    as many sequences as make up `batch_size`. Table 7, "recurrent data chunk length"."""
     normalise_values: bool = True
     """Let the critic learn returns less their running mean, over their running deviation (table 7, "value
     normalization"). Of all returns so far; the reference code's mean moves very slowly."""
@@ -72,22 +78,29 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
 
     def team_network(self, team: Team, action_space: Space) -> TeamNetwork:
         """Actor and critic of a team."""
-        return TeamNetwork(
-            team, action_space, self.hidden, ids=self.agent_ids, activation=self.activation, scale=self.value_scale,
-            log_std=self.log_std, normalise=self.normalise_observations,
-        )  # fmt: skip
+        how: dict[str, Any] = {
+            "ids": self.agent_ids, "activation": self.activation, "scale": self.value_scale, "log_std": self.log_std,
+            "normalise": self.normalise_observations,
+        }  # fmt: skip
+        if self.recurrent:
+            return RecurrentTeamNetwork(team, action_space, self.hidden, width_of(self.recurrent), **how)
+        return TeamNetwork(team, action_space, self.hidden, **how)
 
     def network(self, observation_space: Any, action_space: Space) -> TeamNetwork:
         """Likewise."""
         return self.team_network(observation_space, action_space)
 
-    def team_policy(self, team: Team, action_space: Space) -> TeamPolicy:
+    def team_policy(self, team: Team, action_space: Space) -> ActorPolicy:
         """What acts for a team."""
-        return TeamPolicy(self.team_network(team, action_space), action_space)
+        net = self.team_network(team, action_space)
+        if isinstance(net, RecurrentTeamNetwork):
+            return RecurrentTeamPolicy(net, action_space)
+        return TeamPolicy(net, action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IPPOLearning:
         """What learns for a team."""
-        return IPPOLearning(self, observation_space, action_space, seed, device)
+        kind = RecurrentIPPOLearning if self.recurrent else IPPOLearning
+        return kind(self, observation_space, action_space, seed, device)
 
 
 class IPPOLearning(PPOLearning):
@@ -108,12 +121,11 @@ class IPPOLearning(PPOLearning):
         acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
         if not acted.any():  # past policies have played it all the time, or it was absent
             return {"losses/agents": 0.0}
-        seen = self.packed(batch, acted, "")
+        seen, beyond = self.packed(batch, acted, ""), cut_off(acted, ended, broken_off)
+        led_to = self.packed(batch, beyond, "next_", self.last_seen(batch, acted))
         with torch.no_grad():
-            values = self.scattered(self.net.values(self.net.features(seen)), acted)
-            beyond = cut_off(acted, ended, broken_off)
-            led_to = self.packed(batch, beyond, "next_", self.last_seen(batch, acted))
-            following = self.scattered(self.net.values(self.net.features(led_to)), beyond)
+            judged = self.judged(batch, seen, led_to, beyond)
+        values, following = (self.scattered(*each) for each in zip(judged, (acted, beyond), strict=True))
         rewards, clip = array(batch["rewards"]), config.reward_clip
         found = agents_advantages(
             rewards if clip is None else rewards.clip(-clip, clip),
@@ -140,6 +152,13 @@ class IPPOLearning(PPOLearning):
         return {name: float(x) for name, x in figures.items()} | {
             "charts/learning_rate": self.learning_rate, "charts/agents": len(seen) / (mask.numel() / n),
         }  # fmt: skip
+
+    def judged(
+        self, batch: Mapping[str, torch.Tensor], seen: torch.Tensor, led_to: torch.Tensor, beyond: NDArray[np.bool_]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Values of what was seen at own steps, and of what was led to `beyond` them."""
+        del batch, beyond
+        return self.net.values(self.net.features(seen)), self.net.values(self.net.features(led_to))
 
     def packed(
         self,
@@ -201,3 +220,40 @@ class IPPOLearning(PPOLearning):
         if self.returned is not None:
             self.returned.load_state_dict(state["returned"])
             self.scale_values()
+
+
+class RecurrentIPPOLearning(IPPOLearning):
+    """Likewise, of sequences of own steps: each goes on from what its agent remembered when it acted."""
+
+    net: RecurrentTeamNetwork
+
+    def judged(
+        self, batch: Mapping[str, torch.Tensor], seen: torch.Tensor, led_to: torch.Tensor, beyond: NDArray[np.bool_]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Values of what was seen at own steps, from the first of the round on, and of what was led to."""
+        acted, ended, broken_off = (array(batch[name]) for name in ("acted", "terminations", "truncations"))
+        own = own_rows(acted, ended | broken_off, self.config.sequence)
+        rows, going, there = self.own = [torch.from_numpy(each).to(self.device) for each in own]
+        self.memory = batch["memory"][batch["acted"]]
+        states = torch.empty_like(self.memory)
+        states[rows[there]] = self.net.remembered(Strands(seen[rows.flatten()], self.memory[rows[0]], going, there))
+        number = np.cumsum(acted).reshape(acted.shape) - 1
+        last = np.take_along_axis(number, last_acted(acted), 0)[beyond]
+        after = states[torch.from_numpy(last).to(self.device)]
+        return self.net.values(self.net.joined(states, seen)), self.net.values(self.net.once(led_to, after))
+
+    def minibatches(self, parts: Sequence[torch.Tensor], size: int) -> Iterator[list[Any]]:
+        """Of all epochs, each of so many sequences as would make up `batch_size` if none were short."""
+        del size  # it is of steps, of which there may be fewer
+        length = self.config.sequence
+        rows, going, there = (sequences(each, length) for each in self.own)
+        begun = there[0].nonzero().squeeze(1)
+        each = min(self.config.batch_size // length, len(begun))
+        seen, *others = parts
+        for _ in range(self.config.epochs):
+            order = begun[torch.from_numpy(self.rng.permutation(len(begun))).to(self.device)]
+            for at in range(0, len(begun) - each + 1, each):
+                chosen = order[at : at + each]
+                mine, known = rows[:, chosen], there[:, chosen]
+                strands = Strands(seen[mine.flatten()], self.memory[mine[0]], going[:, chosen], known)
+                yield [strands, *(part[mine[known]] for part in others)]

@@ -16,7 +16,7 @@ import torch
 from reactors.errors import ParameterError
 from reactors.rl.algorithms.actor_critic import ACTIVATIONS, FORBIDDEN, Activation, ActorCritic, ActorPolicy
 from reactors.rl.envs.agents.cast import n_actions, width
-from reactors.rl.networks.layers import mlp
+from reactors.rl.networks.layers import Inference, mlp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,13 +25,10 @@ if TYPE_CHECKING:
 
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
-    from reactors.rl.networks.layers import Inference
 
 
 def check_sight(algorithm: Any, team: Team) -> None:
     """Refuse observations and hyperparameters for which there are no networks of several agents."""
-    if algorithm.recurrent:
-        raise ParameterError(f"recurrent of {algorithm.name} is for single agents; leave it out")
     space = team.observation_space
     if algorithm.torso is not None or (len(space.shape or ()) == 3 and space.dtype == np.uint8):
         raise ParameterError(
@@ -78,7 +75,7 @@ class Sight:
 class TeamNetwork(ActorCritic):
     """Actor and critic of a team, for vectors that are `packed`: what the actor sees, the critic, and the mask.
 
-    A critic is central if the team has a `state`. Its values are `shift` + `scale` times what the network gives, so
+    A critic is central if the team has a `state`. Of features, the first `known` are what an actor goes by. Values are `shift` + `scale` times what the network gives, so
     that returns of any size are learned alike. Logits of actions that are not allowed are `FORBIDDEN`.
     """
 
@@ -86,16 +83,22 @@ class TeamNetwork(ActorCritic):
         self, team: Team, action_space: Space, hidden: Sequence[int], *, ids: bool, activation: Activation,
         scale: float, log_std: float, normalise: bool,
     ) -> None:  # fmt: skip
-        self_sight = Sight(team, ids=ids)
-        space = gym.spaces.Box(-np.inf, np.inf, (self_sight.size,), np.float32)
+        size = Sight(team, ids=ids).size
+        space = gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)
         super().__init__(
             space, action_space, hidden, scale=scale, activation=activation, log_std=log_std, normalise=normalise
         )
-        self.sight, self.central = self_sight, team.state is not None
+        self.see(team, action_space, ids=ids)
+        self.known = size
+        if team.state is not None:
+            self.critic = mlp([width(team.state) + self.sight.ids, *hidden, 1], ACTIVATIONS[activation], gain=1 / scale)
+
+    def see(self, team: Team, action_space: Space, *, ids: bool) -> int:
+        """Know what is packed of this team; how many outputs its actions take."""
+        self.sight, self.central = Sight(team, ids=ids), team.state is not None
         self.masked = n_actions(action_space) if team.masked else 0
         self.shift = 0.0
-        if team.state is not None:
-            self.critic = mlp([width(team.state) + self_sight.ids, *hidden, 1], ACTIVATIONS[activation], gain=1 / scale)
+        return self.act_in(action_space)
 
     def packed(
         self, obs: NDArray[Any], agent: NDArray[Any], state: NDArray[Any] | None, mask: NDArray[Any] | None
@@ -121,34 +124,36 @@ class TeamNetwork(ActorCritic):
 
     def outputs(self, features: torch.Tensor) -> torch.Tensor:
         """Of the actor."""
-        found: torch.Tensor = self.actor(features[:, : self.sight.size])
+        found: torch.Tensor = self.actor(features[:, : self.known])
         return found.masked_fill(features[:, -self.masked :] == 0, FORBIDDEN) if self.masked else found
 
     def values(self, features: torch.Tensor) -> torch.Tensor:
         """The value of each."""
-        size = self.sight.size
-        seen = features[:, size : features.shape[1] - self.masked] if self.central else features[:, :size]
-        found: torch.Tensor = self.critic(seen).squeeze(1)
+        found: torch.Tensor = self.critic(self.critic_sees(features)).squeeze(1)
         return self.shift + self.scale * found
+
+    def critic_sees(self, features: torch.Tensor) -> torch.Tensor:
+        """What of the features the critic goes by."""
+        size = self.sight.size
+        return features[:, size : features.shape[1] - self.masked] if self.central else features[:, :size]
 
 
 class TeamPolicy(ActorPolicy):
     """Acts for those of a team that are there, by what they see, and only as they are allowed to."""
 
     def __init__(self, net: TeamNetwork, action_space: Space) -> None:
-        super().__init__(net, action_space)
-        self.infer: Any = Seeing(self.infer, net.sight, masked=bool(net.masked))
+        super().__init__(net, action_space, Seeing(Inference(net.acting), net.sight, masked=bool(net.masked)))
 
 
 class Seeing:
     """A network where it acts, for records of agents; with `masked`, what is not allowed is worth minus infinity."""
 
-    def __init__(self, infer: Inference, sight: Sight, *, masked: bool = False) -> None:
+    def __init__(self, infer: Any, sight: Sight, *, masked: bool = False) -> None:
         self.infer, self.sight, self.masked, self.size, self.load = infer, sight, masked, infer.size, infer.load
 
-    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """The outputs for each."""
-        outputs = self.infer(self.sight(rows))
+    def __call__(self, rows: NDArray[Any], *states: NDArray[np.float32]) -> NDArray[Any]:
+        """The outputs for each; the states of a recurrent network go on."""
+        outputs: NDArray[Any] = self.infer(self.sight(rows), *states)
         if self.masked:
             outputs[~rows["mask"]] = -np.inf
         return outputs

@@ -1,4 +1,4 @@
-"""With which weights do teams choose actions, and how old are they?"""
+"""With which weights do teams choose actions, how old are they, and what do agents remember?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.contract.agents import actions_of
+from reactors.rl.contract.agents import actions_of, going_on, memories_of
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.agents.opponents import Opponents
 from reactors.rl.learning.latest import ALL
@@ -22,6 +22,41 @@ if TYPE_CHECKING:
     from reactors.rl.opponents import Past
 
 
+class OneTeam(Acting):
+    """An `Acting` of a team; `memories` (environments, agents, width) are what its agents remember, if they do."""
+
+    def __init__(
+        self, algorithm: MultiAgent, cast: Cast, team: Any, weights: NDArray[np.float32], **how: Any
+    ) -> None:
+        super().__init__(algorithm, team, actions_of(cast, team), weights, **how)
+        self.team = team
+
+    def open(self, rng: np.random.Generator, *environments: int) -> None:
+        """Begin with the first weights, and draw by `rng`; so many environments begin episodes."""
+        super().open(rng)
+        (n,) = environments
+        self.memories = memories_of(self.policy, self.team, n)
+        self.states = [] if self.memories is None else [self.memories]
+
+    def act(
+        self, observations: NDArray[Any], number: int, part: int = 0
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Actions of those who have seen these records."""
+        del part
+
+        def choose(seen: NDArray[Any], *states: NDArray[np.float32]) -> Any:
+            return self.choose(seen, number, *states)
+
+        found: tuple[NDArray[Any], dict[str, NDArray[Any]]] = going_on(self.memories, choose, observations)
+        return found
+
+
+    def forget(self, gone: NDArray[np.bool_]) -> None:
+        """What agents remember of episodes that are over, as `gone` (environments, agents) says."""
+        for memories in self.states:
+            memories[gone] = 0
+
+
 class TeamActing:
     """An `Acting` for each of the `teams`, which draw from one generator in their order, and get weights as one.
 
@@ -32,20 +67,20 @@ class TeamActing:
         self, algorithm: MultiAgent, cast: Cast, initial: Sequence[NDArray[np.float32]], *, lag: int = 1,
         newest: Sequence[Latest | None] | None = None, past: Past | None = None,
     ) -> None:  # fmt: skip
-        teams: list[Any] = [*algorithm.teams(cast)]
+        teams = algorithm.teams(cast)
         self.teams = [
-            Acting(algorithm, team, actions_of(cast, team), weights, lag=lag, newest=each)
+            OneTeam(algorithm, cast, team, weights, lag=lag, newest=each)
             for team, weights, each in zip(teams, initial, newest or [None] * len(teams), strict=True)
         ]
         self.latest = np.concatenate(list(initial))
         self.opponents = None if past is None else Opponents(past, algorithm, cast, initial, lag=lag)
 
-    def open(self, rng: np.random.Generator, *environments: int) -> None:
+    def open(self, rng: np.random.Generator, environments: int) -> None:
         """Begin with the first weights, and draw by `rng`; so many environments begin episodes."""
         for team in self.teams:
-            team.open(rng)
+            team.open(rng, environments)
         if self.opponents is not None:
-            self.opponents.open(rng, sum(environments))
+            self.opponents.open(rng, environments, [team.memories for team in self.teams])
 
     def state_dict(self) -> dict[str, Any]:
         """Of each team, and of opponents."""

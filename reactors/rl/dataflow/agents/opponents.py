@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reactors.rl.contract.agents import act_for, sides_of
+from reactors.rl.contract.agents import act_for, going_on, sides_of
 from reactors.rl.dataflow.agents.past_policies import PastPolicies
 from reactors.rl.monitoring.together import seen_by
 from reactors.rl.opponents import BEGIN
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.contract.agents import MultiAgent
+    from reactors.rl.contract.agents import Memories, MultiAgent
     from reactors.rl.contract.algorithm import Policy
     from reactors.rl.envs.agents.cast import Cast
     from reactors.rl.envs.parallel_simulation import ParallelSimulation
@@ -65,9 +65,9 @@ class Opponents:
         self.ratings: Ratings = {}
         self.results: list[Game] = []
 
-    def open(self, rng: np.random.Generator, environments: int) -> None:
-        """Begin an episode in each environment."""
-        self.rng = rng
+    def open(self, rng: np.random.Generator, environments: int, memories: Sequence[Memories | None]) -> None:
+        """Begin an episode in each environment; what agents of each team remember is kept where it is of all others."""
+        self.rng, self.memories = rng, memories
         self.matches = np.zeros(environments, np.int64)  # that have begun
         self.side = np.full(environments, NONE)
         self.against = np.full((environments, len(self.teams)), NONE)
@@ -119,11 +119,12 @@ class Opponents:
             for which in dict.fromkeys(playing[playing != NONE].tolist()):
                 seen = [each if playing[env] == which else {} for env, each in enumerate(there)]
                 policy = pool.policies[which]
-                act_for(self.cast, team, seen, partial(self._chosen, policy, number), found)
+                choose = partial(self._chosen, policy, number)
+                act_for(self.cast, team, seen, partial(going_on, self.memories[i], choose), found)
         return found
 
-    def _chosen(self, policy: Policy, number: int, rows: NDArray[Any]) -> NDArray[Any]:
-        return policy.act(rows, self.rng, number * self.steps)[0]
+    def _chosen(self, policy: Any, number: int, rows: NDArray[Any], *states: NDArray[np.float32]) -> Any:
+        return policy.act(rows, self.rng, number * self.steps, *states)[0]
 
     def ended(self, env: int, episode: Episode) -> Episode:
         """Note the result, and begin the next episode; the one that ended, as one of those that learned alone."""

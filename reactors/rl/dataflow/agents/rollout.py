@@ -89,6 +89,7 @@ class AgentsRollout:
             whole = restore_agents(simulation, each)
             for view, alive in zip(self.views, state["alive"], strict=True):
                 view.alive[e] = alive[e] if whole else False
+                view.gone[e] = not whole
 
     def play(self, acting: TeamActing, rows: Sequence[Any], number: int) -> tuple[Episode, ...]:
         """The whole of round `number`; the episodes that ended in it."""
@@ -108,6 +109,8 @@ class AgentsRollout:
                 if simulation.episode is not None:
                     episode = simulation.episode._replace(env=e)
                     episodes.append(episode if opponents is None else opponents.ended(e, episode))
+            for view, team in zip(self.views, acting.teams, strict=True):
+                team.forget(view.gone)
         for view, each in zip(self.views, rows, strict=True):
             self._check(view, each, number)
             view.end()
@@ -155,7 +158,8 @@ class AgentsRollout:
 class _TeamRows:
     """One team's rows of a round, while they are written.
 
-    `alive` says who has acted, and whose episode has not ended since: bool (environments, n).
+    `alive` says who has acted, and whose episode has not ended since, `gone` whose has ended in the last step: bool
+    (environments, n).
     """
 
     def __init__(self, cast: Cast, team: Team, num_envs: int) -> None:
@@ -163,7 +167,7 @@ class _TeamRows:
         self.team, self.who = team, [(j, cast.agents[i]) for j, i in enumerate(team.members)]
         self.dtype, self.put, self.taken = team.seen(actions), writer(team.observation_space), reader(actions)
         self.members = list(team.members)
-        self.alive = np.zeros((num_envs, len(team.members)), np.bool_)
+        self.alive, self.gone = np.zeros((2, num_envs, len(team.members)), np.bool_)
         self.learns = np.ones((num_envs, len(cast.agents)), np.bool_)
         self.last: Any = None
         self.rows: Any = None
@@ -230,9 +234,10 @@ class _TeamRows:
         fields, over = self.fields, simulation.episode is not None
         learns = self.learns[e, self.members].tolist()
         for j, agent in self.who:
+            outcome = told.get(agent)
+            self.gone[e, j] = over or (outcome is not None and (outcome.terminated or outcome.truncated))
             if not learns[j]:
                 continue
-            outcome = told.get(agent)
             alive = self.alive[e, j]
             stays = not over and agent in simulation.observations
             if stays:

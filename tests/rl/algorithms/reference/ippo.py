@@ -12,9 +12,12 @@ import numpy as np
 import torch
 
 from tests.rl.algorithms.reference.networks import gradient, layers, pieces, vector
+from tests.rl.algorithms.reference.recurrent import cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tests.rl.algorithms.reference.networks import Tensor
 
 
 def episodes(batch: Any, e: int, i: int) -> list[tuple[list[dict[str, Any]], str, int]]:
@@ -34,33 +37,101 @@ def episodes(batch: Any, e: int, i: int) -> list[tuple[list[dict[str, Any]], str
     return [each for each in found if each[0]]
 
 
+class Plain:
+    """Actor and critic by parameters theta, for what agents saw in `batch`: places are (step, environment, agent)."""
+
+    def __init__(self, theta: Tensor, shapes: Sequence[Sequence[int]], batch: Any, config: Any, n: int) -> None:
+        self.parts, self.batch, self.config, self.n = pieces(theta, shapes), batch, config, n
+
+    def sees(self, t: int, e: int, i: int, which: str = "") -> Any:
+        """An actor."""
+        return np.concatenate([self.batch[f"{which}obs"][t, e, i], np.eye(self.n)[i]])
+
+    def central(self, t: int, e: int, i: int, which: str = "") -> Any:
+        """A central critic."""
+        return np.concatenate([self.batch[f"{which}state"][t, e], np.eye(self.n)[i]])
+
+    def last_seen(self, steps: Any, end: int, e: int, i: int) -> Any:
+        """What the actor saw last, also of one that waits when its episode is broken off, and so sees nothing more."""
+        waits = not (self.batch["acted"][end, e, i] or self.batch["next_acted"][end, e, i])
+        return self.sees(steps[-1]["t"] if waits else end, e, i, "next_")
+
+    def value(self, t: int, e: int, i: int) -> float:
+        """The value of an own step."""
+        return self.v([(self.central if "state" in self.batch else self.sees)(t, e, i)]).item()
+
+    def beyond(self, steps: Any, end: int, e: int, i: int) -> float:
+        """The value behind the last of these own steps, whose rewards end in step `end`."""
+        if "state" in self.batch:
+            return self.v([self.central(end, e, i, "next_")]).item()
+        return self.v([self.last_seen(steps, end, e, i)]).item()
+
+    def v(self, s: Any) -> Tensor:
+        """Values of what the critic sees."""
+        return layers(torch.tensor(np.stack(s), dtype=torch.float64), self.parts[5:], torch.tanh)[:, 0]
+
+    def learned(self, places: Any) -> tuple[Tensor, Tensor]:
+        """Outputs of the actor, and values, by which is learned."""
+        seen = [self.sees(*place) for place in places]
+        by_critic = [self.central(*place) for place in places] if "state" in self.batch else seen
+        return layers(torch.tensor(np.stack(seen)), self.parts[:4], torch.tanh), self.v(by_critic)
+
+
+class Remembering(Plain):
+    """One layer, a GRU and two heads; each agent remembers its own steps, and waits in between.
+
+    Values go on from the first own step of a round, what is learned from every `sequence`-th one.
+    """
+
+    def h(self, t: int, e: int, i: int, length: int, seen: Any = None) -> Tensor:
+        """What is remembered after the own step t, in sequences of this length; or after it and what is `seen` then."""
+        batch = self.batch
+        acted = np.flatnonzero(batch["acted"][:, e, i])
+        place = acted.tolist().index(t)
+        if seen is not None:
+            return self.cell(seen, self.h(t, e, i, length))
+        if place % length == 0:
+            return self.cell(self.sees(t, e, i), torch.tensor(batch["memory"][t, e, i], dtype=torch.float64))
+        before = acted[place - 1]
+        over = (batch["terminations"] | batch["truncations"])[before:t, e, i].any()
+        return self.cell(self.sees(t, e, i), self.h(before, e, i, length) * (not over))
+
+    def cell(self, seen: Any, h: Tensor) -> Tensor:
+        """The state after what is seen."""
+        return cell(torch.tanh(self.parts[0] @ torch.tensor(seen) + self.parts[1]), h, self.parts[2:6])
+
+    def judge(self, h: Tensor, state: Any) -> Tensor:
+        """A value: of what is remembered, and of what a central critic sees beside that."""
+        x = h if state is None else torch.cat([h, torch.tensor(state, dtype=torch.float64)])
+        return layers(x[None], self.parts[9:], torch.tanh)[0, 0]
+
+    def whole(self, *place: int, which: str = "") -> Any:
+        """What a central critic sees, None of another."""
+        return self.central(*place, which) if "state" in self.batch else None
+
+    def value(self, t: int, e: int, i: int) -> float:
+        return self.judge(self.h(t, e, i, len(self.batch["acted"])), self.whole(t, e, i)).item()
+
+    def beyond(self, steps: Any, end: int, e: int, i: int) -> float:
+        h = self.h(steps[-1]["t"], e, i, len(self.batch["acted"]), self.last_seen(steps, end, e, i))
+        return self.judge(h, self.whole(end, e, i, which="next_")).item()
+
+    def learned(self, places: Any) -> tuple[Tensor, Tensor]:
+        states = [self.h(*place, self.config.sequence) for place in places]
+        values = [self.judge(h, self.whole(*place)) for h, place in zip(states, places, strict=True)]
+        return layers(torch.stack(states), self.parts[6:8], torch.tanh), torch.stack(values)
+
+
 def loss(theta: Any, shapes: Sequence[Sequence[int]], batch: Any, config: Any, n: int) -> tuple[dict[str, float], Any]:
     """Of one minibatch of all steps: figures, and the gradient. Observations are vectors, of which `n` numbers."""
     x = vector(theta)
-
-    def v(s: Any) -> Any:
-        return layers(torch.tensor(np.stack(s), dtype=torch.float64), pieces(x, shapes)[5:], torch.tanh)[:, 0]
-
-    def sees(t: int, e: int, i: int, which: str = "") -> Any:
-        return np.concatenate([batch[f"{which}obs"][t, e, i], np.eye(n)[i]])
-
-    def critic_sees(t: int, e: int, i: int, which: str = "") -> Any:
-        if "state" in batch:
-            return np.concatenate([batch[f"{which}state"][t, e], np.eye(n)[i]])
-        return sees(t, e, i, which)
-
-    def beyond(steps: Any, end: int, e: int, i: int) -> Any:
-        if "state" in batch:
-            return critic_sees(end, e, i, "next_")
-        waits = not (batch["acted"][end, e, i] or batch["next_acted"][end, e, i])  # and so sees nothing any more
-        return sees(steps[-1]["t"] if waits else end, e, i, "next_")
-
+    net = (Remembering if config.recurrent else Plain)(x, shapes, batch, config, n)
     rows = []
     for e in range(batch["acted"].shape[1]):
         for i in range(n):
             for steps, how, end in episodes(batch, e, i):
-                values = [v([critic_sees(each["t"], e, i)]).item() for each in steps]
-                after = 0.0 if how == "terminated" else v([beyond(steps, end, e, i)]).item()
+                values = [net.value(each["t"], e, i) for each in steps]
+                after = 0.0 if how == "terminated" else net.beyond(steps, end, e, i)
                 nexts = [*values[1:], after]
                 advantage = 0.0
                 for each, now, then in reversed([*zip(steps, values, nexts, strict=True)]):
@@ -71,7 +142,7 @@ def loss(theta: Any, shapes: Sequence[Sequence[int]], batch: Any, config: Any, n
     returns = np.array([row[4] for row in rows])
     normal = torch.tensor((advantages - advantages.mean()) / (advantages.std(ddof=1) + 1e-8))
     at = tuple(np.array([row[:3] for row in rows]).T)
-    actor = layers(torch.tensor(np.stack([sees(*row[:3]) for row in rows])), pieces(x, shapes)[:4], torch.tanh)
+    actor, values = net.learned([row[:3] for row in rows])
     if "masks" in batch:
         actor = actor.masked_fill(~torch.tensor(batch["masks"][at]), -torch.inf)
     pi = actor.exp() / actor.exp().sum(1, keepdim=True)
@@ -80,8 +151,7 @@ def loss(theta: Any, shapes: Sequence[Sequence[int]], batch: Any, config: Any, n
     r = (log_pi - torch.tensor(batch["log_prob"][at])).exp()
     l_clip = torch.minimum(r * normal, r.clip(1 - config.clip, 1 + config.clip) * normal).mean()
     mean, deviation = returns.mean(), np.sqrt(returns.var() + 1e-5)
-    targets = torch.tensor((returns - mean) / deviation)
-    l_vf = ((v([critic_sees(*row[:3]) for row in rows]) - targets) ** 2).mean()
+    l_vf = ((values - torch.tensor((returns - mean) / deviation)) ** 2).mean()
     objective = l_clip - config.value * l_vf + config.entropy * entropy
     figures = {
         "policy_loss": -l_clip.item(), "value_loss": l_vf.item() * deviation**2, "entropy": entropy.item()
