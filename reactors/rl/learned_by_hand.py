@@ -136,12 +136,16 @@ def _filled(algorithm: OffPolicy, rows: Any, spaces: tuple[Any, Any]) -> ReplayB
     else:
         buffer, cut = memory_of(algorithm, *spaces), sequences_of(algorithm, rows.dtype, algorithm.num_envs)
     envs = np.tile(np.arange(algorithm.num_envs, dtype=np.int32), len(rows))
+    tries = (
+        1 if algorithm.stretch is None else algorithm.stretch[0]
+    )  # one that acts has a sequence after so many rounds
     while not len(buffer):
         if own is not None:
-            steps, envs = own.add(rows)
-            if not len(steps):
+            kept, streams = own.add(rows)
+            if len(kept):
+                buffer.add(kept, envs=streams)
+            elif not (tries := tries - 1):
                 break
-            buffer.add(steps, envs=envs)
         elif cut is None:
             buffer.add(rows.reshape(-1), envs=envs)
         elif len(whole := cut.add(rows)):

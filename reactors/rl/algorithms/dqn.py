@@ -22,7 +22,7 @@ from reactors.rl.bounded import Count, Layers, Natural, Positive, Rate, Share
 from reactors.rl.contract.algorithm import Learning, Policy
 from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.encoding.state import count
-from reactors.rl.estimates.returns import Course
+from reactors.rl.estimates.returns import Course, within_sequences
 from reactors.rl.networks.layers import Adam, Flat, Inference, Torso, descend, in_a_row, inputs_of, mlp, torso
 from reactors.rl.networks.normalising import normaliser
 from reactors.rl.networks.recurrent import Recurrent, RecurrentInference, Stretch, seen_first, width_of
@@ -278,6 +278,18 @@ class DQNLearning(Learning):
         values: torch.Tensor = self.net(batch["obs"])
         return values.gather(1, (batch["action"] - self.start)[:, None]).squeeze(1)
 
+    def descend_along(
+        self, q: torch.Tensor, goal: torch.Tensor, batch: Mapping[str, torch.Tensor], obs: torch.Tensor
+    ) -> Descent:
+        """As `descend`, by the errors of steps of sequences (steps, sequences); `errors` are those of sequences."""
+        config = self.config
+        losses = self.loss(q, goal, reduction="none").mean(0)
+        loss = (losses * batch["weights"]).mean() if config.prioritized else losses.mean()
+        figures = yield from self.descend(loss, q, obs)
+        wrong = (q.detach() - goal).abs()
+        errors = config.eta * wrong.amax(0) + (1 - config.eta) * wrong.mean(0)
+        return figures | {"errors": errors} if config.prioritized else figures
+
     def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
         """One step of the optimizer, what follows from how many there were, and figures."""
         config = self.config
@@ -388,22 +400,8 @@ class RecurrentDQNLearning(DQNLearning):
         with torch.no_grad():
             worth = self.target(seen._replace(state=theirs))
             best = worth.gather(1, values.argmax(1, keepdim=True)) if config.double else worth.amax(1, True)
-            goal = self.goals(along["reward"], course.split(best.squeeze(1))[1], course)
+            following = course.split(best.squeeze(1))[1]
+            goal = within_sequences(along["reward"], following, course.alive, course.going, config.gamma, config.n_step)
         actions = along["action"].flatten() - self.start
         q = values[: len(actions)].gather(1, actions[:, None]).view_as(goal)
-        losses = nn.functional.smooth_l1_loss(q, goal, reduction="none").mean(0)
-        loss = (losses * batch["weights"]).mean() if config.prioritized else losses.mean()
-        figures = yield from self.descend(loss, q, along["obs"].flatten(0, 1))
-        wrong = (q.detach() - goal).abs()
-        errors = config.eta * wrong.amax(0) + (1 - config.eta) * wrong.mean(0)
-        return figures | {"errors": errors} if config.prioritized else figures
-
-    def goals(self, reward: torch.Tensor, following: torch.Tensor, course: Course) -> torch.Tensor:
-        """n-step returns, of fewer steps at the end of a sequence; `following` is the worth of what follows a step."""
-        discount = self.config.gamma * course.alive
-        goal = reward + discount * following
-        for _ in range(self.config.n_step - 1):
-            later = following.clone()
-            later[:-1] = torch.where(course.going[:-1] > 0, goal[1:], following[:-1])
-            goal = reward + discount * later
-        return goal
+        return (yield from self.descend_along(q, goal, batch, along["obs"].flatten(0, 1)))

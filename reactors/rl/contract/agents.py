@@ -17,9 +17,10 @@ import numpy as np
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.contract.algorithm import Algorithm, Policy
-from reactors.rl.contract.recurrent import MEMORY, STATE, RecurrentPolicy
+from reactors.rl.contract.recurrent import RecurrentPolicy
 from reactors.rl.envs.agents.cast import Cast, Team
 from reactors.rl.envs.spaces import reader
+from reactors.rl.replay.sequences import MEMORY, STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence

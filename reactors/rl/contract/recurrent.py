@@ -14,14 +14,12 @@ from reactors.errors import ArgumentError
 from reactors.rl.contract.algorithm import Policy
 from reactors.rl.networks.recurrent import forget
 from reactors.rl.public import public
+from reactors.rl.replay.sequences import STATE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     States = NDArray[np.float32]
-
-STATE, MEMORY = "state", "memory"
-"""What the state of a recurrent policy is called in experience: of a single agent, and of many."""
 
 
 @public("rl.RecurrentPolicy")

@@ -60,13 +60,14 @@ def own_rows(acted: Bools, over: Bools, length: int) -> tuple[NDArray[np.int64],
     """
     mine = acted.reshape(len(acted), -1)
     numbers = np.cumsum(mine).reshape(mine.shape) - 1
-    before = np.cumsum(over.reshape(mine.shape), 0) - over.reshape(mine.shape)  # episodes that ended
+    before: NDArray[np.int64] = np.cumsum(over.reshape(mine.shape), 0) - over.reshape(mine.shape)  # episodes that ended
     most = -(-int(mine.sum(0).max()) // length) * length
     order = np.argsort(~mine, 0, kind="stable")[:most]
     there, number, ended = (np.take_along_axis(each, order, 0) for each in (mine, numbers, before))
-    going = np.ones(order.shape, np.float32)
+    going: Floats = np.ones(order.shape, np.float32)
     going[:-1] = ended[1:] == ended[:-1]
-    return np.where(there, number, 0), going, there
+    rows: NDArray[np.int64] = np.where(there, number, 0)
+    return rows, going, there.astype(np.bool_)
 
 
 def agents_advantages(

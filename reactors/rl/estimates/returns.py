@@ -70,6 +70,26 @@ class Course(NamedTuple):
         return mine, following
 
 
+def within_sequences(
+    rewards: torch.Tensor, following: torch.Tensor, alive: torch.Tensor, going: torch.Tensor, gamma: float, n_step: int
+) -> torch.Tensor:
+    """n-step returns (steps, sequences), of fewer steps at the end of a sequence.
+
+    `following` is the worth of what follows a step, `alive` and `going` as of a `Course`.
+
+    >>> one = torch.ones(3, 1)
+    >>> within_sequences(one, 10 * one, one, one, gamma=0.5, n_step=2)[:, 0].tolist()
+    [4.0, 4.0, 6.0]
+    """
+    discount = gamma * alive
+    goal = rewards + discount * following
+    for _ in range(n_step - 1):
+        later = following.clone()
+        later[:-1] = torch.where(going[:-1] > 0, goal[1:], following[:-1])
+        goal = rewards + discount * later
+    return goal
+
+
 def advantages(
     rewards: torch.Tensor, values: torch.Tensor, following: torch.Tensor, course: Course, gamma: float, lam: float
 ) -> torch.Tensor:

@@ -60,6 +60,7 @@ class OwnSteps:
         shape = environments, joint["acted"].shape[0] if apart else 1
         self.rows, self.waiting = np.zeros(shape, self.dtype), np.zeros(shape, np.bool_)
         self.last = [name for name in LAST if name in (self.dtype.names or ())]
+        self.ends = [name for name in ("terminations", "truncations") if name in (self.dtype.names or ())]
         self.seen = [name for name in self.last if name in ("next_obs", "next_acted", "next_masks")]
 
     def add(self, played: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -76,6 +77,8 @@ class OwnSteps:
             rows["reward"][held] += step["reward"][held]
             for name in self.last:
                 rows[name][held] = step[name][held]
+            for name in self.ends:
+                rows[name][held] |= step[name][held]
             self.waiting |= acts
             unknown = self.waiting & step["truncated"] & ~acts_next
             for name in self.seen:

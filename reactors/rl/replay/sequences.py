@@ -17,19 +17,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FIRST = "state"  # of which a sequence has that of its first step alone
+STATE, MEMORY = "state", "memory"
+"""What the state of a recurrent policy is called in experience: of a single agent, and of many."""
 
 
 def sequence_dtype(step: np.dtype[Any], length: int) -> np.dtype[Any]:
-    """The record of a sequence of so many steps: their fields (length, ...), but for `state`, the first one's.
+    """The record of a sequence of so many steps: their fields (length, ...), but for what is remembered at the first.
+
+    That is the `state`, or where steps are of many agents, whose `state` is the environment's, the `memory`.
 
     >>> sequence_dtype(np.dtype([("reward", "f4"), ("state", "f4", (2,))]), 3)
     dtype([('reward', '<f4', (3,)), ('state', '<f4', (2,))], align=True)
     """
     fields: list[Any] = []
-    for name in step.names or ():
+    names = step.names or ()
+    first = MEMORY if MEMORY in names else STATE
+    for name in names:
         dtype = step[name]
-        fields.append((name, dtype.base, dtype.shape if name == FIRST else (length, *dtype.shape)))
+        fields.append((name, dtype.base, dtype.shape if name == first else (length, *dtype.shape)))
     return np.dtype(fields, align=True)
 
 
@@ -69,7 +74,7 @@ class Sequences:
     def _cut(self) -> NDArray[Any]:
         made = np.empty(self.rows.shape[1], self.dtype)
         for name in self.dtype.names or ():
-            made[name] = self.rows[name][0] if name == FIRST else self.rows[name].swapaxes(0, 1)
+            made[name] = self.rows[name][0] if name == STATE else self.rows[name].swapaxes(0, 1)
         return made
 
     def state_dict(self) -> dict[str, Any]:

@@ -10,9 +10,8 @@ import torch
 
 from reactors import rl
 from reactors.rl.algorithms.agents.qmix import Mixer
-from reactors.rl.algorithms.off_policy import buffer_of
+from reactors.rl.dataflow.agents.experience import team_memory
 from reactors.rl.networks.layers import alone
-from reactors.rl.replay.own_steps import OwnSteps
 from tests.rl.agents.comers import Comers
 from tests.rl.agents.test_losses import played
 from tests.rl.algorithms.reference import qmix
@@ -25,14 +24,19 @@ OPTIONS: list[dict[str, Any]] = [
     {}, {"double": False}, {"dueling": True}, {"prioritized": True}, {"n_step": 3},
     {"standardise_rewards": True},
 ]  # fmt: skip
+ALONG: dict[str, Any] = {"recurrent": 4, "batch_size": 6, "sequence": 4}
+OPTIONS += [
+    {**ALONG, "burn_in": 2}, {**ALONG, "burn_in": 3, "prioritized": True, "dueling": True, "eta": 0.7},
+    {**ALONG, "burn_in": 0, "n_step": 3, "double": False, "standardise_rewards": True},
+]  # fmt: skip
 
 
 def drawn(algorithm: Any, seed: int) -> tuple[Any, Any, dict[str, Any]]:
     """A team, its learning, and a batch of what it has played."""
     (team, _), learning, rows = played(algorithm, lambda: Comers(4, masked=True), seed)
-    cut = OwnSteps(rows.dtype, algorithm.num_envs, apart=not algorithm.together)
-    kept, streams = cut.add(rows)
-    with buffer_of(algorithm, cut.dtype, cut.rows.size) as buffer:
+    buffer, cut = team_memory(algorithm, rows.dtype)
+    with buffer:
+        kept, streams = cut.add(rows)
         buffer.rng = np.random.default_rng(seed)
         buffer.add(kept, envs=streams)
         batch = buffer.sample(algorithm.batch_size).copy()
@@ -44,9 +48,10 @@ def drawn(algorithm: Any, seed: int) -> tuple[Any, Any, dict[str, Any]]:
 @pytest.mark.parametrize("kind", [rl.IDQN, rl.VDN, rl.QMIX])
 @pytest.mark.parametrize("seed", range(2))
 def test_losses_are_the_papers(kind: Any, options: Any, seed: int) -> None:
-    algorithm = kind(**SMALL, **options, **({"mixing": 5} if kind is rl.QMIX else {}))
+    algorithm = kind(**SMALL | options, **({"mixing": 5} if kind is rl.QMIX else {}))
     team, learning, batch = drawn(algorithm, seed)
     batch["terminated"][::7] = True
+    batch["truncated"] &= ~batch["terminated"]
     if algorithm.together:
         assert 0.2 < batch["acted"].mean() < 0.9
     rng = np.random.default_rng(seed)
@@ -56,7 +61,8 @@ def test_losses_are_the_papers(kind: Any, options: Any, seed: int) -> None:
     )
     shapes = [p.shape for p in learning.net.learned()]
     n = len(team.members)
-    whole, wanted, errors = qmix.loss(theta.astype(np.float64), target.astype(np.float64), shapes, batch, algorithm, n)
+    page = qmix.loss_along if algorithm.recurrent else qmix.loss
+    whole, wanted, errors = page(theta.astype(np.float64), target.astype(np.float64), shapes, batch, algorithm, n)
     junk = {**batch}  # what stands in the rows of those who are not there means nothing
     if algorithm.together:
         for which, name in (("", "obs"), ("", "action"), ("next_", "obs"), ("", "masks"), ("next_", "masks")):

@@ -112,7 +112,6 @@ def test_the_two_step_game_is_learned_as_in_the_paper(kind: Any, worth: float, s
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"recurrent": True}, "recurrent of VDN is for single agents"),
         ({"frame_stack": 2}, "frame_stack of VDN is for single agents"),
         ({"share": None}, "share of VDN is None, .*; leave it out, or take rl.IDQN"),
     ],

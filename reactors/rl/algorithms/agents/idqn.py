@@ -5,24 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import gymnasium as gym
 import numpy as np
 import torch
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.actor_critic import FORBIDDEN
-from reactors.rl.algorithms.agents.team_network import Seeing, Sight, array, check_sight
-from reactors.rl.algorithms.dqn import DQN, DQNLearning, EpsilonGreedy, QNetwork
-from reactors.rl.bounded import Count, Layers, Positive
+from reactors.rl.algorithms.agents.team_network import array, check_sight
+from reactors.rl.algorithms.agents.team_values import RecurrentTeamEpsilonGreedy, TeamEpsilonGreedy, TeamQNetwork
+from reactors.rl.algorithms.dqn import DQN, DQNLearning
+from reactors.rl.bounded import Count, Layers, Natural, Positive
 from reactors.rl.contract.agents import MultiAgent
-from reactors.rl.envs.agents.cast import n_actions
-from reactors.rl.networks.layers import Inference
+from reactors.rl.estimates.returns import within_sequences
 from reactors.rl.networks.normalising import RunningMoments
+from reactors.rl.replay.sequences import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
@@ -53,6 +50,11 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     """Updates between copies of the network into its target. PyMARL's, which counts episodes, with an update each."""
     hidden: Layers = (64, 64)
     """Layers of the network that chooses. PyMARL's are a layer of 64 and a gated recurrent unit of 64."""
+    sequence: Count = 25
+    """Of a recurrent network: own steps of a sequence that are learned from. Chosen here: an episode of MPE; PyMARL has
+    whole episodes."""
+    burn_in: Natural = 5
+    """Of a recurrent network: steps before those, over which alone what is stored comes up to date. Chosen here."""
     standardise_rewards: bool = False
     """Learn from rewards less their running mean, over their running deviation, of all that were drawn so far: as in
     EPyMARL (arXiv 2006.07869), where it is on. Where an episode may end early, it makes other goals: an end is worth
@@ -67,57 +69,14 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
 
     def team_policy(self, team: Team, action_space: Space) -> TeamEpsilonGreedy:
         """What acts for a team."""
-        return TeamEpsilonGreedy(self, TeamQNetwork(self, team, action_space), action_space)
+        kind = RecurrentTeamEpsilonGreedy if self.recurrent else TeamEpsilonGreedy
+        return kind(self, TeamQNetwork(self, team, action_space), action_space)
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """What learns for a team."""
         del seed  # it is for the weights of the networks, and nothing else is random
-        return IDQNLearning(self, observation_space, action_space, device)
-
-
-class TeamQNetwork(QNetwork):
-    """What an agent sees to the values of its actions, for vectors that are `packed`: what it sees, and its mask.
-
-    Actions that are not allowed are worth `FORBIDDEN`.
-    """
-
-    def __init__(self, config: IDQN, team: Team, action_space: Space) -> None:
-        sight = Sight(team, ids=config.agent_ids)
-        super().__init__(config, gym.spaces.Box(-np.inf, np.inf, (sight.size,), np.float32), action_space)
-        self.sight, self.masked = sight, n_actions(action_space) if team.masked else 0
-
-    def packed(self, obs: NDArray[Any], agent: NDArray[Any], mask: NDArray[Any] | None) -> NDArray[np.float32]:
-        """What is seen of n steps of agents, of which each is of one: float32 (n, ...)."""
-        mine = self.sight.of(obs, agent)
-        return mine if mask is None else np.concatenate([mine, mask.astype(np.float32)], 1)
-
-    def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Q of every action."""
-        size = self.sight.size
-        q = super().forward(obs[:, :size])
-        return q.masked_fill(obs[:, size:] == 0, FORBIDDEN) if self.masked else q
-
-
-class TeamEpsilonGreedy(EpsilonGreedy):
-    """For those of a team that are there, the best action that is allowed to each, or now and then any of these."""
-
-    def __init__(self, config: IDQN, net: TeamQNetwork, action_space: Space) -> None:
-        super().__init__(config, net, action_space, Seeing(Inference(net.acting), net.sight))
-        self.masked = bool(net.masked)
-
-    def allowed(self, observations: NDArray[Any]) -> NDArray[np.bool_] | None:
-        """Masks, if there are any."""
-        return observations["mask"] if self.masked else None
-
-    def act(
-        self, observations: NDArray[Any], rng: np.random.Generator, steps: int
-    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """The best actions, or with probability epsilon any."""
-        return self.explored(self.greedy(observations), rng, steps, self.allowed(observations)), {}
-
-    def greedy(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """The best actions."""
-        return self.best(self.infer(observations), self.allowed(observations))
+        kind = RecurrentIDQNLearning if self.recurrent else IDQNLearning
+        return kind(self, observation_space, action_space, device)
 
 
 class IDQNLearning(DQNLearning):
@@ -131,7 +90,7 @@ class IDQNLearning(DQNLearning):
         super().__init__(config, team, action_space, device)
         self.rewarded = RunningMoments(1) if config.standardise_rewards else None
 
-    def network(self, observation_space: Any, action_space: Space) -> TeamQNetwork:
+    def network(self, observation_space: Any, action_space: Space) -> Any:
         """One that learns."""
         return TeamQNetwork(self.config, observation_space, action_space)
 
@@ -144,14 +103,25 @@ class IDQNLearning(DQNLearning):
         """Rewards as they are learned from."""
         if self.rewarded is None:
             return reward
-        self.rewarded.add(array(reward)[:, None])
+        self.rewarded.add(array(reward).reshape(-1, 1))
         return (reward - float(self.rewarded.mean[0])) / float(np.sqrt(self.rewarded.variance[0] + 1e-8))
 
     def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
         """What agents see at their own steps, or at the "next_" ones."""
-        mask = array(batch[f"{which}masks"]) if self.net.masked else None
-        seen = self.net.packed(array(batch[f"{which}obs"]), array(batch["agent"]), mask)
+        return self.packed(batch[f"{which}obs"], batch["agent"], batch[f"{which}masks"] if self.net.masked else None)
+
+    def packed(self, obs: torch.Tensor, agent: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        """As the network has it."""
+        seen = self.net.packed(array(obs), array(agent), None if mask is None else array(mask))
         return torch.from_numpy(seen).to(self.device)
+
+    def whole(self, net: Any, values: torch.Tensor, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
+        """The values of groups (...), of those of all agents that act, or that do "next_", in a batch (..., agents)."""
+        acted, state = batch[f"{which}acted"], batch.get(f"{which}state")
+        each, last = values.new_zeros(acted.shape), acted.ndim - 2
+        each[acted] = values
+        found: torch.Tensor = net.mixed(each.flatten(0, last), None if state is None else state.flatten(0, last))
+        return found.view(acted.shape[:-1])
 
     def descend(self, loss: torch.Tensor, q: torch.Tensor, obs: torch.Tensor) -> Descent:
         """One step of the optimizer; what is seen is normalised without masks."""
@@ -167,3 +137,74 @@ class IDQNLearning(DQNLearning):
         super().load_state_dict(state)
         if self.rewarded is not None:
             self.rewarded.load_state_dict(state["rewarded"])
+
+
+# ---- one that remembers, and learns from sequences ----
+
+
+class RecurrentIDQNLearning(IDQNLearning):
+    """Likewise, on the errors of all steps of sequences but for those of the burn-in, of agents that act and wait.
+
+    The step of a single agent is taken as one of a group that has no other.
+    """
+
+    def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
+        """One update; `errors` are those of sequences."""
+        config = self.config
+        along, memory = self.joint(batch), batch[MEMORY] if config.together else batch[MEMORY][:, None]
+        mine = theirs = memory
+        if config.burn_in:
+            before = {name: each[: config.burn_in] for name, each in along.items()}
+            mine, theirs = (self.after(net, before, memory) for net in (self.net, self.target))
+            along = {name: each[config.burn_in :] for name, each in along.items()}
+        acted, follows = along["acted"], along["next_acted"]
+        seen, led_to = self.seen(along, ""), self.seen(along, "next_")
+        goes_on = going(along)
+        states = self.net.along(seen, acted, goes_on, mine)
+        q = self.net.worth(states[acted], seen)
+        taken = q.gather(1, along["action"][acted][:, None] - self.start).squeeze(1)
+        lives = (~along["terminations"])[..., None]
+        with torch.no_grad():
+            old = self.target.along(seen, acted, goes_on, theirs)
+            worth = self.target.once(led_to, (old * lives)[follows])
+            judge = self.net.once(led_to, (states.detach() * lives)[follows]) if config.double else worth
+            best = worth.gather(1, judge.argmax(1, keepdim=True)).squeeze(1)
+            following = self.whole(self.target, best, along, "next_")
+            alive = (~along["terminated"]).float()
+            goal = within_sequences(
+                self.standardised(along["reward"]), following, alive, alive * ~along["truncated"], config.gamma,
+                config.n_step,
+            )  # fmt: skip
+        return (yield from self.descend_along(self.whole(self.net, taken, along, ""), goal, batch, seen))
+
+    def after(self, net: Any, along: Mapping[str, torch.Tensor], memory: torch.Tensor) -> torch.Tensor:
+        """What is remembered behind all of these steps, without gradients."""
+        goes_on = going(along)
+        with torch.no_grad():
+            found: torch.Tensor = net.along(self.seen(along, ""), along["acted"], goes_on, memory)
+        return found[-1] * goes_on[-1][..., None]
+
+    def joint(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """What there is of steps (steps, sequences, ...), of the agents of a group (steps, sequences, agents, ...)."""
+        found = {name: each.transpose(0, 1) for name, each in batch.items() if name != MEMORY and each.ndim > 1}
+        if self.config.together:
+            acted = found["acted"]
+            return {**found, "agent": torch.arange(acted.shape[2], device=acted.device).expand(acted.shape)}
+        of_one = {name: found.pop(name)[:, :, None] for name in [*found] if name not in OF_A_GROUP}
+        there = torch.ones_like(of_one["agent"], dtype=torch.bool)
+        ends = {f"{name[:-2]}ions": found[name][:, :, None] for name in ("terminated", "truncated")}
+        return {**found, **of_one, **ends, "acted": there, "next_acted": there}
+
+    def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
+        """What those see that act, at steps or at the "next_" ones."""
+        acted = batch[f"{which}acted"]
+        mask = batch[f"{which}masks"][acted] if self.net.masked else None
+        return self.packed(batch[f"{which}obs"][acted], batch["agent"][acted], mask)
+
+
+OF_A_GROUP = "reward", "terminated", "truncated"
+
+
+def going(along: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """1 where an agent's episode goes on after a step, as its memory does, 0 where it ends. float32."""
+    return (~(along["terminations"] | along["truncations"])).float()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import nn
 
-from reactors.rl.algorithms.agents.vdn import VDN, SumQNetwork, VDNLearning
+from reactors.rl.algorithms.agents.team_values import TeamQNetwork
+from reactors.rl.algorithms.agents.vdn import VDN, RecurrentVDNLearning, VDNLearning
 from reactors.rl.bounded import Count
 from reactors.rl.envs.agents.cast import width
 from reactors.rl.networks.layers import mlp
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from reactors.rl.algorithms.agents.idqn import IDQNLearning
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
 
@@ -40,10 +42,11 @@ class QMIX(VDN):
     mixing: Count = 32
     """Units of the layer that mixes, and of the one that finds its last bias. PyMARL's."""
 
-    def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> QMIXLearning:
+    def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """What learns for a team."""
         del seed  # it is for the weights of the networks, and nothing else is random
-        return QMIXLearning(self, observation_space, action_space, device)
+        kind = RecurrentQMIXLearning if self.recurrent else QMIXLearning
+        return kind(self, observation_space, action_space, device)
 
 
 class Mixer(nn.Module):
@@ -70,7 +73,7 @@ class Mixer(nn.Module):
         return found
 
 
-class MixedQNetwork(SumQNetwork):
+class MixedQNetwork(TeamQNetwork):
     """The network of a team's agents, and what mixes their values."""
 
     def __init__(self, config: QMIX, team: Team, action_space: Space) -> None:
@@ -92,10 +95,14 @@ class MixedQNetwork(SumQNetwork):
 class QMIXLearning(VDNLearning):
     """As VDN's, with a value that is mixed; actors need no mixer."""
 
-    def network(self, observation_space: Any, action_space: Space) -> MixedQNetwork:
+    def network(self, observation_space: Any, action_space: Space) -> Any:
         """One that learns."""
         return MixedQNetwork(self.config, observation_space, action_space)
 
     def weights(self) -> NDArray[np.float32]:
         """The weights of the network that acts."""
         return self.flat.fetch(sum(p.numel() for p in self.net.acting.parameters()))
+
+
+class RecurrentQMIXLearning(RecurrentVDNLearning, QMIXLearning):
+    """Likewise, of steps of a group in sequences."""

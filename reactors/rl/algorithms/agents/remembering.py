@@ -17,11 +17,11 @@ from torch import nn
 
 from reactors.rl.algorithms.actor_critic import ACTIVATIONS, Activation, RecurrentActorPolicy
 from reactors.rl.algorithms.agents.team_network import Seeing, TeamNetwork
-from reactors.rl.contract.recurrent import MEMORY
 from reactors.rl.envs.agents.cast import width
 from reactors.rl.networks.layers import mlp
 from reactors.rl.networks.normalising import normaliser
 from reactors.rl.networks.recurrent import Recurrent, RecurrentInference, Stretch, seen_first
+from reactors.rl.replay.sequences import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

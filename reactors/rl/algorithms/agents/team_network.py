@@ -75,8 +75,9 @@ class Sight:
 class TeamNetwork(ActorCritic):
     """Actor and critic of a team, for vectors that are `packed`: what the actor sees, the critic, and the mask.
 
-    A critic is central if the team has a `state`. Of features, the first `known` are what an actor goes by. Values are `shift` + `scale` times what the network gives, so
-    that returns of any size are learned alike. Logits of actions that are not allowed are `FORBIDDEN`.
+    A critic is central if the team has a `state`. Of features, the first `known` are what an actor goes by. Values are
+    `shift` + `scale` times what the network gives, so that returns of any size are learned alike. Logits of actions
+    that are not allowed are `FORBIDDEN`.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from reactors.errors import ParameterError
-from reactors.rl.algorithms.agents.idqn import IDQN, IDQNLearning, TeamQNetwork
+from reactors.rl.algorithms.agents.idqn import IDQN, IDQNLearning, RecurrentIDQNLearning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,29 +41,17 @@ class VDN(IDQN):
             )
         super().check_team(team, action_space)
 
-    def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> VDNLearning:
+    def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """What learns for a team."""
         del seed  # it is for the weights of the networks, and nothing else is random
-        return VDNLearning(self, observation_space, action_space, device)
-
-
-class SumQNetwork(TeamQNetwork):
-    """The network of a team's agents, whose values add up to that of the team."""
-
-    def mixed(self, values: torch.Tensor, state: torch.Tensor | None) -> torch.Tensor:
-        """The team's value (n,), of those of its agents' actions (n, agents), 0 for those that are absent."""
-        del state
-        return values.sum(1)
+        kind = RecurrentVDNLearning if self.recurrent else VDNLearning
+        return kind(self, observation_space, action_space, device)
 
 
 class VDNLearning(IDQNLearning):
     """One gradient step on the squared temporal-difference error of a team's value (section 3)."""
 
     loss = staticmethod(nn.functional.mse_loss)
-
-    def network(self, observation_space: Any, action_space: Space) -> SumQNetwork:
-        """One that learns."""
-        return SumQNetwork(self.config, observation_space, action_space)
 
     def learn(self, batch: Mapping[str, torch.Tensor]) -> Descent:
         """One update by joint transitions (n, agents, ...); those that are absent have no part in it."""
@@ -72,23 +60,17 @@ class VDNLearning(IDQNLearning):
     def seen(self, batch: Mapping[str, torch.Tensor], which: str) -> torch.Tensor:
         """What those see that act."""
         acted = batch[f"{which}acted"]
-        names = ["obs", "masks"] if self.net.masked else ["obs"]
-        there = {f"{which}{name}": batch[f"{which}{name}"][acted] for name in names}
-        return super().seen({**there, "agent": acted.nonzero()[:, 1]}, which)
+        mask = batch[f"{which}masks"][acted] if self.net.masked else None
+        return self.packed(batch[f"{which}obs"][acted], acted.nonzero()[:, 1], mask)
 
     def following(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """What the target says that is worth which the steps led to."""
-        return self.joint(self.target, super().following(batch), batch, "next_")
+        return self.whole(self.target, super().following(batch), batch, "next_")
 
     def chosen(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Values of what the team did."""
-        return self.joint(self.net, super().chosen(batch), batch, "")
+        return self.whole(self.net, super().chosen(batch), batch, "")
 
-    def joint(
-        self, net: SumQNetwork, values: torch.Tensor, batch: Mapping[str, torch.Tensor], which: str
-    ) -> torch.Tensor:
-        """The team's values, of those of all agents that act."""
-        acted = batch[f"{which}acted"]
-        each = values.new_zeros(acted.shape)
-        each[acted] = values
-        return net.mixed(each, batch.get(f"{which}state"))
+
+class RecurrentVDNLearning(RecurrentIDQNLearning, VDNLearning):
+    """Likewise, of steps of a group in sequences."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from reactors.errors import ParameterError
 from reactors.rl.algorithms.off_policy import buffer_of
 from reactors.rl.dataflow.experience import Experience
+from reactors.rl.replay.own_sequences import OwnSequences
 from reactors.rl.replay.own_steps import OwnSteps
 
 if TYPE_CHECKING:
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from reactors.rl.replay.buffer import ReplayBuffer
 
 
-def team_memory(algorithm: Any, joint: np.dtype[Any]) -> tuple[ReplayBuffer, OwnSteps]:
-    """The replay buffer that an algorithm asks for, and what cuts joint transitions into the steps that it keeps."""
+def team_memory(algorithm: Any, joint: np.dtype[Any]) -> tuple[ReplayBuffer, OwnSteps | OwnSequences]:
+    """The replay buffer that an algorithm asks for, and what cuts joint transitions into what it keeps."""
     cut = OwnSteps(joint, algorithm.num_envs, apart=not algorithm.together)
-    return buffer_of(algorithm, cut.dtype, cut.rows.size), cut
+    buffer = buffer_of(algorithm, cut.dtype, cut.rows.size)
+    return buffer, cut if algorithm.stretch is None else OwnSequences(cut, *algorithm.stretch)
 
 
 class TeamExperience(Experience):
@@ -28,9 +30,15 @@ class TeamExperience(Experience):
     An update is due for so many steps of environments, however many agents there are.
     """
 
-    cut: OwnSteps
+    cut: OwnSteps | OwnSequences
 
-    def memory(self, dtype: Any) -> tuple[ReplayBuffer, OwnSteps]:
+    @property
+    def often(self) -> str:
+        """How often one has to act before there is something to learn from."""
+        stretch = self.algorithm.stretch
+        return "twice" if stretch is None else f"{stretch[0]} times, as a sequence with its burn-in is long"
+
+    def memory(self, dtype: Any) -> tuple[ReplayBuffer, OwnSteps | OwnSequences]:
         """As `team_memory` has it."""
         return team_memory(self.algorithm, dtype)
 
@@ -43,5 +51,5 @@ class TeamExperience(Experience):
         if steps >= self.algorithm.enough and not len(self.buffer):
             raise ParameterError(
                 f"{self.path}: after {steps} steps of the environments there is nothing that the group can learn from, "
-                f"for its agents have not acted twice; let learning_starts of {self.algorithm.name} be greater"
+                f"for its agents have not acted {self.often}; let learning_starts of {self.algorithm.name} be greater"
             )
