@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from reactors.rl.algorithms.a2c import A2C
     from reactors.rl.algorithms.agents.idqn import IDQN
     from reactors.rl.algorithms.agents.ippo import IPPO
+    from reactors.rl.algorithms.agents.isac import ISAC
     from reactors.rl.algorithms.agents.mappo import MAPPO
     from reactors.rl.algorithms.agents.qmix import QMIX
     from reactors.rl.algorithms.agents.vdn import VDN
@@ -90,6 +91,7 @@ __all__ = [
     "IDQN",
     "IMPALA",
     "IPPO",
+    "ISAC",
     "MAPPO",
     "PPO",
     "QMIX",
@@ -146,6 +148,7 @@ _ROOMS = {
     "algorithms.a2c": ("A2C",),
     "algorithms.agents.idqn": ("IDQN",),
     "algorithms.agents.ippo": ("IPPO",),
+    "algorithms.agents.isac": ("ISAC",),
     "algorithms.agents.mappo": ("MAPPO",),
     "algorithms.agents.qmix": ("QMIX",),
     "algorithms.agents.vdn": ("VDN",),

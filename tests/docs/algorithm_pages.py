@@ -51,11 +51,13 @@ ALGORITHMS = {
     "ippo": ("IPPO", "mpe2:simple_spread_v3", "on-policy; a round of many agents, some epochs"),
     "mappo": ("MAPPO", "mpe2:simple_tag_v3", "on-policy; a round of many agents, some epochs"),
     "idqn": ("IDQN", "mpe2:simple_spread_v3", "off-policy; replay of each agent's steps"),
+    "isac": ("ISAC", "mpe2:simple_spread_v3", "off-policy; replay of each agent's steps"),
     "vdn": ("VDN", "mpe2:simple_spread_v3", "off-policy; replay of a group's steps"),
     "qmix": ("QMIX", "mpe2:simple_tag_v3", "off-policy; replay of a group's steps"),
 }
 TAG = {"groups": {"adversary": ("adversary_*",), "good": ("agent_*",)}}
 GROUPS: dict[str, Any] = {"mappo": TAG, "qmix": TAG}
+ENV_KWARGS: dict[str, Any] = {"isac": {"continuous_actions": True}}
 
 
 def kind_of(page: str) -> type[Algorithm]:
@@ -168,7 +170,7 @@ def draw(page: str) -> None:
     """The program that trains, on two workers, pipelined, with an evaluator."""
     _, env, _ = ALGORITHMS[page]
     algorithm = kind_of(page)(**GROUPS.get(page, {}))
-    make, spaces = environment_of(algorithm, env, {}, "the drawing")
+    make, spaces = environment_of(algorithm, env, ENV_KWARGS.get(page, {}), "the drawing")
     kind: Any = AgentsTraining if isinstance(algorithm, MultiAgent) else Training
     training = kind(algorithm, make, *spaces, Options(actors=2, mode="pipelined", eval_every=10))
     PICTURES.mkdir(parents=True, exist_ok=True)

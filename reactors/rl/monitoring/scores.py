@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from reactors.rl.envs.agents.cast import Cast, Team
 
 
-
 class Choosing(NamedTuple):
     """How an opponent chooses for a team."""
 

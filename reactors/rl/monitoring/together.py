@@ -78,9 +78,7 @@ def film_together(company: Company, env: Any, folder: Path, episodes: int, seed:
     return returns
 
 
-def advance(
-    simulation: ParallelSimulation, actions: Mapping[Any, Any]
-) -> tuple[Episode | None, Container[Any] | None]:
+def advance(simulation: ParallelSimulation, actions: Mapping[Any, Any]) -> tuple[Episode | None, Container[Any] | None]:
     """Step an environment; the episode, if one ended, and agents whose episodes have ended, None if all have."""
     outcomes = simulation.step(actions)
     if simulation.episode is not None:

@@ -247,3 +247,17 @@ def test_a_group_that_has_not_made_a_whole_sequence_when_it_is_to_learn_is_refus
     algorithm = rl.IDQN(**SMALL, learning_starts=0, sequence=20, burn_in=2)
     with pytest.raises(ReactionError, match=r"have not acted 22 times, as a sequence with its burn-in is long; let"):
         rl.train(algorithm, "classic/tictactoe_v3", total_steps=400)
+
+
+@pytest.mark.usefixtures("bare_runs")
+@pytest.mark.parametrize("name", ["IPPO", "IDQN"])
+def test_past_policies_remember_as_well(tmp_path: Path, name: str) -> None:
+    given: Any = {"seed": 2, "actors": 2, "opponents": rl.Past(every=2, size=3, chance=0.8)}
+    runs = [
+        rl.train(CASES[name], "classic/tictactoe_v3", total_steps=320, **given, workers=workers) for workers in (1, 2)
+    ]
+    assert runs[0].digest == runs[1].digest
+    rl.train(CASES[name], "classic/tictactoe_v3", total_steps=160, **given, out=tmp_path / "run", checkpoint_every=1)
+    on = rl.train(CASES[name], "classic/tictactoe_v3", total_steps=320, **given, resume=tmp_path / "run")
+    assert on.digest == runs[0].digest
+    assert on.against(episodes=4) == on.against(episodes=4)

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import gymnasium as gym
-import numpy as np
 import torch
 from torch import nn
 
@@ -58,7 +56,7 @@ class RecurrentTeamNetwork(TeamNetwork):
         n = self.see(team, action_space, ids=ids)
         size, kind = self.sight.size, ACTIVATIONS[activation]
         self.torso, self.scale, self.width = None, scale, wide
-        self.normalise = normaliser(gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)) if normalise else None
+        self.normalise = normaliser(self.sight.space) if normalise else None
         before, inputs = seen_first(self.normalise, None, [size, *hidden], kind, gain=2**0.5)
         self.actor = mlp([wide, n], gain=0.01)
         sizes = [wide] if team.state is None else [wide + width(team.state) + self.sight.ids, *hidden]

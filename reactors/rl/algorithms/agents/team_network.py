@@ -55,6 +55,11 @@ class Sight:
         self.ids = len(team.members) if ids and len(team.members) > 1 else 0
         self.size = self.width + self.ids
 
+    @property
+    def space(self) -> gym.spaces.Box:
+        """The vectors that are seen, as an observation space."""
+        return gym.spaces.Box(-np.inf, np.inf, (self.size,), np.float32)
+
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.float32]:
         """What is seen where actions are chosen."""
         return self.of(rows["obs"], rows["agent"])
@@ -84,13 +89,12 @@ class TeamNetwork(ActorCritic):
         self, team: Team, action_space: Space, hidden: Sequence[int], *, ids: bool, activation: Activation,
         scale: float, log_std: float, normalise: bool,
     ) -> None:  # fmt: skip
-        size = Sight(team, ids=ids).size
-        space = gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        space = Sight(team, ids=ids).space
         super().__init__(
             space, action_space, hidden, scale=scale, activation=activation, log_std=log_std, normalise=normalise
         )
         self.see(team, action_space, ids=ids)
-        self.known = size
+        self.known = self.sight.size
         if team.state is not None:
             self.critic = mlp([width(team.state) + self.sight.ids, *hidden, 1], ACTIVATIONS[activation], gain=1 / scale)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-import gymnasium as gym
 import numpy as np
 import torch
 from torch import nn
@@ -39,8 +38,7 @@ class TeamQNetwork(nn.Module):
         super().__init__()
         self.sight = Sight(team, ids=config.agent_ids)
         self.masked = n_actions(action_space) if team.masked else 0
-        space = gym.spaces.Box(-np.inf, np.inf, (self.sight.size,), np.float32)
-        self.inner: Any = (RecurrentQNetwork if config.recurrent else QNetwork)(config, space, action_space)
+        self.inner: Any = (RecurrentQNetwork if config.recurrent else QNetwork)(config, self.sight.space, action_space)
 
     @property
     def acting(self) -> Any:

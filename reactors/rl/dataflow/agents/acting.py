@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 class OneTeam(Acting):
     """An `Acting` of a team; `memories` (environments, agents, width) are what its agents remember, if they do."""
 
-    def __init__(
-        self, algorithm: MultiAgent, cast: Cast, team: Any, weights: NDArray[np.float32], **how: Any
-    ) -> None:
+    def __init__(self, algorithm: MultiAgent, cast: Cast, team: Any, weights: NDArray[np.float32], **how: Any) -> None:
         super().__init__(algorithm, team, actions_of(cast, team), weights, **how)
         self.team = team
 
@@ -49,7 +47,6 @@ class OneTeam(Acting):
 
         found: tuple[NDArray[Any], dict[str, NDArray[Any]]] = going_on(self.memories, choose, observations)
         return found
-
 
     def forget(self, gone: NDArray[np.bool_]) -> None:
         """What agents remember of episodes that are over, as `gone` (environments, agents) says."""

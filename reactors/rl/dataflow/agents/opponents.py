@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reactors.rl.contract.agents import Memories, MultiAgent
-    from reactors.rl.contract.algorithm import Policy
     from reactors.rl.envs.agents.cast import Cast
     from reactors.rl.envs.parallel_simulation import ParallelSimulation
     from reactors.rl.episode import Episode
