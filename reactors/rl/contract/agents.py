@@ -149,7 +149,7 @@ class Company(Policy):
         found: list[dict[Any, Any]] = [{} for _ in observations]
         known = self.fresh(len(observations)) if memories is None else memories
         for team, policy, mine in zip(self.teams, self.policies, known, strict=True):
-            act_for(self.cast, team, observations, partial(going_on, mine, policy.greedy), found)
+            act_for(self.cast, team, observations, partial(by_memory, mine, policy.greedy), found)
         return [{agent: actions[agent] for agent in seen} for actions, seen in zip(found, observations, strict=True)]
 
 
@@ -186,7 +186,7 @@ def memories_of(policy: Policy, team: Team, n: int) -> Memories | None:
     return policy.fresh(n * agents).reshape(n, agents, policy.width)
 
 
-def going_on(memories: Memories | None, choose: Callable[..., Any], seen: NDArray[Any]) -> Any:
+def by_memory(memories: Memories | None, choose: Callable[..., Any], seen: NDArray[Any]) -> Any:
     """What `choose` makes of records, and of the states of those who have `seen` them, which go on in `memories`."""
     if memories is None:
         return choose(seen)

@@ -12,8 +12,8 @@ from reactors.rl.contract.agents import (
     PlayingTogether,
     act_for,
     actions_of,
+    by_memory,
     forget_those,
-    going_on,
     memories_of,
     sides_of,
 )
@@ -111,7 +111,7 @@ def _games(
             others = [{a: x for a, x in each.items() if a not in mine[i]} for i, each in enumerate(seen)]
             actions = playing(own)
             for team, each, known in zip(company.teams, choosing, memories, strict=True):
-                act_for(cast, team, others, partial(going_on, known, partial(each.choose, rng)), actions)
+                act_for(cast, team, others, partial(by_memory, known, partial(each.choose, rng)), actions)
             for i in going:
                 episode, gone = advance(simulations[i], actions[i])
                 playing.ended(i, gone)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactors.rl.contract.agents import actions_of, going_on, memories_of
+from reactors.rl.contract.agents import actions_of, by_memory, memories_of
 from reactors.rl.dataflow.acting import Acting
 from reactors.rl.dataflow.agents.opponents import Opponents
 from reactors.rl.learning.latest import ALL
@@ -45,7 +45,7 @@ class OneTeam(Acting):
         def choose(seen: NDArray[Any], *states: NDArray[np.float32]) -> Any:
             return self.choose(seen, number, *states)
 
-        found: tuple[NDArray[Any], dict[str, NDArray[Any]]] = going_on(self.memories, choose, observations)
+        found: tuple[NDArray[Any], dict[str, NDArray[Any]]] = by_memory(self.memories, choose, observations)
         return found
 
     def forget(self, gone: NDArray[np.bool_]) -> None:

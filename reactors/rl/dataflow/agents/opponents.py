@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reactors.rl.contract.agents import act_for, going_on, sides_of
+from reactors.rl.contract.agents import act_for, by_memory, sides_of
 from reactors.rl.dataflow.agents.past_policies import PastPolicies
 from reactors.rl.monitoring.together import seen_by
 from reactors.rl.opponents import BEGIN
@@ -119,7 +119,7 @@ class Opponents:
                 seen = [each if playing[env] == which else {} for env, each in enumerate(there)]
                 policy = pool.policies[which]
                 choose = partial(self._chosen, policy, number)
-                act_for(self.cast, team, seen, partial(going_on, self.memories[i], choose), found)
+                act_for(self.cast, team, seen, partial(by_memory, self.memories[i], choose), found)
         return found
 
     def _chosen(self, policy: Any, number: int, rows: NDArray[Any], *states: NDArray[np.float32]) -> Any:
