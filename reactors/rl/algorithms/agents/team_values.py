@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reactors.rl.algorithms.agents.idqn import IDQN
     from reactors.rl.contract.recurrent import States
     from reactors.rl.envs.agents.cast import Team
     from reactors.rl.envs.spaces import Space
@@ -34,7 +33,7 @@ class TeamQNetwork(nn.Module):
     `inner` is a network for what it sees alone. Actions that are not allowed are worth `FORBIDDEN`.
     """
 
-    def __init__(self, config: IDQN, team: Team, action_space: Space) -> None:
+    def __init__(self, config: Any, team: Team, action_space: Space) -> None:
         super().__init__()
         self.sight = Sight(team, ids=config.agent_ids)
         self.masked = n_actions(action_space) if team.masked else 0
@@ -102,7 +101,7 @@ class TeamQNetwork(nn.Module):
 class TeamEpsilonGreedy(EpsilonGreedy):
     """For those of a team that are there, the best action that is allowed to each, or now and then any of these."""
 
-    def __init__(self, config: IDQN, net: TeamQNetwork, action_space: Space) -> None:
+    def __init__(self, config: Any, net: TeamQNetwork, action_space: Space) -> None:
         infer = (RecurrentInference if config.recurrent else Inference)(net.acting)
         super().__init__(config, cast("Any", net), action_space, Seeing(infer, net.sight))
         self.masked = bool(net.masked)
@@ -127,7 +126,7 @@ class RecurrentTeamEpsilonGreedy(TeamEpsilonGreedy, RecurrentPolicy):
 
     kept: ClassVar[str] = MEMORY
 
-    def __init__(self, config: IDQN, net: TeamQNetwork, action_space: Space) -> None:
+    def __init__(self, config: Any, net: TeamQNetwork, action_space: Space) -> None:
         super().__init__(config, net, action_space)
         self.width = net.inner.width
 
