@@ -71,7 +71,8 @@ def test_gradients_are_of_own_steps_alone(kind: Any, seed: int, options: Any) ->
 
 @pytest.mark.parametrize("seed", range(3))
 def test_one_that_waits_when_its_episode_is_broken_off_goes_on_from_what_it_saw_last(seed: int) -> None:
-    algorithm = rl.IPPO(**SMALL | {"horizon": 33})
+    longer: dict[str, Any] = SMALL | {"horizon": 33}
+    algorithm = rl.IPPO(**longer)
     _, learning, rows = played(algorithm, lambda: Comers(4, masked=True), seed)
     waited = rows["truncations"] & ~rows["acted"]
     assert waited.any()

@@ -105,9 +105,9 @@ class Remembering(Plain):
         x = h if state is None else torch.cat([h, torch.tensor(state, dtype=torch.float64)])
         return layers(x[None], self.parts[9:], torch.tanh)[0, 0]
 
-    def whole(self, *place: int, which: str = "") -> Any:
+    def whole(self, t: int, e: int, i: int, which: str = "") -> Any:
         """What a central critic sees, None of another."""
-        return self.central(*place, which) if "state" in self.batch else None
+        return self.central(t, e, i, which) if "state" in self.batch else None
 
     def value(self, t: int, e: int, i: int) -> float:
         return self.judge(self.h(t, e, i, len(self.batch["acted"])), self.whole(t, e, i)).item()
@@ -117,7 +117,7 @@ class Remembering(Plain):
         return self.judge(h, self.whole(end, e, i, which="next_")).item()
 
     def learned(self, places: Any) -> tuple[Tensor, Tensor]:
-        states = [self.h(*place, self.config.sequence) for place in places]
+        states = [self.h(t, e, i, self.config.sequence) for t, e, i in places]
         values = [self.judge(h, self.whole(*place)) for h, place in zip(states, places, strict=True)]
         return layers(torch.stack(states), self.parts[6:8], torch.tanh), torch.stack(values)
 
