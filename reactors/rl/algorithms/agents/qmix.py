@@ -41,6 +41,10 @@ class QMIX(VDN):
 
     mixing: Count = 32
     """Units of the layer that mixes, and of the one that finds its last bias. PyMARL's."""
+    normalise_state: bool = False
+    """Let the mixer see each state less the mean of its numbers, over their deviation (Ba et al., 2016, arXiv
+    1607.06450), for weights that grow with the state overestimate without end. On in the preset for MPE, whose states
+    have no bounds; not for states of one or two numbers. Off, as in the paper."""
 
     def learning(self, observation_space: Any, action_space: Space, seed: int, device: str = "cpu") -> IDQNLearning:
         """What learns for a team."""
@@ -58,14 +62,16 @@ class Mixer(nn.Module):
     torch.Size([2])
     """
 
-    def __init__(self, agents: int, state: int, units: int) -> None:
+    def __init__(self, agents: int, state: int, units: int, *, normalise: bool = False) -> None:
         super().__init__()
-        self.shape = agents, units
+        self.shape, self.normalise = (agents, units), normalise
         self.first, self.first_bias = nn.Linear(state, agents * units), nn.Linear(state, units)
         self.second, self.second_bias = nn.Linear(state, units), mlp([state, units, 1], nn.ReLU)
 
     def forward(self, values: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
         """The team's value (n,), of those of its agents (n, agents) and states (n, size)."""
+        if self.normalise:
+            state = nn.functional.layer_norm(state, state.shape[1:])
         weights = self.first(state).abs().unflatten(1, self.shape)
         inner = (values[:, :, None] * weights).sum(1) + self.first_bias(state)
         outer = (nn.functional.elu(inner) * self.second(state).abs()).sum(1, keepdim=True)
@@ -79,7 +85,7 @@ class MixedQNetwork(TeamQNetwork):
     def __init__(self, config: QMIX, team: Team, action_space: Space) -> None:
         super().__init__(config, team, action_space)
         assert team.state is not None
-        self.mixer = Mixer(len(team.members), width(team.state), config.mixing)
+        self.mixer = Mixer(len(team.members), width(team.state), config.mixing, normalise=config.normalise_state)
 
     def mixed(self, values: torch.Tensor, state: torch.Tensor | None) -> torch.Tensor:
         """The team's value (n,)."""
