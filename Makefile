@@ -150,7 +150,7 @@ PYTHONS ?= python3.11 python3.12 python3.13
 try_wheels: wheels try_aarch64
 	.venv-wheels/bin/python tests/wheels/empty.py dist $(PYTHONS)
 
-try_aarch64: wheels
+try_aarch64: wheels build
 	command -v qemu-aarch64 >/dev/null || { $(apt) qemu-user; }
 	PATH="$(CURDIR)/.venv-wheels/bin:$$PATH" tests/wheels/emulated.sh
 
