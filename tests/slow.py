@@ -20,7 +20,8 @@ MORE_SECONDS = {"tests/oracle/test_oracle.py": 30.0}
 class Case(Protocol):
     """What pytest has collected, as far as it matters here."""
 
-    nodeid: str
+    @property
+    def nodeid(self) -> str: ...
 
     def add_marker(self, marker: pytest.MarkDecorator) -> object: ...
 
