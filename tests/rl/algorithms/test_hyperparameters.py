@@ -154,7 +154,7 @@ def test_what_hyperparameters_may_be_is_trained_with(name: str, end: int) -> Non
     given |= dict.fromkeys({"normalise_rewards", "standardise_rewards", "recurrent"} & {*given}, False) if many else {}
     env = {"qlearning": "FrozenLake-v1"}.get(name, "CartPole-v1" if kind.discrete else "Pendulum-v1")
     env = "mpe2:simple_spread_v3" if many else env
-    options = {"env_kwargs": {"continuous_actions": not kind.discrete}} if many else {}
+    options: dict[str, Any] = {"env_kwargs": {"continuous_actions": not kind.discrete}} if many else {}
     done = rl.train(kind(**given), env, total_steps=32, **options)
     assert np.isfinite(done.weights).all()
 
