@@ -25,7 +25,7 @@ test:
 	$(MAKE) -j 2 --output-sync=target lint types ctest-asan ctest-tsan
 	$(MAKE) pytest SOME="not slow"
 
-# And the rest, for twice as long again: continuous integration runs both.
+# And the rest, 25 minutes: continuous integration runs both.
 test_slow: build
 	$(MAKE) -j 2 --output-sync=target pyright ctest-plain
 	$(MAKE) pytest SOME=slow

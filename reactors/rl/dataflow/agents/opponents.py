@@ -148,7 +148,7 @@ class Opponents:
         }  # fmt: skip
 
     def form(self) -> dict[str, Any]:
-        """Likewise, whoever has been rated."""
+        """Its state with no ratings in it, since there are more of them in a run that is further on."""
         return {**self.state_dict(), "ratings": {}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
