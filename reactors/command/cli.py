@@ -144,14 +144,13 @@ def main() -> None:
     metavar="N",
     default=1,
     show_default=True,
-    help="How many reactions run at the same time; auto: one for each core.",
+    help="Workers that run at the same time; auto: one for each core.",
 )
-@click.option("--backend", type=OneOf(BACKENDS), default="auto", show_default=True, help="What workers are.")
+@click.option("--backend", type=OneOf(BACKENDS), default="auto", show_default=True, help="Threads or processes.")
 @click.option(
     "--pin/--no-pin",
     default=None,
-    help="Each worker on a core of its own, or all wherever the system puts them. "
-    "[default: there, but they move off where two meet]",
+    help="Pin each worker to a core of its own, or none. [default: a worker moves only where two share a core]",
 )
 @click.option("--fast", is_flag=True, help="Do not wait for physical time.")
 @click.option("--timeout", metavar="DURATION", callback=_duration, help='Logical time after which to stop: "10 s".')
@@ -162,34 +161,46 @@ def main() -> None:
     metavar="N",
     default=0,
     show_default=True,
-    help="What all random numbers follow from.",
+    help="The seed of all random numbers.",
 )
 @_place
-@click.option("--machines", type=COUNT, metavar="N", help="On so many machines, this one included.")
-@click.option("--listen", metavar="HOST:PORT", help="Where the others join by reactors join. [default: they are here]")
-@click.option("--token-file", type=_path, metavar="FILE", help="With --listen: what the others have to know.")
+@click.option("--machines", type=COUNT, metavar="N", help="Run on N machines, this one included.")
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Where other machines join by reactors join. [default: all are this one]"
+)
+@click.option("--token-file", type=_path, metavar="FILE", help="With --listen: the secret that others must have.")
 @click.option("--certificate", type=_path, metavar="FILE", help="With --listen: encrypt, and show this (PEM).")
 @click.option("--key", type=_path, metavar="FILE", help="The certificate's.  [default: in the same file]")
 @click.option(
-    "--trace", type=_path, callback=_file, metavar="FILE", help="Write all that runs: run.rxt, or a timeline run.json."
+    "--trace",
+    type=_path,
+    callback=_file,
+    metavar="FILE",
+    help="Trace everything that runs: run.rxt, or a timeline run.json.",
 )
-@click.option("--live", is_flag=True, help="Show what workers do, and let `reactors top` and `reactors view` look on.")
+@click.option("--live", is_flag=True, help="Show what the workers do, also to `reactors top` and `reactors view`.")
 @click.option("--record", type=_path, metavar="LOG", help="Write down what comes from outside.")
 @click.option("--replay", type=_path, metavar="LOG", help="Take from a log what came from outside, and nothing else.")
 @click.option(
-    "--journal", type=_path, callback=_file, metavar="FILE.rxj", help="Write a hash of all that reactions write."
+    "--journal",
+    type=_path,
+    callback=_file,
+    metavar="FILE.rxj",
+    help="Hash all values that reactions write, for reactors diff.",
 )
-@click.option("--journal-states", type=COUNT, metavar="N", help="With --journal: and of attributes, each N executions.")
+@click.option(
+    "--journal-states", type=COUNT, metavar="N", help="With --journal: hash attributes, too, every N executions."
+)
 @click.option(
     "--digest",
     type=click.Choice(["behaviour", "values"]),
     default="behaviour",
     show_default=True,
-    help='With "values" the result has a digest of what was written, too, and not only of when.',
+    help='With "values", also a digest of all values that reactions write.',
 )
-@click.option("--progress/--no-progress", default=None, help="Show how far it is. [default: on a terminal]")
-@click.option("--debug", is_flag=True, help="Run checks that are too slow for every day.")
-@click.option("--max-microsteps", type=COUNT, metavar="N", help="Stop with an error after N at one time.")
+@click.option("--progress/--no-progress", default=None, help="Show the progress. [default: on a terminal]")
+@click.option("--debug", is_flag=True, help="Run checks that are too slow for normal use.")
+@click.option("--max-microsteps", type=COUNT, metavar="N", help="Stop with an error after N microsteps at one time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON, the last one.")
 def run_command(
     *,

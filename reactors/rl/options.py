@@ -106,7 +106,7 @@ class Extent:
     """How much is trained, on how much, and how its parts wait for each other."""
 
     total_steps: Count = option(100_000, "Environment steps of all actors, in whole rounds, at least one")
-    workers: Workers = option(1, 'How many work at the same time; "auto" is one for each core')
+    workers: Workers = option(1, 'Workers that run at the same time; "auto" is one for each core')
     actors: Count = option(2, "Reactors that share the environments, each with a policy of its own", "program")
     mode: Mode = option("sync", "How actors and learner wait for each other", "program")
 
@@ -119,21 +119,21 @@ class SharedOptions:
     """Whose options they are, for messages."""
 
     lag: Count | None = option(
-        None, "Rounds by which weights are late", "program", shown="2 if pipelined",
+        None, "How many rounds late weights reach the actors", "program", shown="2 if pipelined",
         wanted="a whole number of rounds, 1 or more",
     )  # fmt: skip
     inference: Where = option("actors", "Each actor has a policy, or one acts for all environments", "program")
     double_buffer: bool = option(
         False, "With central inference: act for one half of the environments while the other is simulated", "program"
     )
-    loaders: Natural = option(0, "Reactors that make batches while the learner is busy", "program")
-    seed: Seed = option(
-        0, "What all random numbers follow from", "program", wanted="a whole number from 0 to 2**63 - 1"
+    loaders: Natural = option(0, "Reactors that make batches while the learner works", "program")
+    seed: Seed = option(0, "The seed of all random numbers", "program", wanted="a whole number from 0 to 2**63 - 1")
+    device: str = option("cpu", "Where the networks learn; with commas, one device for each learner", metavar="NAME")
+    backend: Backend = option("auto", "Threads or processes, as in rx.run", command=False)
+    pin: Pin = option(
+        "auto", "Pin each worker to a core of its own, or none; by default a worker moves only where two share a core"
     )
-    device: str = option("cpu", "Where the networks learn; with commas, one for each of the learners", metavar="NAME")
-    backend: Backend = option("auto", "What workers are, as of rx.run", command=False)
-    pin: Pin = option("auto", "Each worker on a core of its own, or none; by default they only move off where two meet")
-    env_kwargs: Mapping[str, Any] | None = option(None, "What the environment is made with", "call", command=False)
+    env_kwargs: Mapping[str, Any] | None = option(None, "Keyword arguments of the environment", "call", command=False)
 
     def __post_init__(self) -> None:
         """Refuse what an option does not take, and options that do not go together. Raises `ArgumentError`."""
@@ -174,65 +174,71 @@ class Options(SharedOptions, Extent):
         super().__post_init__()
         Past.of(self.opponents)
 
-    learners: Count = option(1, "Learners that share each batch, and go by the mean of their gradients", "program")
+    learners: Count = option(1, "Learners that share each batch and average their gradients", "program")
     actor_device: str | None = option(
         None, "Where the actor learns, apart from its critics (SAC, TD3, DDPG)", metavar="NAME"
     )
     critic_device: str | None = option(None, "Where the critics learn", metavar="NAME")
     exchange_every: Count | None = option(None, "Updates between exchanges of the two", "program", shown="a round's")
     adapt: bool | Bounds = option(
-        False, "In free mode: find the batch size, updates and samplers on the way, within rl.Bounds", "program"
+        False, "In free mode: adapt the batch size, updates and samplers while it runs, within rl.Bounds", "program"
     )
-    eval_every: Count | None = option(None, "Greedy episodes every N rounds")
-    eval_episodes: Count = option(10, "How many of them", command=False)
+    eval_every: Count | None = option(None, "Evaluate with greedy episodes every N rounds")
+    eval_episodes: Count = option(10, "Episodes of each evaluation", command=False)
     stop_at: float | None = option(
-        None, "Stop when the mean return of 20 episodes is that", wanted="a number, a mean return", metavar="RETURN"
+        None,
+        "Stop when the mean return of the last 20 episodes reaches this",
+        wanted="a number, a mean return",
+        metavar="RETURN",
     )
     opponents: Past | str | None = option(
-        None, "Past policies that play against many agents, by rl.Past", "program",
+        None, "Past policies to play against, by rl.Past (many agents)", "program",
         wanted='rl.Past(every=50), or "past:every=50"', metavar="past[:KEY=VALUE,...]",
     )  # fmt: skip
     on_error: Literal["raise", "restart"] = option(
         "raise",
-        "What becomes of an environment that raises: the end of the run, or it is made again and its episode truncated",
+        "When an environment raises: end the run, or make it again and truncate its episode",
     )
     out: str | Path | None = option(
-        None, "The run's folder, with all that is left of it; the command makes runs/ALGO-ENV-SEED-N", "call"
+        None, "The run's folder; the command makes runs/ALGO-ENV-SEED-N, N the first free number", "call"
     )
-    checkpoint_every: Count | None = option(None, "A checkpoint every N rounds; in a folder there is one at the end")
+    checkpoint_every: Count | None = option(None, "A checkpoint every N rounds; a run with a folder has one at the end")
     until: Count | None = option(
-        None, "Stop after so many environment steps, with all that depends on total_steps as it is", "call"
+        None, "Stop after so many environment steps; schedules still follow total_steps", "call"
     )
-    resume: str | Path | None = option(None, "Go on from a run's last checkpoint, or from one of them", "call")
-    tensorboard: bool | Writer | None = option(None, "Write for TensorBoard, too, or to what has add_scalar", "call")
+    resume: str | Path | None = option(None, "Go on from a run's last checkpoint, or from the checkpoint named", "call")
+    tensorboard: bool | Writer | None = option(
+        None, "Write for TensorBoard, too, or to an object with add_scalar", "call"
+    )
     video: bool = option(False, "A video of the final policy", "call")
     trace: bool | str | Path = option(
-        False, "Trace all that runs, as rx.run does: into that file, or with True into the run's folder", "call",
+        False, "Trace everything that runs, as in rx.run: into this file, or with True into the run's folder", "call",
         wanted="True, or the name of a file, as in 'run.rxt'", metavar="FILE",
     )  # fmt: skip
     journal_values: bool | str | Path = option(
-        False, "Hash all that reactions write, for reactors diff: into that file, or with True into the run's folder",
+        False,
+        "Hash all values that reactions write, for reactors diff: into this file, or with True into the run's folder",
         "call", wanted="True, or the name of a file, as in 'run.rxj'", metavar="FILE",
     )  # fmt: skip
     machines: Machines | None = option(
-        None, "The machines on which the workers are, as of rx.run", "call", command=False,
+        None, "The machines that the workers are on, as in rx.run", "call", command=False,
         wanted="rx.Machines(count=2)",
     )  # fmt: skip
     on_machine_lost: Literal["raise", "resume"] = option(
-        "raise", "When a machine is lost: the end, or go on from the last checkpoint on those that are left", "call",
+        "raise", "When a machine is lost: end the run, or go on from the last checkpoint on the others", "call",
         command=False,
     )  # fmt: skip
-    live: bool = option(False, "Show what workers do, in a terminal or a notebook, as rx.run does", "call")
-    view_every: Count | None = option(None, "An episode as a GIF every N rounds, by another worker")
+    live: bool = option(False, "Show what the workers do, in a terminal or a notebook, as in rx.run", "call")
+    view_every: Count | None = option(None, "An episode as a GIF every N rounds, played by one more worker")
     journal: str | Path | None = option(None, "A file for the journal of a run without a folder", "call", command=False)
     tell: Callable[[Row], None] | None = option(
         None, "Called with each row of the journal, on a worker", "call", command=False
     )
     watch: Sequence[Callable[[Sequence[Row]], None]] = option(
-        (), "Functions that get new rows of the journal here, not on a worker", "call", command=False
+        (), "Functions that get new rows of the journal in the calling process", "call", command=False
     )
     serve: Serves | None = option(
-        None, "A server made by rl.serve, which answers by the latest weights on one more worker", "call",
+        None, "A server made by rl.serve, which answers with the latest weights on one more worker", "call",
         command=False,
     )  # fmt: skip
 

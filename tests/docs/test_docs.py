@@ -50,7 +50,8 @@ def snippets(page: str) -> str:
 
 PAGES = (
     "../README.md", "start.md", "tutorial.md", "concepts.md", "model.md", "generated.md", "own_environment.md",
-    "environments.md", "replay.md", "training.md", "modes.md", "reproducibility.md", "serving.md",
+    "environments.md", "replay.md", "training.md", "runs.md",
+    "scaling.md", "recurrent.md", "many_agents.md", "modes.md", "reproducibility.md", "serving.md",
     "own_algorithm.md", "logging.md", "notebooks.md", "debugging.md", "replaying_runs.md", "comparing.md",
     "observing.md", "machines.md", "migration/gymnasium.md", "migration/lingua_franca.md",
 )  # fmt: skip
