@@ -123,12 +123,19 @@ class WatchingError(ReactorError):
 
 
 class ReactionError(ReactorError):
-    """An exception in a reaction: which one, at which tag; the exception itself is the `__cause__`."""
+    """An exception in a reaction: which one, at which tag; the exception itself is the `__cause__`.
+
+    Attributes:
+        reaction: its path.
+        tag: when it ran.
+        trail: the lines of your own code that led there, as Python prints them, also where they ran in another process.
+    """
 
     def __init__(self, message: str, reaction: str = "", tag: Tag | None = None) -> None:
         super().__init__(message)
         self.reaction = reaction
         self.tag = tag
+        self.trail = ""
 
 
 class MicrostepLimitError(ReactorError):

@@ -33,6 +33,7 @@ What is said and written:
 - `Duration`: The type of durations: "10 ms", or nanoseconds.
 - `duration`: The nanoseconds of one; refuses what is none.
 - `description`: A program in lines, the same for the same program.
+- `in_words`: An exception in a sentence, with the user's line where it says nothing itself.
 - `finite`: A value for JSON, with null for numbers that JSON does not have.
 - `encode`: Plain values and arrays as bytes, without pickle.
 - `decode`: The values back from those bytes.
@@ -69,6 +70,7 @@ from reactors.model.ports import Ports
 from reactors.model.thread_state import apart, executing, not_in_a_reaction
 from reactors.names.lacking import explains
 from reactors.names.modules import refuse
+from reactors.reports.failures import in_words
 from reactors.reports.json_text import finite
 from reactors.reports.recording import description
 from reactors.time import Duration, duration
@@ -116,6 +118,7 @@ __all__ = [
     "finite",
     "in_a_reaction",
     "in_units",
+    "in_words",
     "installed",
     "is_read",
     "lossless",

@@ -9,10 +9,14 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from reactors.errors import ReactionError, ReactorError
+from reactors.location import Location
+from reactors.names.lacking import listed
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
 from reactors_runtime.engine import ReactionFailed, Runaway
 from reactors_runtime.processes import terminal
+from reactors_runtime.program import Kind
+from reactors_runtime.raised import Raised, raised
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
 
@@ -59,10 +63,41 @@ def failure(graph: Graph, failed: ReactionFailed, way: str) -> ReactionError:
     cause = failed.exception
     path = graph.program.name(failed.reaction) if failed.reaction >= 0 else "no reaction"
     tag = Tag(*failed.tag)
-    said = f": {cause}" if str(cause) else ""
     what = failed.name(graph.program) if failed.reaction >= 0 else path
-    error = ReactionError(f"{what} at {tag} raised {type(cause).__name__}{said}{remedy(cause, way)}", path, tag)
+    error = ReactionError(f"{what} at {tag} raised {in_words(cause, failed.where)}{remedy(cause, way)}", path, tag)
+    error.trail = failed.where.trail
+    if (
+        isinstance(cause, TypeError | AttributeError)
+        and "NoneType" in str(cause)
+        and (lacking := _absent(graph, failed))
+    ):
+        error.add_note(lacking)
     return noted(error, failed)
+
+
+def in_words(error: BaseException, where: Raised | None = None) -> str:
+    """An exception in a sentence: its class, and what it says.
+
+    One that says nothing, and any assertion, has the line of the user's that raised it, which `where` knows or its
+    traceback.
+    """
+    name, said = type(error).__name__, str(error)
+    if not said or isinstance(error, AssertionError):
+        where = raised(error) if where is None else where
+        if where.line:
+            name, said = f"{name} ({Location(where.file, where.line)})", said or where.code
+    return f"{name}: {said}" if said else name
+
+
+def _absent(graph: Graph, failed: ReactionFailed) -> str:
+    """What a reaction declared to read that was not there, whose value was None; empty if there is nothing."""
+    elements = [graph.program.elements[e] for e in failed.absent]
+    paths = [each.path for each in elements if each.kind in (Kind.PORT, Kind.ACTION, Kind.PHYSICAL_ACTION)]
+    if not paths:
+        return ""
+    one = len(paths) == 1
+    fact = f"{listed(paths)} {'was' if one else 'were'} absent at {Tag(*failed.tag)}"
+    return f"{fact}, so {'its' if one else 'their'} value is None; look at .is_present first"
 
 
 def noted(error: E, found: BaseException) -> E:

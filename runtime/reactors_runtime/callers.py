@@ -35,6 +35,11 @@ def _is_core(file: str) -> bool:
     return file == contextlib.__file__ or (file.startswith(tuple(_CORE)) and not file.startswith(tuple(_OTHERS)))
 
 
+def is_ours(file: str) -> bool:
+    """Whether a file is of this project, what is built on the core included."""
+    return file.startswith(tuple(_CORE))
+
+
 def user_frame(frame: FrameType) -> FrameType:
     """This frame, or the first one further out that is the user's; this one if none is."""
     outer: FrameType | None = frame

@@ -19,6 +19,7 @@ from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime._doors import content_hash, run
 from reactors_runtime.program import FOREVER
+from reactors_runtime.raised import Raised, raised
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
 from reactors_runtime.values import SequenceStore, Stores
@@ -48,7 +49,8 @@ class ReactionFailed(Exception):  # noqa: N818 - what happened, not what is wron
     """A reaction raised `exception`; which reaction (a number of the program) at which tag.
 
     `aftermath`: something else had ended the program, and this was one of the shutdown reactions. `late`: it was what
-    runs when the deadline is missed.
+    runs when the deadline is missed. `where` is the user's line that raised it, and `absent` are the elements that it
+    declares and that were not there.
     """
 
     def __init__(
@@ -59,9 +61,13 @@ class ReactionFailed(Exception):  # noqa: N818 - what happened, not what is wron
         *,
         aftermath: bool = False,
         late: bool = False,
+        where: Raised | None = None,
+        absent: tuple[int, ...] = (),
     ) -> None:
         super().__init__(reaction, tag, exception)
         self.reaction, self.tag, self.exception, self.aftermath, self.late = reaction, tag, exception, aftermath, late
+        self.where = raised(exception) if where is None else where
+        self.absent = absent
         self.__cause__ = exception
 
     def name(self, program: Program) -> str:
@@ -337,13 +343,26 @@ class Engine:
             except Runaway as error:
                 failure, code = self._failed(error, failure), 0
             except BaseException as error:  # noqa: BLE001 - whatever a body raises
-                found = ReactionFailed(self.running(), self.tag(), error, aftermath=self.failed, late=self._late)
+                found = ReactionFailed(
+                    self.running(), self.tag(), error, aftermath=self.failed, late=self._late, absent=self._absent()
+                )
                 self._late = False
                 failure, code = self._failed(found, failure), 0
             if watched and code in _LOOK:
                 yield code == _PAUSED
         if failure is not None:
             raise failure
+
+    def _absent(self) -> tuple[int, ...]:
+        """What the reaction that runs now declares to read, and is not present at this tag."""
+        if self.running() < 0:
+            return ()
+        reaction = self.image.program.reactions[self.running()]
+        return tuple(
+            e
+            for e in (*reaction.triggers, *reaction.uses)
+            if e in self.part.doors and not self.doors[self.part.doors[e]] & lib.RX_PRESENT
+        )
 
     def _broken_off(self, code: int, failure: BaseException | None) -> BaseException | None:
         """The core cannot go on, or was told not to; the failure to raise, if there is one."""

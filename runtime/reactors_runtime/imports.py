@@ -24,11 +24,12 @@ def installed(module: ModuleType) -> bool:
     (True, False)
     """
     origin = getattr(getattr(module, "__spec__", None), "origin", None)
-    if not isinstance(origin, str):
-        return False
-    if origin in ("built-in", "frozen"):
-        return True
-    return origin.startswith(_STANDARD) or "/site-packages/" in origin or "/dist-packages/" in origin
+    return isinstance(origin, str) and (origin in ("built-in", "frozen") or is_installed(origin))
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file comes with Python or from a package that was installed."""
+    return file.startswith((_STANDARD, "<frozen ")) or "/site-packages/" in file or "/dist-packages/" in file
 
 
 def new_since(before: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
-from reactors.lowlevel import checks, closest, is_read
+from reactors.lowlevel import checks, closest, in_words, is_read
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.env import Env, checked_on_error
 from reactors.rl.envs.owned import own
@@ -114,7 +114,7 @@ class BatchedEnv(Env):
         except Exception as error:
             raise ParameterError(
                 f"{self.path}: its vector environment cannot be made here to find its spaces "
-                f"({type(error).__name__}: {error}); fix it, or give num_envs, observation_space and action_space"
+                f"({in_words(error)}); fix it, or give num_envs, observation_space and action_space"
             ) from error
         try:
             return probe.num_envs, probe.single_observation_space, probe.single_action_space

@@ -14,7 +14,7 @@ import numpy as np
 
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError, WiringError
-from reactors.lowlevel import Ports, is_read, offered
+from reactors.lowlevel import Ports, in_words, is_read, offered
 from reactors.rl.envs.env import checked_on_error
 from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own
@@ -136,7 +136,7 @@ class MultiAgentEnv(rx.Reactor):
         except Exception as error:
             refuse_passed_on(self.path, MultiAgentEnv, kwargs, error)
             raise ParameterError(
-                f"{self.path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error})"
+                f"{self.path}: its environment cannot be made here to find its spaces ({in_words(error)})"
             ) from error
         try:
             if hasattr(env, "agent_iter"):

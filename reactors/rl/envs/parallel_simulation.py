@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reactors.lowlevel import in_words
 from reactors.rl.envs.owned import Claim, claim
-from reactors.rl.envs.simulation import error_text, seed_of
+from reactors.rl.envs.simulation import seed_of
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 
@@ -164,7 +165,7 @@ class ParallelSimulation:
             env = self.make()
         except Exception as error:
             raise SimulationError(
-                f"{self.path} (seed {self.seed}) cannot be made: {error_text(error)}", 0, self.seed
+                f"{self.path} (seed {self.seed}) cannot be made: {in_words(error)}", 0, self.seed
             ) from error
         try:
             self._claim = claim(env, f"that of {self.path}")
@@ -206,5 +207,5 @@ class ParallelSimulation:
         if isinstance(error, KeyError) and self.env is not None and error.args[:1] and error.args[0] in self.possible:
             fact = f"gave no answer for agent {error.args[0]!r} in {what}, or was given no action of it"
         else:
-            fact = f"failed in {what}: {error_text(error)}"
+            fact = f"failed in {what}: {in_words(error)}"
         return SimulationError(f'{self.path} {at} {fact}; fix it, or restart it with on_error="restart"', 0, self.seed)

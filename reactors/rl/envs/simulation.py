@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy import ndarray
 
+from reactors.lowlevel import in_words
 from reactors.rl._rows import walk
 from reactors.rl.envs.owned import Claim, claim
 from reactors.rl.envs.spaces import Space, WrongValueError, array_type, reader, rows, writer
@@ -347,7 +348,7 @@ class Simulation:
         try:
             env = self.makers[i]()
         except Exception as error:
-            fact = f"{self.path}: environment {index} (seed {seed}) cannot be made: {error_text(error)}"
+            fact = f"{self.path}: environment {index} (seed {seed}) cannot be made: {in_words(error)}"
             raise SimulationError(fact, index, seed) from error
         try:
             self._claims[i] = claim(env, f"environment {index} of {self.path}")
@@ -390,17 +391,12 @@ class Simulation:
         seed, number, length = self.seeds[i], self._numbers[i], self.steps - self._began[i]
         subject = f"{self.path}: environment {self.first + i} (seed {seed}, episode {number}, step {length})"
         if answer is None:
-            fact = f"raised in {what}{when}: {error_text(error)}{cause}"
+            fact = f"raised in {what}{when}: {in_words(error)}{cause}"
         else:
             fact = f"answered {what} wrongly{when}: {_fault(what, answer, error)}"
         if not self.restarting and not cause and not isinstance(error, ResetNeeded):
             fact += f"; {self.remedy}"
         return SimulationError(f"{subject} {fact}", self.first + i, seed)
-
-
-def error_text(error: BaseException) -> str:
-    """An exception in a sentence: its class, and what it says."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _fault(what: str, answer: Any, error: Exception) -> str:
@@ -419,4 +415,4 @@ def _fault(what: str, answer: Any, error: Exception) -> str:
         for name, value in zip(wanted[1:4], answer[1:4], strict=True):
             if not isinstance(value, Number | np.generic) and not (isinstance(value, ndarray) and value.shape == ()):
                 return f"its {name} is {value!r}, which is no number"
-    return error_text(error)
+    return in_words(error)

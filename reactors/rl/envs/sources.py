@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, ParameterError
+from reactors.lowlevel import in_words
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import named
 from reactors.rl.envs.owned import own
@@ -97,7 +98,7 @@ def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
         env = own(getattr(make, "unrecorded", make))()  # of one that records, a look must leave nothing behind
     except Exception as error:
         raise ParameterError(
-            f"{path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error}); fix "
+            f"{path}: its environment cannot be made here to find its spaces ({in_words(error)}); fix "
             "it, or give observation_space and action_space if it can be made on its worker alone"
         ) from error
     try:

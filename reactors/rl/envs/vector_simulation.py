@@ -15,8 +15,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from reactors.errors import ParameterError
+from reactors.lowlevel import in_words
 from reactors.rl.envs.owned import Claim, claim
-from reactors.rl.envs.simulation import error_text, seed_of
+from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import Space, array_type, reader, rows
 from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
@@ -113,7 +114,7 @@ class VectorSimulation:
         try:
             self.env = self.make(seed=self.seed) if self._seed_when_made else self.make()
         except Exception as error:
-            raise self._error(f"cannot be made: {error_text(error)}", error) from error
+            raise self._error(f"cannot be made: {in_words(error)}", error) from error
         try:
             self._claim = claim(self.env, f"the vector environment of {self.path}")
         except ValueError as error:
@@ -280,12 +281,12 @@ class VectorSimulation:
 
     def _fault(self, what: str, answer: Any, error: Exception) -> str:
         if answer is None:
-            return f"raised in {what}: {error_text(error)}"
+            return f"raised in {what}: {in_words(error)}"
         wanted = 2 if what == "reset" else 5
         if not isinstance(answer, tuple) or len(answer) != wanted:
             given = f"{len(answer)} values" if isinstance(answer, tuple) else f"one {type(answer).__name__}"
             return f"answered {what} wrongly: it gave {given} instead of {wanted}"
-        why = error if type(error) in {ValueError, SimulationError} else error_text(error)
+        why = error if type(error) in {ValueError, SimulationError} else in_words(error)
         return f"answered {what} wrongly: {why}"
 
     def _error(self, fact: str, error: Exception | None = None) -> SimulationError:

@@ -11,9 +11,8 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 import reactors as rx
-from reactors.lowlevel import in_a_reaction
+from reactors.lowlevel import in_a_reaction, in_words
 from reactors.rl.envs.owned import copied, own
-from reactors.rl.envs.simulation import error_text
 from reactors.rl.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def check_belongings(makers: Sequence[Callable[[], Any]]) -> None:
         except Exception as error:
             raise SimulationError(
                 f"rl.VectorEnv: environment {i} cannot have a copy of what its function carries "
-                f"({error_text(error)}), and environments share nothing; let the function make all of it at each "
+                f"({in_words(error)}), and environments share nothing; let the function make all of it at each "
                 "call",
                 i,
             ) from error

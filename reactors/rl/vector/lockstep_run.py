@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import reactors as rx
-from reactors.lowlevel import CRASHES, STUCK_AFTER_S, apart, ending, say, stepwise
-from reactors.rl.envs.simulation import error_text
+from reactors.lowlevel import CRASHES, STUCK_AFTER_S, apart, ending, in_words, say, stepwise
 from reactors.rl.errors import SimulationError
 from reactors.rl.vector.group import Group
 from reactors.rl.vector.lockstep import Beat, Form, Lockstep, Rows
@@ -154,7 +153,7 @@ class LockstepRun:
         self._whereabouts.close()
 
     def _gone(self, error: BaseException) -> None:
-        self.end = error_text(error)
+        self.end = in_words(error)
         self._whereabouts.close()
 
     def late(self) -> str:

@@ -14,8 +14,9 @@ from gymnasium.vector.async_vector_env import AsyncState
 from gymnasium.vector.utils import batch_space, iterate
 
 import reactors as rx
+from reactors.lowlevel import in_words
 from reactors.rl.envs.owned import own
-from reactors.rl.envs.simulation import error_text, seed_of
+from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import checked_seeds, makers
 from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.vector import arguments, batches
@@ -166,7 +167,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._death, self._state = None, AsyncState.DEFAULT
         before, seeds = self._observations(), self._run.seeds
         last = list(iterate(self.observation_space, before))
-        self._run.end = error_text(error)  # if there will be no other one
+        self._run.end = in_words(error)  # if there will be no other one
         self._run.close(0.0)
         n = self.num_envs
         self._lost += n

@@ -83,8 +83,9 @@ def revived(image: Image, worker: int, pid: int | None, failure: Failure) -> Bas
         assert failure.reaction is not None
         assert failure.tag is not None
         error = engine.ReactionFailed(
-            failure.reaction, failure.tag, exception, aftermath=failure.aftermath, late=failure.late
-        )
+            failure.reaction, failure.tag, exception, aftermath=failure.aftermath, late=failure.late,
+            where=failure.where, absent=failure.absent,
+        )  # fmt: skip
     error.__cause__ = exception
     return error
 

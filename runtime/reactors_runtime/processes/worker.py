@@ -23,6 +23,7 @@ from reactors_runtime.callers import RUNTIME
 from reactors_runtime.memory import Memory
 from reactors_runtime.processes import terminal
 from reactors_runtime.processes.messages import WireEnd, mapped
+from reactors_runtime.raised import Raised, raised
 from reactors_runtime.settings import cores, numeric_threads
 from reactors_runtime.suggestions import completed
 
@@ -74,17 +75,22 @@ class Failure:
     text: str  # the traceback
     late: bool  # what runs when a deadline is missed raised it
     aftermath: bool  # in a shutdown reaction, after something else had ended the program
+    where: Raised  # by which line of the user's
+    absent: tuple[int, ...]  # elements that the reaction declares to read, and that were not there
 
     @classmethod
     def of(cls, when: str, error: BaseException) -> Failure:
         """Make it fit for the journey; of the traceback, the runtime's own frames are left out."""
         reaction = tag = None
         late = aftermath = False
+        where: Raised | None = None
+        absent: tuple[int, ...] = ()
         if when == "run":
             from reactors_runtime.engine import ReactionFailed
 
             if isinstance(error, ReactionFailed):
                 reaction, tag, late, aftermath = error.reaction, error.tag, error.late, error.aftermath
+                where, absent = error.where, error.absent
                 error = error.exception
         frames = error.__traceback__
         while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(RUNTIME):
@@ -96,7 +102,7 @@ class Failure:
             exception = cloudpickle.dumps(completed(error), protocol=5)
         except Exception:  # noqa: BLE001 - the text has to do
             exception = None
-        return cls(when, reaction, tag, exception, text, late, aftermath)
+        return cls(when, reaction, tag, exception, text, late, aftermath, where or raised(error), absent)
 
 
 loading = False  # whether this process is a worker that is yet to get its part of the program

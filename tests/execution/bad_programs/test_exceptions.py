@@ -2,12 +2,24 @@
 
 import _thread
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reactors as rx
-from tests.execution.bad_programs.writer_and_reader import APART, Deed, Main, every_way, failed, leave, nothing
+from tests.execution.bad_programs import writer_and_reader
+from tests.execution.bad_programs.writer_and_reader import (
+    APART,
+    Deed,
+    Main,
+    Writer,
+    every_way,
+    failed,
+    leave,
+    nothing,
+)
+from tests.messages import marked
 
 # Exceptions
 
@@ -26,6 +38,97 @@ def test_exception_in_a_reaction(way: Any) -> None:
     assert (error.reaction, error.tag) == ("main.writer.write", rx.Tag(2_000_000, 0))
     assert isinstance(error.__cause__, LookupError)
     assert main.writer.closed
+
+
+@every_way
+def test_an_assertion_has_its_line(way: Any) -> None:
+    def check(self: Any) -> None:
+        assert self.tag.time < 2_000_000  # @bare
+
+    def explain(self: Any) -> None:
+        assert self.tag.time < 2_000_000, "it is late"  # @explained
+
+    start = "main.writer.write at 2 ms raised AssertionError"
+    assert marked(failed(Main(check), **way)) == f"{start} (@bare): assert self.tag.time < 2_000_000  # @bare"
+    assert marked(failed(Main(explain), **way)) == f"{start} (@explained): it is late"
+
+
+@every_way
+def test_what_says_nothing_has_its_line(way: Any) -> None:
+    def fail(self: Any) -> None:
+        raise LookupError  # @lookup
+
+    assert marked(failed(Main(fail), **way)) == (
+        "main.writer.write at 0 s raised LookupError (@lookup): raise LookupError  # @lookup"
+    )
+
+
+@every_way
+def test_the_trail_is_of_the_users_lines(way: Any) -> None:
+    """As Python shows them, with what the exception was raised from, and without its own words."""
+
+    def fail(self: Any) -> None:
+        try:
+            self.number.set("one")
+        except rx.ReactorError as error:
+            raise LookupError("nothing there") from error
+
+    trail = failed(Main(fail), debug=True, **way).trail
+    assert "ValueMismatchError: " in trail
+    assert trail.count("Traceback (most recent call last):") == 2
+    assert trail.count('raise LookupError("nothing there") from error') == 1
+    assert "LookupError: " not in trail
+    assert {Path(file) for file in re.findall('File "(.*)", line', trail)} == {
+        Path(__file__), Path(writer_and_reader.__file__)
+    }  # fmt: skip
+
+
+@every_way
+def test_what_was_absent_is_named_where_none_is_to_blame(way: Any) -> None:
+    def write(self: Any) -> None:
+        if self.tag.time == 2_000_000:
+            self.number.set(1)
+
+    def read(self: Any) -> None:
+        self.sum = self.number.value + self.thing.value
+
+    def read_more(self: Any) -> None:
+        self.sum = self.number.value + self.vector.value.mean()
+
+    def fail(self: Any) -> None:
+        raise TypeError("no 'NoneType' of mine") if self.number.is_present else KeyError("NoneType")
+
+    absent = (
+        "main.reader.thing and main.reader.vector were absent at 2 ms, so their value is None; "
+        "look at .is_present first"
+    )
+    for deed in (read, read_more, fail):
+        assert failed(Main(write, deed), **way).__notes__ == [absent]
+
+    def unrelated(self: Any) -> None:
+        raise ValueError("NoneType")
+
+    assert not hasattr(failed(Main(write, unrelated), **way), "__notes__")
+
+
+@every_way
+def test_a_channel_that_was_absent_is_named(way: Any) -> None:
+    class Sum(rx.Reactor):
+        numbers = rx.Input(int, width=2)
+
+        @rx.reaction(numbers)
+        def add(self) -> None:
+            self.sum = sum(each.value for each in self.numbers)
+
+    class Several(rx.Reactor):
+        def __init__(self) -> None:
+            self.writer, self.reader = Writer(lambda self: self.number.set(1)), Sum()
+            self.silent = Writer()
+            rx.connect([self.silent.number, self.writer.number], self.reader.numbers)
+
+    assert failed(Several(), **way).__notes__ == [
+        "main.reader.numbers[0] was absent at 0 s, so its value is None; look at .is_present first"
+    ]
 
 
 @every_way

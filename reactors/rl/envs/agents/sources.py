@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 
 from reactors.errors import ArgumentError, ParameterError
+from reactors.lowlevel import in_words
 from reactors.rl.envs.agents.cast import Cast
 from reactors.rl.envs.agents.turns import takes_turns
 from reactors.rl.envs.named import imported, known, of_installed, spec_of, spelled
@@ -114,7 +115,7 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
         env = own(make)()
     except Exception as error:
         raise ParameterError(
-            f"{path}: its environment cannot be made here to find its spaces ({type(error).__name__}: {error}); fix it"
+            f"{path}: its environment cannot be made here to find its spaces ({in_words(error)}); fix it"
         ) from error
     try:
         agents = tuple(env.possible_agents)
@@ -131,9 +132,7 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
                 f"{path}: {what}, which has a single agent, and the algorithm is for many; take rl.PPO, or another "
                 "for one, or give a PettingZoo environment"
             ) from error
-        raise ParameterError(
-            f"{path}: {what}, which is no PettingZoo environment ({type(error).__name__}: {error})"
-        ) from error
+        raise ParameterError(f"{path}: {what}, which is no PettingZoo environment ({in_words(error)})") from error
     finally:
         if hasattr(env, "close"):
             env.close()
