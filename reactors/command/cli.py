@@ -19,7 +19,7 @@ from reactors.command.joining import join_command
 from reactors.command.parameters import arguments, options_of
 from reactors.command.rewinding import bisect_command, replay_command
 from reactors.command.runs import compare_command, eval_command, play_command
-from reactors.command.tracebacks import reported
+from reactors.command.tracebacks import reported, whole_tracebacks
 from reactors.command.traces import place_command, trace_command
 from reactors.command.train import train_command
 from reactors.command.tune import tune_command
@@ -328,6 +328,8 @@ for command in (
     bisect_command,
 ):
     main.add_command(command)
+for command in main.commands.values():
+    whole_tracebacks(command)
 
 
 def _made(values: dict[str, Any]) -> Reactor:

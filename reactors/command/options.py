@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import click
 
 from reactors.command.parameters import reading
-from reactors.command.tracebacks import reported
-from reactors.command.values import WHOLES, WORKERS, Whole
+from reactors.command.tracebacks import reported, said
+from reactors.command.values import WHOLES, WORKERS, OneOf, Whole
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.options import Options, SharedOptions, default_words, flag, names, types_of, without_none
 from reactors.rl.synonyms import is_option, no_argument
@@ -57,6 +57,8 @@ def _reading(hint: Any, each: Any) -> dict[str, Any]:
     if typing.get_origin(hint) is tuple:
         return {"type": WHOLES, "metavar": each.metadata["metavar"]}
     metavar = {"metavar": each.metadata["metavar"]} if each.metadata["metavar"] else {}
+    if typing.get_origin(hint) is typing.Literal and each.metadata["wanted"]:
+        return {"type": OneOf(parts, each.metadata["wanted"])}
     if each.type == "Workers":
         return {"type": WORKERS, "metavar": "N"}
     if typing.get_origin(hint) is Annotated and parts[0] is int:
@@ -211,7 +213,7 @@ def misuse() -> Iterator[None]:
         try:
             yield
         except (ArgumentError, ParameterError) as error:
-            raise click.UsageError("\n".join([str(error), *getattr(error, "__notes__", ())])) from None
+            raise click.UsageError(said(error)) from None
 
 
 class TrainingCommand(click.Command):

@@ -1,13 +1,14 @@
 """What does a user of the command see when something goes wrong?
 
 An error of ours is its message alone. Whatever else the user's own code raises, when its file is imported, a reactor
-made or a reaction run, is shown as Python shows it, from the first line that is not ours.
+made or a reaction run, is shown as Python shows it, without lines that are ours. With `--traceback` all is shown.
 """
 
 from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ import click
 
 import reactors
 import reactors_runtime
-from reactors.errors import ReactionError, ReactorError
+from reactors.command.words import in_options
+from reactors.errors import ReactionError, ReactorError, ReactorWarning
 from reactors.script import WrongTarget
 
 if TYPE_CHECKING:
@@ -24,30 +26,86 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _OURS = tuple(str(Path(file).parent) for file in (reactors.__file__, reactors_runtime.__file__, click.__file__) if file)
+_WHOLE = "reactors.traceback"  # of the context: whether lines of ours are shown, too
+
+
+def whole_tracebacks(command: click.Command) -> click.Command:
+    """Give a command the option `--traceback`."""
+
+    def keep(ctx: click.Context, _option: click.Parameter, value: bool) -> None:
+        ctx.meta[_WHOLE] = value
+
+    what = "When something goes wrong, show all of Python's traceback."
+    command.params.append(click.Option(["--traceback"], is_flag=True, expose_value=False, callback=keep, help=what))
+    return command
 
 
 @contextmanager
 def reported() -> Iterator[None]:
     """Show what goes wrong, and end the process with the exit status that belongs to it."""
     try:
-        yield
+        with warnings.catch_warnings():
+            _show_warnings()
+            yield
     except (click.ClickException, WrongTarget, BrokenPipeError):  # of the last, click knows what to do
         raise
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except ReactorError as error:
-        if isinstance(error, ReactionError) and error.__cause__ is not None:
-            _show(error.__cause__)
-        click.echo("\n".join([f"error: {error}", *getattr(error, "__notes__", ())]), err=True)
+        if _whole():
+            _show(error)
+        elif isinstance(error, ReactionError) and error.__cause__ is not None:
+            if error.trail:
+                click.echo(error.trail, nl=False, err=True)
+            elif not isinstance(error.__cause__, ReactorError):
+                _show(error.__cause__)
+        click.echo(f"error: {said(error)}", err=True)
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - whatever the user's code raises
         _show(error)
         sys.exit(1)
 
 
+def said(error: BaseException) -> str:
+    """What an error says, and its notes, in the words of the command."""
+    theirs, each = [], error.__cause__ or error.__context__
+    while each is not None:
+        theirs += [] if isinstance(each, ReactorError) else [str(each)]
+        each = each.__cause__ or each.__context__
+    return spoken("\n".join([str(error), *getattr(error, "__notes__", ())]), *theirs)
+
+
+def spoken(text: str, *quoted: str) -> str:
+    """A text in the words of the command that runs; `quoted` are parts of it that are the user's own."""
+    context = click.get_current_context(silent=True)
+    return text if context is None else in_options(text, context.command, quoted)
+
+
+def _show_warnings() -> None:
+    """Have warnings of ours printed in the words of the command, and without a line of Python."""
+    before = warnings.showwarning
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, file: object = None,
+        line: str | None = None,
+    ) -> None:  # fmt: skip
+        if issubclass(category, ReactorWarning):
+            click.echo(f"warning: {spoken(str(message))}", err=True)
+        else:
+            before(message, category, filename, lineno, file, line)  # type: ignore[arg-type]
+
+    warnings.showwarning = show
+
+
+def _whole() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_WHOLE))
+
+
 def _show(error: BaseException) -> None:
-    click.echo("".join(traceback.format_exception(error.with_traceback(_theirs(error)))), nl=False, err=True)
+    shown = error if _whole() else error.with_traceback(_theirs(error))
+    click.echo("".join(traceback.format_exception(shown)), nl=False, err=True)
 
 
 def _theirs(error: BaseException) -> TracebackType | None:

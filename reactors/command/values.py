@@ -10,6 +10,8 @@ from reactors.elaboration.workers import MOST
 from reactors_runtime.suggestions import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     ParamType = click.ParamType[Any]
 else:  # generic only since click 8.2
     ParamType = click.ParamType
@@ -65,13 +67,21 @@ class WorkerCount(ParamType):
 
 
 class OneOf(click.Choice):  # type: ignore[type-arg]  # generic only since click 8.2
-    """One of some words; what is none of them is refused as in Python, with the one that was meant."""
+    """One of some words; what is none of them is refused as in Python, with the one that was meant.
+
+    `wanted` says more of them where that is needed to choose.
+    """
+
+    def __init__(self, choices: Iterable[str], wanted: str = "") -> None:
+        super().__init__([*choices])
+        self.wanted = wanted
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The word itself, or a `click.BadParameter` with the one that was meant."""
         if value not in self.choices:
             more = did_you_mean(str(value), self.choices)
-            self.fail(f"{value!r}; write one of {', '.join(map(str, self.choices))}{more}", param, ctx)
+            wanted = self.wanted or f"one of {', '.join(map(str, self.choices))}{more}"
+            self.fail(f"{value!r}; write {wanted}", param, ctx)
         return value
 
 

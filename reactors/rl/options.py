@@ -79,6 +79,11 @@ class Bounds:
 
 Kept: TypeAlias = Literal["program", "run", "call"]
 
+_MODES = (
+    '"sync", where playing and learning take turns, or, asynchronous, "pipelined", which is the same every time, or '
+    '"free", which is not'
+)
+
 
 def option(
     default: Any,
@@ -108,7 +113,7 @@ class Extent:
     total_steps: Count = option(100_000, "Environment steps of all actors, in whole rounds, at least one")
     workers: Workers = option(1, 'Workers that run at the same time; "auto" is one for each core')
     actors: Count = option(2, "Reactors that share the environments, each with a policy of its own", "program")
-    mode: Mode = option("sync", "How actors and learner wait for each other", "program")
+    mode: Mode = option("sync", "How actors and learner wait for each other", "program", wanted=_MODES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +266,7 @@ class TuningOptions(SharedOptions):
 
     of = "rl.tune"
 
-    mode: Mode | None = option(None, "The mode", shown="sync or pipelined")
+    mode: Mode | None = option(None, "The mode", shown="sync or pipelined", wanted=_MODES)
     ratio: float | None = option(None, "Updates for each environment step, in place of updates_per_step", metavar="R")
     cores: Count | None = option(None, "The most workers to use", shown="all cores")
     seconds: Positive = option(

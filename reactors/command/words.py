@@ -1,0 +1,87 @@
+"""How is what an error says of Python's arguments said to someone who has typed a command?
+
+Errors and warnings name arguments, for most of them come from functions that scripts call, too. What a command prints
+of them comes through here, where arguments that the command has an option for become that option.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+_VALUE = r"""(?P<value>"[^"]*"|'[^']*'|[\w.+-]*\w)?(?![\w('"])"""
+_ARGUMENT = re.compile(
+    rf"""
+    (?P<call>\b r[xl]\.(?P<function>\w+)\((?:\.\.\.,\ )?(?P<named>\w+)=[^()]*\))  # rx.run(..., record=...)
+    | (?P<other>\b[\w.]+\([^()]*=[^()]*\))                                        # another call, which stays
+    | (?<![\w.(/-])(?P<name>[a-z_]+)={_VALUE}                                     # workers=2, record=
+    | (?<![\w.(/-])(?P<of>[a-z_]+)\ of\ r[xl]\.(?:run|train|tune)\b               # workers of rx.run
+    | \b(?P<kind>[A-Z]\w+)\.preset\([^()]*\)                                      # PPO.preset('CartPole-v1')
+    | \br[xl]\.(?P<command>run|train|tune)\b(?!\()                                # rl.train
+    """,
+    re.VERBOSE,
+)
+
+
+def in_options(text: str, command: click.Command, but: Iterable[str] = ()) -> str:
+    """The text with this command's options where it names arguments; what it quotes, of those in `but`, stays.
+
+    >>> options = ["--on-error"], ["--workers"], ["--pin/--no-pin"]
+    >>> train = click.Command("train", params=[click.Option(each) for each in options])
+    >>> in_options('fix it, or restart it with on_error="restart"', train)
+    'fix it, or restart it with --on-error restart'
+    >>> in_options("workers of rl.train is 0; say workers=, or pin=False", train)
+    '--workers is 0; say --workers, or --no-pin'
+    >>> in_options("it raised ValueError: workers=3; say workers=2", train, but=["workers=3"])
+    'it raised ValueError: workers=3; say --workers 2'
+    """
+    quoted = sorted({each for each in but if each}, key=len, reverse=True)
+    for number, each in enumerate(quoted):
+        text = text.replace(each, f"\0{number}\0")
+    flags = {each.name: each for each in command.params if isinstance(each, click.Option) and each.name}
+    settable = _hyperparameters() if "given" in flags else ()
+    text = _ARGUMENT.sub(lambda found: _option(found, flags, settable), text)
+    for number, each in enumerate(quoted):
+        text = text.replace(f"\0{number}\0", each)
+    return text
+
+
+def _option(found: re.Match[str], flags: dict[str, click.Option], settable: Collection[str]) -> str:
+    if found["call"] and found["named"] in flags:
+        return f"reactors {found['function']} {_flag(flags[found['named']])}"
+    if found["of"] in flags:
+        return _flag(flags[found["of"]])
+    if found["kind"] and "preset" in flags:
+        return "--preset"
+    if found["command"]:
+        return f"reactors {found['command']}"
+    name, value = found["name"], (found["value"] or "").strip("\"'")
+    if name in flags:
+        return _with_value(flags[name], value)
+    if name in settable and value:
+        return f"--set {name}={value}"
+    return found[0]
+
+
+def _with_value(option: click.Option, value: str) -> str:
+    if value == "False":
+        return next(iter(option.secondary_opts), f"no {_flag(option)}")
+    return _flag(option) if value in ("", "True") or option.is_flag else f"{_flag(option)} {value}"
+
+
+def _flag(option: click.Option) -> str:
+    return max(option.opts, key=len)
+
+
+def _hyperparameters() -> set[str]:
+    """What `--set` sets, of any algorithm; nothing where none has been imported, which takes seconds."""
+    settings = sys.modules.get("reactors.rl.runs.settings")
+    kinds = settings.algorithms().values() if settings is not None else ()
+    return {each.name for kind in kinds for each in fields(kind) if each.init}
