@@ -13,10 +13,10 @@ from reactors.location import Location
 from reactors.names.lacking import listed
 from reactors.tag import Tag
 from reactors_runtime import engine as engines
+from reactors_runtime.callers import Raised, raised
 from reactors_runtime.engine import ReactionFailed, Runaway
 from reactors_runtime.processes import terminal
 from reactors_runtime.program import Kind
-from reactors_runtime.raised import Raised, raised
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
 
@@ -64,7 +64,9 @@ def failure(graph: Graph, failed: ReactionFailed, way: str) -> ReactionError:
     path = graph.program.name(failed.reaction) if failed.reaction >= 0 else "no reaction"
     tag = Tag(*failed.tag)
     what = failed.name(graph.program) if failed.reaction >= 0 else path
-    error = ReactionError(f"{what} at {tag} raised {in_words(cause, failed.where)}{remedy(cause, way)}", path, tag)
+    more = remedy(cause, way)
+    said = in_words(cause, failed.where) if str(cause) or not more else type(cause).__name__
+    error = ReactionError(f"{what} at {tag} raised {said}{more}", path, tag)
     error.trail = failed.where.trail
     if (
         isinstance(cause, TypeError | AttributeError)

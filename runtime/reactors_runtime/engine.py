@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from reactors_runtime import callers, tables
 from reactors_runtime._core import ffi, lib
 from reactors_runtime._doors import content_hash, run
+from reactors_runtime.callers import Raised, raised
 from reactors_runtime.program import FOREVER
-from reactors_runtime.raised import Raised, raised
 from reactors_runtime.spelling import spell
 from reactors_runtime.suggestions import suggestion
 from reactors_runtime.values import SequenceStore, Stores

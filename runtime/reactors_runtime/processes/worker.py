@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Protocol
 
 from reactors_runtime import imports
-from reactors_runtime.callers import RUNTIME
+from reactors_runtime.callers import RUNTIME, Raised, raised
 from reactors_runtime.memory import Memory
 from reactors_runtime.processes import terminal
 from reactors_runtime.processes.messages import WireEnd, mapped
-from reactors_runtime.raised import Raised, raised
 from reactors_runtime.settings import cores, numeric_threads
 from reactors_runtime.suggestions import completed
 
