@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import click
 
 from reactors.command.parameters import reading
-from reactors.command.tracebacks import reported, said
+from reactors.command.tracebacks import reported, said, shown_whole
 from reactors.command.values import WHOLES, WORKERS, OneOf, Whole
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.options import Options, SharedOptions, default_words, flag, names, types_of, without_none
@@ -213,6 +213,7 @@ def misuse() -> Iterator[None]:
         try:
             yield
         except (ArgumentError, ParameterError) as error:
+            shown_whole(error)
             raise click.UsageError(said(error)) from None
 
 

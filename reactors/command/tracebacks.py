@@ -53,9 +53,8 @@ def reported() -> Iterator[None]:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except ReactorError as error:
-        if _whole():
-            _show(error)
-        elif isinstance(error, ReactionError) and error.__cause__ is not None:
+        shown_whole(error)
+        if not _whole() and isinstance(error, ReactionError) and error.__cause__ is not None:
             if error.trail:
                 click.echo(error.trail, nl=False, err=True)
             elif not isinstance(error.__cause__, ReactorError):
@@ -65,6 +64,12 @@ def reported() -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - whatever the user's code raises
         _show(error)
         sys.exit(1)
+
+
+def shown_whole(error: BaseException) -> None:
+    """Print all of the traceback, if `--traceback` asks for it."""
+    if _whole():
+        _show(error)
 
 
 def said(error: BaseException) -> str:

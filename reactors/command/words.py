@@ -25,6 +25,7 @@ _ARGUMENT = re.compile(
     | (?<![\w.(/-])(?P<of>[a-z_]+)\ of\ r[xl]\.(?:run|train|tune)\b               # workers of rx.run
     | \b(?P<kind>[A-Z]\w+)\.preset\([^()]*\)                                      # PPO.preset('CartPole-v1')
     | \br[xl]\.(?P<command>run|train|tune)\b(?!\()                                # rl.train
+    | (?<![\w.'"/-])(?P<word>[a-z]+_[a-z_]+)(?![\w('"=./])                        # no word of English
     """,
     re.VERBOSE,
 )
@@ -39,6 +40,8 @@ def in_options(text: str, command: click.Command, but: Iterable[str] = ()) -> st
     'fix it, or restart it with --on-error restart'
     >>> in_options("workers of rl.train is 0; say workers=, or pin=False", train)
     '--workers is 0; say --workers, or --no-pin'
+    >>> in_options("on_error is for rl.Env", train)
+    '--on-error is for rl.Env'
     >>> in_options("it raised ValueError: workers=3; say workers=2", train, but=["workers=3"])
     'it raised ValueError: workers=3; say --workers 2'
     """
@@ -56,8 +59,8 @@ def in_options(text: str, command: click.Command, but: Iterable[str] = ()) -> st
 def _option(found: re.Match[str], flags: dict[str, click.Option], settable: Collection[str]) -> str:
     if found["call"] and found["named"] in flags:
         return f"reactors {found['function']} {_flag(flags[found['named']])}"
-    if found["of"] in flags:
-        return _flag(flags[found["of"]])
+    if (name := found["of"] or found["word"]) in flags:
+        return _flag(flags[name])
     if found["kind"] and "preset" in flags:
         return "--preset"
     if found["command"]:

@@ -283,6 +283,7 @@ def test_every_option_of_run_arrives(
 
 def test_run_has_an_option_for_every_argument_and_no_other() -> None:
     several = {"machines", "listen", "token_file", "certificate", "key"}  # of one argument, in tests/machines
+    several |= {"traceback"}  # of every command
     arguments = set(inspect.signature(rx.run).parameters) - {"main", "clock"}  # which is an object
     assert {*OPTIONS, "machines"} == arguments
     options = {each.name for each in main.commands["run"].params} - {"target", "as_json"}
@@ -430,6 +431,84 @@ def test_an_exception_in_a_reaction_is_shown_from_the_users_own_lines(
     assert "reactors_runtime" not in run.stderr
     assert "/reactors/" not in run.stderr
     assert "\nerror: main.sinks[0].look at 1 ms raised LookupError: Item(n=2) is the worst" in run.stderr
+    assert run.stderr.count("LookupError: Item") <= workers  # once for each that came to it
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_whole_traceback_is_shown_where_it_is_asked_for(script: Callable[..., Path], workers: int) -> None:
+    run = command("run", script(), *FAST, "--first", 1, "--worst", 2, "--workers", workers, "--traceback")
+    assert run.returncode == 1
+    assert "reactors/launch.py" in run.stderr
+    assert "in look" in run.stderr
+    assert "\nerror: main.sinks[0].look at 1 ms raised LookupError: Item(n=2) is the worst\n" in run.stderr
+
+
+def test_every_command_has_whole_tracebacks() -> None:
+    for name, each in main.commands.items():
+        assert "--traceback" in reactors(name, "--help").output, name
+        assert sum(option.name == "traceback" for option in each.params) == 1
+
+
+SPEECH = """
+import reactors as rx
+
+class Clock(rx.Reactor):
+    def __init__(self, n=1):
+        if n == 2:
+            raise ValueError("seed=3")
+
+    @rx.reaction(rx.startup)
+    def start(self):
+        pass
+
+class Lonely(rx.Reactor):
+    word = rx.Input(int)
+
+    @rx.reaction(word)
+    def read(self):
+        pass
+
+class Quoting(rx.Reactor):
+    @rx.reaction(rx.startup)
+    def start(self):
+        raise ValueError("it is workers=3")
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["run", "Clock", "--replay", "a", "--record", "b"],
+            "reactors run with --replay takes everything from the log",
+        ),
+        (["run", "Clock", "--backend", "inline", "--workers", 2], "--backend inline has one worker, and workers is 2"),
+        (["run", "Clock", "--replay", "speech.py"], "is no log of this version; write one with reactors run --record"),
+        (["run", "Quoting"], "raised ValueError: it is workers=3"),
+        (["graph", "Clock", "--apg", "--depth", 2], "leave out --depth or --apg"),
+    ],
+)
+def test_errors_are_in_the_words_of_the_command(script: Callable[..., Path], words: list[object], said: str) -> None:
+    name, kind, *others = words
+    result = reactors(name, f"{script('speech.py', SPEECH)}:{kind}", *others)
+    assert result.exit_code == 1
+    assert said in result.stderr
+
+
+def test_warnings_are_in_the_words_of_the_command(script: Callable[..., Path]) -> None:
+    run = command("run", f"{script('speech.py', SPEECH)}:Lonely", "--fast")
+    assert run.stderr.startswith("warning: main.word (speech.py:14): the reaction read ")
+    assert "ReactorWarning" not in run.stderr
+    chain = (
+        SPEECH
+        + """
+class Chain(rx.Reactor):
+    def __init__(self):
+        self.one, self.other = Clock(), Clock()
+"""
+    )
+    run = command("run", f"{script('chain.py', chain)}:Chain", "--workers", 2)
+    assert "or --placement says it\n" in run.stderr
 
 
 @pytest.mark.parametrize(
@@ -563,6 +642,24 @@ def test_doctor_reads_the_limits_of_a_process(tmp_path: Path) -> None:
         ("descriptors", "ok", "1,024"),
         ("locked memory", "ok", "no limit"),
     ]
+
+
+def test_doctor_notes_what_is_compiled_at_each_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "large"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (finding,) = doctor.bytecode("large")
+    assert finding.verdict == "note"
+    assert finding.fact == "large is compiled at each import: it has none, and PYTHONDONTWRITEBYTECODE is set"
+    remedy = finding.remedy.partition(": ")[2]
+    assert remedy == f"{sys.executable} -m compileall -q {package}"
+    subprocess.run(remedy.split(), check=True)
+    assert [each.verdict for each in doctor.bytecode("large")] == ["ok"]
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert [each.verdict for each in doctor.bytecode("email")] == ["ok"]
+    assert not list(doctor.bytecode("nothing_of_that_name"))
 
 
 @pytest.mark.parametrize(
