@@ -5,6 +5,7 @@ What it needs, torch before all, is imported inside of it, so that `reactors --h
 
 from __future__ import annotations
 
+import math
 import shlex
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 
 from reactors.command.options import Asked, File, TrainingCommand, misuse, of_env, options, run_in, settings
 from reactors.command.options import as_json as _json
+from reactors.command.tracebacks import spoken
 from reactors.errors import ArgumentError
 from reactors.reports.json_text import json_line
 from reactors.rl.opponents import Past
@@ -48,6 +50,7 @@ def train_command(
     with misuse():
         try:
             from reactors.rl.checkpoints.files import found
+            from reactors.rl.runs.again import rounds_of
             from reactors.rl.runs.live import display
             from reactors.rl.runs.run_folder import RunFolder, folder_of, numbered
             from reactors.rl.runs.train import train
@@ -72,7 +75,10 @@ def train_command(
                     )
                     out = numbered(Path("runs"), "-".join(map(str, words)))
             folder: Path = out
-            shown = display(f"{type(made).__name__} in {named}", _said(options, "total_steps"))
+            steps = min(_said(options, "total_steps"), options.get("until") or math.inf)
+            each = made.horizon * made.num_envs
+            whole = rounds_of(made, steps) * each
+            shown = display(f"{type(made).__name__} in {named}", whole)
             alone = bool(options.get("live"))  # two that draw would be in each other's way
             with nullcontext() if alone else shown:
                 watch = [] if alone else [shown]
@@ -84,14 +90,19 @@ def train_command(
             if out is not None and out.is_dir() and not any(out.iterdir()):
                 out.rmdir()  # nothing came of it
     for note in done.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {spoken(note)}", err=True)
     result = RunFolder(folder).result
     if as_json:
         click.echo(json_line({"out": str(folder), **result}))
     else:
+        rounded = f" ({steps:,} in whole rounds of {each:,})" if result["steps"] == whole != steps else ""
         returned = "-" if result["return"] is None else f"{result['return']:.1f}"
+        greedy = ""
+        if result["evaluated_at"] is not None:
+            greedy = f", of greedy ones {result['evaluation']:.1f} at step {result['evaluated_at']:,}"
         click.echo(
-            f"{result['steps']:,} steps in {result['seconds']:.1f} s, mean return of the last episodes {returned}"
+            f"{result['steps']:,} steps{rounded} in {result['seconds']:.1f} s, mean return of the last episodes "
+            f"{returned}{greedy}"
         )
         click.echo(f"digest {result['digest']}, weights {result['weights']}")
         click.echo(f"all of it is in {folder}")

@@ -145,8 +145,13 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
             "'total_steps': write --total-steps",
         ),
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=0"], "epochs of PPO is 0"),
-        (["ppo", "--env", "CartPole-v1", "--lag", "3"], 'mode="sync" is a lag of 1'),
-        (["ppo", "--env", "CartPole-v1", "--device", "abacus"], "device of rl.train is 'abacus'"),
+        (["ppo", "--env", "CartPole-v1", "--lag", "3"], "--lag is 3, but --mode sync is a lag of 1"),
+        (["ppo", "--env", "CartPole-v1", "--double-buffer"], "write --inference central, too"),
+        (["ppo", "--env", "CartPole-v1", "--device", "abacus"], "--device is 'abacus'"),
+        (
+            ["ppo", "--env", "CartPole-v1", "--mode", "async"],
+            'write "sync", where playing and learning take turns, or, asynchronous, "pipelined", which is the same',
+        ),
         (["dqn", "--env", "Pendulum-v1"], "DQN takes discrete actions"),
         (["ppo", "--env", "FrozenLake-v1"], "PPO takes observations of a Box"),
         (["dqn", "--env", "CartPole-v1", "--set", "capacity=10"], "batch_size of DQN is 64, but its memory keeps 10"),
@@ -162,12 +167,108 @@ def test_train_refuses_what_makes_no_sense(arguments: list[str], said: str) -> N
     assert not list(Path().glob("runs/*"))
 
 
+def test_a_hyperparameter_is_said_as_one_sets_it() -> None:
+    done = reactors("tune", "dqn", "--env", "CartPole-v1", "--fanouts", 4)
+    assert done.exit_code == 2
+    assert "--fanouts are of the tree of priorities, and DQN has none; write --set prioritized=True\n" in done.stderr
+
+
 def test_train_refuses_more_memory_than_there_is() -> None:
     huge = ("--set", "capacity=1000000000000", "--set", "batch_size=100000000000")
     done = reactors("train", "dqn", "--env", "CartPole-v1", *huge)
     assert done.exit_code == 1
     assert "more than" in done.stderr or "GiB" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+FALLS = """
+import gymnasium as gym
+import numpy as np
+
+class Falls(gym.Env):
+    observation_space, action_space = gym.spaces.Box(-1, 1, (2,), np.float32), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        self.n = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.n += 1
+        self.look()
+        return np.zeros(2, np.float32), 0.0, False, False, {}
+
+    def look(self):
+        assert self.n < 10
+
+class Raises(Falls):
+    def look(self):
+        if self.n == 10:
+            raise ValueError("it fell: seed=3")
+
+class Never(Falls):
+    def __init__(self):
+        assert False
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("kind", "line", "said"),
+    [
+        ("Falls", 18, "raised in step: AssertionError (falls.py:18): assert self.n < 10"),
+        ("Raises", 23, "raised in step: ValueError: it fell: seed=3"),
+    ],
+)
+def test_an_environments_error_is_shown_by_its_own_lines(kind: str, line: int, said: str, workers: int) -> None:
+    Path("falls.py").write_text(FALLS)
+    words = [sys.executable, "-m", "reactors", "train", "ppo", "--env", f"falls.py:{kind}", *SMALL]
+    done = subprocess.run([*words, "--workers", str(workers)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    shown = done.stderr[done.stderr.index("Traceback") :].splitlines()
+    assert shown[1].endswith('falls.py", line 14, in step')
+    assert f'falls.py", line {line}, in look' in done.stderr
+    assert [file for file in shown if file.startswith("  File ") and "falls.py" not in file] == []
+    (error,) = [each for each in shown if each.startswith("error: ")]
+    assert f"main.actors[0]: environment 0 (seed 1339234468, episode 0, step 10) {said}".split(" (seed")[0] in error
+    assert error.endswith(f"{said}; fix it, or restart it with --on-error restart")
+    assert done.stderr.count(said) <= workers  # once for each that came to it
+
+
+def test_an_environment_that_cannot_be_made_has_its_line() -> None:
+    Path("falls.py").write_text(FALLS)
+    done = reactors("train", "ppo", "--env", "falls.py:Never", *SMALL)
+    assert done.exit_code == 2
+    assert "cannot be made here to find its spaces (AssertionError (falls.py:27): assert False); fix it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (640, "640 steps in "),
+        (700, "640 steps (700 in whole rounds of 64) in "),
+        (20, "64 steps (20 in whole rounds of 64) in "),
+    ],
+)
+def test_train_says_what_whole_rounds_come_to(asked: int, said: str) -> None:
+    done = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL[:-1], asked)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith(said)
+    steps = said.partition(" ")[0]
+    assert f"steps {steps} of {steps}  time" in done.stderr
+
+
+def test_train_says_when_the_policy_was_evaluated() -> None:
+    done = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--eval-every", 4, "--out", "out")
+    assert done.exit_code == 0, done.output
+    result = json.loads(Path("out/result.json").read_text())
+    last = [row for row in read(Path("out/journal.csv")) if "eval/mean_return" in row][-1]
+    assert (result["evaluation"], result["evaluated_at"]) == (last["eval/mean_return"], last["global_step"])
+    assert last["global_step"] < 640
+    figure = f"{last['eval/mean_return']:.1f} at step {last['global_step']:,.0f}"
+    assert f", of greedy ones {figure}\n" in done.stdout
+    assert f"  greedy {figure}  " in done.stderr.splitlines()[-1]
+    going = reactors("train", "--resume", "out", "--total-steps", 740, "--eval-every", 100)
+    assert f", of greedy ones {figure}\n" in going.stdout
 
 
 def test_train_says_what_is_damaged() -> None:
@@ -393,8 +494,12 @@ def test_play_says_what_is_missing(run: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_play_without_a_display_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reactors.rl.monitoring.watching.watch", lambda *_: [9.0])
-    said = "there is no display here, so no window opens; record the policy with --video\n"
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+    said = (
+        "there is no display here (DISPLAY and WAYLAND_DISPLAY are not set), so no window opens; to see it play: "
+        f"reactors play {run} --video\n"
+    )
+    monkeypatch.setenv("SDL_VIDEODRIVER", "x11")  # so that it is as it was afterwards
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
         monkeypatch.delenv(name, raising=False)
     assert reactors("play", run).stderr == said * (sys.platform == "linux")
     monkeypatch.setenv("DISPLAY", ":0")

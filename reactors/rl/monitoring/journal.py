@@ -11,7 +11,7 @@ import reactors as rx
 from reactors.lowlevel import offered
 from reactors.rl.checkpoints.stateful import Stateful
 from reactors.rl.encoding.state import count
-from reactors.rl.monitoring.journal_file import JournalFile, checksum, verified
+from reactors.rl.monitoring.journal_file import EVALUATED_AT, JournalFile, checksum, joined, verified
 from reactors.rl.monitoring.rates import Rates
 from reactors.rl.rounds import round_of
 
@@ -102,8 +102,9 @@ class Journal(Stateful):
         """Continue from what `state_dict` gave."""
         self.noted, self.checked = count(state["rows"]), count(state["checked"])
         self.latest = {str(name): float(value) for name, value in state["latest"].items()}
-        if self.latest:
-            self.latest["global_step"] = count(state["latest"]["global_step"])
+        for name in ("global_step", EVALUATED_AT):
+            if name in self.latest:
+                self.latest[name] = count(state["latest"][name])
         self.rates.begin(state["seconds"], self.latest.get("global_step", 0))
         self.returns, self.lengths = (deque(map(float, state[name]), 20) for name in ("returns", "lengths"))
         self.count = count(state["count"])
@@ -146,7 +147,7 @@ class Journal(Stateful):
         row["time/play"], row["charts/weight_age"] = max(seconds), statistics.fmean(ages)
         row = {name: float(value) for name, value in row.items()} | {"global_step": int(row["global_step"])}
         self.noted, self.checked = self.noted + 1, checksum(self.checked, row)
-        self.latest = {**self.latest, **row}
+        self.latest = joined(self.latest, row)
         if self.table is None:
             self.rows.append(row)
         else:

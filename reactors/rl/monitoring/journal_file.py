@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 
 Row = dict[str, float]
 
+EVALUATION, EVALUATED_AT = "eval/mean_return", "eval/global_step"
+
+
+def joined(before: Row, row: Row) -> Row:
+    """What is known after a row: what it lacks is as it was; of an evaluation also the step at which it was.
+
+    >>> joined({"global_step": 8, "eval/mean_return": 3.0, "eval/global_step": 8}, {"global_step": 16})
+    {'global_step': 16, 'eval/mean_return': 3.0, 'eval/global_step': 8}
+    """
+    evaluated = {EVALUATED_AT: row["global_step"]} if EVALUATION in row else {}
+    return {**before, **row, **evaluated}
+
 
 class JournalFile:
     """Writes rows as they come, after those that are in the file already.

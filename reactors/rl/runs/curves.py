@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reactors.rl.monitoring.journal_file import EVALUATION
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from reactors.rl.monitoring.journal_file import Row
 
-RETURN, EVALUATION = "charts/episodic_return", "eval/mean_return"
+RETURN = "charts/episodic_return"
 SHOWN = 12  # characters of a digest
 NO_FIGURES = {"global_step", "round", "seconds"}  # of a row of the journal
 WORDS = 4  # columns of the table before those of numbers

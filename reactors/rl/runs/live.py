@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from reactors.errors import ArgumentError
-from reactors.rl.monitoring.journal_file import Tail
+from reactors.rl.monitoring.journal_file import EVALUATED_AT, EVALUATION, Tail, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ class Lines:
     def __call__(self, rows: Sequence[Row]) -> None:
         """The last row counts; what it lacks is as it was."""
         for row in rows:
-            self._row = {**self._row, **row}
+            self._row = joined(self._row, row)
         if time.monotonic() - self._last >= self.every:
             self._print()
 
@@ -124,7 +124,7 @@ class LiveTable:
         from rich.table import Table
 
         for row in rows:
-            self._row = {**self._row, **row}
+            self._row = joined(self._row, row)
         table = Table(title=self.title, show_header=False)
         table.add_column(style="bold")
         table.add_column(justify="right")
@@ -141,9 +141,10 @@ def figures(row: Row, total: int) -> list[tuple[str, str]]:
     """
     found = [("steps", f"{row['global_step']:,.0f} of {total:,}"), ("time", f"{row['seconds']:.1f} s")]
     found += [(name, f"{row[key]:,.0f}") for name, key in (("steps/s", "charts/SPS"),) if key in row]
-    for name, key in (("return", "charts/episodic_return"), ("greedy", "eval/mean_return")):
-        if key in row:
-            found.append((name, f"{row[key]:.1f}"))
+    if "charts/episodic_return" in row:
+        found.append(("return", f"{row['charts/episodic_return']:.1f}"))
+    if EVALUATION in row:
+        found.append(("greedy", f"{row[EVALUATION]:.1f}{_since(row)}"))
     found += [(key.partition("/")[2], f"{value:.4g}") for key, value in row.items() if key.startswith("losses/")]
     for name, key in (("playing", "time/play"), ("learning", "time/learn")):
         if key in row:
@@ -154,6 +155,12 @@ def figures(row: Row, total: int) -> list[tuple[str, str]]:
     if "charts/weight_age" in row:
         found.append(("weights", f"{row['charts/weight_age']:.1f} rounds old"))
     return found
+
+
+def _since(row: Row) -> str:
+    """When the policy was evaluated last, if that was an earlier one."""
+    step = row.get(EVALUATED_AT, row["global_step"])
+    return "" if step == row["global_step"] else f" at step {step:,.0f}"
 
 
 def display(title: str, total: int) -> Lines | LiveTable:
