@@ -15,6 +15,7 @@ import sys
 import sysconfig
 from dataclasses import dataclass
 from importlib import import_module, metadata
+from importlib.util import cache_from_source, find_spec
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -47,7 +48,7 @@ class Finding:
 def examine() -> list[Finding]:
     """All there is to know, what matters most first."""
     found = [_python(), *starmap(_compiled, _COMPILED.items()), _system()]
-    found += _packages()
+    found += [*_packages(), *bytecode("torch")]
     found += [_compiler(), _dot(), _cores(), _memory()]
     found += limits(Path("/proc/self/limits"))
     return found
@@ -150,6 +151,20 @@ def _packages() -> Iterator[Finding]:
             yield Finding(name, "ok", installed)
         else:
             yield Finding(name, "note", f"missing ({what})", f"pip install {name}, if a program needs it")
+
+
+def bytecode(package: str) -> Iterator[Finding]:
+    """Whether Python compiles a package again whenever it is imported, which for a large one takes seconds."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return
+    file, folder = Path(cache_from_source(spec.origin)), Path(spec.origin).parent
+    why = "PYTHONDONTWRITEBYTECODE is set" if sys.dont_write_bytecode else f"{folder} cannot be written to"
+    if file.exists() or (not sys.dont_write_bytecode and os.access(folder, os.W_OK)):
+        yield Finding("bytecode", "ok", f"that of {package} is kept")
+    else:
+        remedy = f"once, and imports take seconds less: {sys.executable} -m compileall -q {folder}"
+        yield Finding("bytecode", "note", f"{package} is compiled at each import: it has none, and {why}", remedy)
 
 
 def _version(package: str) -> str:

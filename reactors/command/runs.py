@@ -85,7 +85,12 @@ def play_command(
             returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
         else:
             if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}:
-                click.echo("there is no display here, so no window opens; record the policy with --video", err=True)
+                os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # which would have words of its own
+                click.echo(
+                    "there is no display here (DISPLAY and WAYLAND_DISPLAY are not set), so no window opens; to see it "
+                    f"play: reactors play {folder} --video",
+                    err=True,
+                )
             returns = watch(run.policy(), rendering(run.maker(), "human"), episodes, seed or 0)
     for number, total in enumerate(returns, 1):
         click.echo(f"episode {number}: return {total:.2f}")

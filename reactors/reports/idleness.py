@@ -24,7 +24,8 @@ def warn_of_idleness(graph: Graph, where: list[int], workers: int) -> None:
         what = (
             f"its reactions wait for one another, and no placement changes that: leave workers={workers} out"
             if is_serial(program)
-            else "placement= says what is to run elsewhere"
+            else "only measured times could show which of them gain by running apart; trace= and reactors place find "
+            "that out from a run, or placement= says it"
         )
         callers.warn(
             f"all {written} reactors of {graph.main.path} run on worker 0, and the others have nothing to do: {what}",
