@@ -185,13 +185,15 @@ chromium:
 
 # Python compiles what is imported; compiling all that is installed takes half a minute.
 .venv/tools: constraints.txt
-	[ -x .venv/bin/python ] || $(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install -qq --no-compile -c constraints.txt $(build_tools)
-	touch $@
+	@echo "build, 1 of 3: the tools that compile the core, into .venv"
+	@[ -x .venv/bin/python ] || $(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install -qq --no-compile -c constraints.txt $(build_tools)
+	@touch $@
 
 .venv/installed: .venv/tools pyproject.toml constraints.txt
-	.venv/bin/python -m pip install -qq --no-compile -c constraints.txt --no-build-isolation -e '.[all]'
-	touch $@
+	@echo "build, 2 of 3: the core in C, and all packages, torch among them: some minutes"
+	@.venv/bin/python -m pip install -qq --no-compile -c constraints.txt --no-build-isolation -e '.[all]'
+	@touch $@
 
 # A build knows where each module lies, so it is made again when one comes or goes.
 %/modules: FORCE
@@ -200,8 +202,9 @@ FORCE:
 
 # The lock lets two builds at once wait for each other.
 .venv/built: .venv/installed .venv/modules $(core)
-	MAKEFLAGS= flock .venv python -m pip install -qq --no-build-isolation --no-deps -e .
-	touch $@
+	@echo "build, 3 of 3: the core as it is now: seconds"
+	@MAKEFLAGS= flock .venv python -m pip install -qq --no-build-isolation --no-deps -e .
+	@touch $@
 
 # The peers' needs stay out of our own environment.
 .venv-bench/installed: tests/benchmarks/requirements.txt tests/benchmarks/requirements-alone.txt pyproject.toml constraints.txt

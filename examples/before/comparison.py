@@ -3,6 +3,7 @@
 import difflib
 import inspect
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +13,20 @@ Train = Callable[..., Any]
 
 
 def show(before: Train, after: Train, turns: int, kept: Train | None = None, **settings: Any) -> None:
-    """Print what changed, and how long both take: medians, after a first turn that does not count.
+    """Print what changed, and how long both take: each turn as it comes, and the medians of all but the first.
 
     `kept` is the last of what the program after imports from the one before.
     """
     print("\n".join(changes(before, after, kept)))
     seconds: dict[Train, list[float]] = {before: [], after: []}
-    for _ in range(turns + 1):
+    print(f"each runs {turns + 1} times, in turns; before and after take:", file=sys.stderr)
+    for turn in range(turns + 1):
         for train, its in seconds.items():
             began = time.perf_counter()
             train(**settings)
             its.append(time.perf_counter() - began)
+        which = f"turn {turn} of {turns}" if turn else "a first turn, which does not count"
+        print(f"{which}: {', '.join(f'{each[-1]:.2f} s' for each in seconds.values())}", file=sys.stderr)
     old, new = (statistics.median(each[1:]) for each in seconds.values())
     print(f"before {old:.2f} s, after {new:.2f} s: {old / new:.2f} times as fast, medians of {turns}")
 
