@@ -13,6 +13,7 @@ import reactors as rx
 from reactors import rl
 from reactors.rl.envs.spaces import array_type, rows, writer
 from reactors.testing import assert_deterministic
+from tests.messages import marked
 
 NAMES = (
     "observation",
@@ -51,7 +52,7 @@ class Line(gym.Env[Any, Any]):
         return self.buffer, self.info
 
     def step(self, action: int) -> Any:
-        assert self.action_space.contains(action), action
+        assert self.action_space.contains(action), action  # @taken
         self.lived += 1
         if self.faults.get("step") == self.lived:
             raise OSError("fell")
@@ -361,7 +362,8 @@ def test_debug_mode_checks_values_by_their_space() -> None:
 
 
 def test_an_action_out_of_its_space_is_the_environments_to_refuse() -> None:
-    assert "raised in step: AssertionError: np.int64(7)" in str(fault(rl.Env(Line, num_envs=2, seed=5), actions=7))
+    said = marked(fault(rl.Env(Line, num_envs=2, seed=5), actions=7))
+    assert "raised in step: AssertionError (@taken): np.int64(7)" in said
 
 
 def test_actions_of_the_wrong_shape_are_refused_where_they_are_set() -> None:
