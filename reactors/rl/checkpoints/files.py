@@ -41,6 +41,8 @@ class Saved(NamedTuple):
     path: Path
     meta: dict[str, Any]
     states: dict[str, Any]
+    of_policies: dict[str, NDArray[Any]]
+    """Arrays that policies need: their weights, of all groups one behind the other."""
 
     @property
     def next_round(self) -> int:
@@ -50,9 +52,9 @@ class Saved(NamedTuple):
     def weights(self, size: int | None = None) -> NDArray[np.float32]:
         """Those that policies need, `size` of them if that is known."""
         with going_on(self.path, "the weights"):
-            found: Any = self.states["learners[0]"]["latest"]
-            check_form(np.zeros(len(found) if size is None else size, np.float32), found, "learners[0].latest")
-        return found  # type: ignore[no-any-return]
+            found = self.of_policies["weights"]
+            check_form(np.zeros(len(found) if size is None else size, np.float32), found, "weights")
+        return found
 
 
 def versions() -> dict[str, str]:
@@ -126,9 +128,14 @@ def latest(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
+def is_checkpoint(path: Path) -> bool:
+    """Whether it is one, maybe damaged, and no run's folder."""
+    return (path / "meta.json").is_file() or (path.name.isdecimal() and path.parent.name == FOLDER and path.is_dir())
+
+
 def found(path: Path) -> Path:
     """The checkpoint that a path means: itself, or the last one of a run's folder; else `CheckpointError`."""
-    if (path / "meta.json").is_file() or (path.name.isdecimal() and path.is_dir()):
+    if is_checkpoint(path):
         return path
     last = latest(path / FOLDER)
     if last is None:
@@ -169,10 +176,10 @@ def load(path: Path) -> Saved:
         raise CheckpointError(
             f"{path} was written by reactors {then}, and this is {now}; go on with the version that wrote it"
         )
-    _read(path, "weights.safetensors", meta["sums"])
+    weights = _read(path, "weights.safetensors", meta["sums"])
     arrays = _read(path, "state.safetensors", meta["sums"])
     with going_on(path, "what its reactors were"):
-        return Saved(path, meta, decode(meta.pop("states"), arrays))
+        return Saved(path, meta, decode(meta.pop("states"), arrays), weights)
 
 
 def _check_meta(path: Path, meta: Any) -> None:

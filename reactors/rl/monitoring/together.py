@@ -10,7 +10,7 @@ from reactors.rl.envs.agents.turns import simulation_of
 from reactors.rl.envs.simulation import seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
     from pathlib import Path
 
     from reactors.rl.contract.agents import Company
@@ -59,6 +59,21 @@ def watch_together(
     finally:
         simulation.close()
     return returns
+
+
+def episode_of(company: Company, env: Any, seed: int) -> Iterator[bool]:
+    """Play a greedy episode in an environment that shows itself; False before each of its steps.
+
+    How it ended is not to be seen: the next one has begun then.
+    """
+    simulation, playing = simulation_of(lambda: env, seed=seed, path="the episode"), PlayingTogether(company, 1)
+    simulation.reset()
+    episode = None
+    while episode is None:
+        yield False
+        (actions,) = playing([seen_by(simulation)])
+        episode, gone = advance(simulation, actions)
+        playing.ended(0, gone)
 
 
 def film_together(company: Company, env: Any, folder: Path, episodes: int, seed: int) -> list[float]:

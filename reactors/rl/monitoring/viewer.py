@@ -6,21 +6,22 @@ worker that nothing else needs. Weights of every so many rounds wait there until
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import reactors as rx
 from reactors.errors import ParameterError
+from reactors.rl.contract.agents import Company
 from reactors.rl.contract.recurrent import Playing
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.spaces import reader
+from reactors.rl.monitoring.together import episode_of
 from reactors.rl.monitoring.watching import rendering
 from reactors.rl.rounds import round_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import gymnasium as gym
@@ -60,7 +61,8 @@ class Viewer(rx.Reactor):
     """Plays a greedy episode with all weights that it gets, and writes it into `folder` as an animated GIF.
 
     Files are named after the environment steps that the policy has learned from. An animation has at most a thousand
-    pictures, 25 a second; those of faster environments are left out, and a longer episode is broken off.
+    pictures, 25 a second; those of faster environments are left out, and a longer episode is broken off. Of many agents
+    it shows what is before each step.
     """
 
     weights = rx.Input(shape="size", dtype=np.float32)
@@ -94,20 +96,31 @@ class Viewer(rx.Reactor):
 
     def play(self, seed: int) -> tuple[list[Any], int]:
         """Pictures of an episode, and how long each is shown, in ms."""
-        env, taken = rendering(self.make, "rgb_array"), reader(self.action_space)
+        env = rendering(self.make, "rgb_array")
+        pause = 1000 / (env.metadata or {}).get("render_fps", 30)
+        stride = max(1, round(LEAST / pause))
+        images: list[Any] = []
         try:
-            pause = 1000 / (env.metadata or {}).get("render_fps", 30)
-            stride = max(1, round(LEAST / pause))
-            obs, _ = env.reset(seed=seed)
-            images, playing = [picture(env)], Playing(self.policy, 1)
-            for t in count(1):
-                action = playing(np.asarray(obs)[None])[0]
-                obs, _, terminated, truncated, _ = env.step(action if taken is None else taken(action))
-                over = terminated or truncated
+            for t, over in enumerate(self.steps_of(env, seed)):
                 if over or t % stride == 0:
                     images.append(picture(env))
-                if over or len(images) >= MOST:
+                if len(images) >= MOST:
                     break
         finally:
             env.close()
         return images, round(pause * stride)
+
+    def steps_of(self, env: Any, seed: int) -> Iterator[bool]:
+        """Play an episode; whether it is over, when it begins and after each step."""
+        if isinstance(self.policy, Company):
+            yield from episode_of(self.policy, env, seed)
+            return
+        taken, playing = reader(self.action_space), Playing(self.policy, 1)
+        obs, _ = env.reset(seed=seed)
+        over = False
+        yield over
+        while not over:
+            action = playing(np.asarray(obs)[None])[0]
+            obs, _, terminated, truncated, _ = env.step(action if taken is None else taken(action))
+            over = terminated or truncated
+            yield over

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
 from reactors.lowlevel import not_in_a_reaction
+from reactors.rl.contract.agents import Company
 from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.contract.signatures import check_signatures
 from reactors.rl.serving.server import Server
@@ -15,6 +16,7 @@ from reactors.rl.synonyms import spelled
 
 if TYPE_CHECKING:
     from reactors.rl.algorithms.off_policy import OffPolicy
+    from reactors.rl.contract.algorithm import Policy
 
 
 def check_algorithm_given(given: object, env: object, path: str) -> None:
@@ -64,11 +66,22 @@ def check_server(given: object, algorithm: Algorithm, spaces: tuple[Any, Any]) -
         return
     if not isinstance(given, Server):
         raise ArgumentError(f"serve of rl.train is {given!r}; {remedy}")
-    size = algorithm.policy(*spaces).size
-    if given.size != size:
+    policy = algorithm.policy(*spaces)
+    if given.size != policy.size:
         raise ArgumentError(
-            f"the server of rl.train has a policy of {given.size} weights, but {algorithm.name} learns {size}; {remedy}"
+            f"the server of rl.train has a policy of {given.size} weights, but {algorithm.name} learns {policy.size}; "
+            f"{remedy}"
         )
+    theirs, ours = (_groups(each) for each in (given.policy, policy))
+    if theirs != ours:
+        raise ArgumentError(
+            f"the server of rl.train has the groups {theirs}, but {algorithm.name} learns {ours}; {remedy}"
+        )
+
+
+def _groups(policy: Policy) -> list[tuple[str, tuple[str, ...]]]:
+    """The groups of many agents, and who is in them; none of a single agent."""
+    return [(team.name, team.agents) for team in policy.teams] if isinstance(policy, Company) else []
 
 
 def check_out(out: object, *files: object) -> None:

@@ -58,10 +58,10 @@ def past_policies(opponents: Mapping[str, Any], elo: Mapping[str, Any]) -> tuple
 
 
 def past_in(run: RunFolder) -> tuple[PastPolicy, ...]:
-    """The pool of the last checkpoint of a run; none, if there were no opponents."""
+    """The pool of a run's last checkpoint, or of the one that was given; none, if there were no opponents."""
     if run.config.get("opponents") is None or latest(run.checkpoints) is None:
         return ()
-    saved = load(run.path)
+    saved = load(run.at or run.path)
     with going_on(saved.path, "its past policies"):
         return past_policies(saved.states["actors[0]"]["opponents"], saved.states["elo"])
 

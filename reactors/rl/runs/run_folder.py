@@ -18,7 +18,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, DrawingError, ParameterError
 from reactors.lowlevel import finite
-from reactors.rl.checkpoints.files import FOLDER, latest, load, set_aside
+from reactors.rl.checkpoints.files import FOLDER, is_checkpoint, latest, load, set_aside
 from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.contract.algorithm import Algorithm
 from reactors.rl.encoding import tensors
@@ -60,7 +60,7 @@ ON_THE_COMMAND_LINE = Asking("--env FILE:CLASS", "--algorithm FILE:CLASS")
 
 
 class RunFolder:
-    """The folder of a run. `RunFolderError` if it is none.
+    """The folder of a run; of a checkpoint in it, with the weights of then. `RunFolderError` if it is none.
 
     What it reads there is data: nothing is imported that only the folder names. So an algorithm of the user's own has
     to be given again: as it was given to `rl.train`, or its class. So has an environment that `named.known` does not
@@ -77,6 +77,9 @@ class RunFolder:
         asking: Asking = IN_PYTHON,
     ) -> None:
         self.path, self.asking = Path(path), asking
+        self.at: Path | None = None
+        if is_checkpoint(self.path):
+            self.path, self.at = folder_of(self.path), self.path
         self._algorithm, self._env, self._env_kwargs = algorithm, env, env_kwargs
 
     def begin(self, config: Mapping[str, Any], saved: Saved | None = None) -> None:
@@ -266,11 +269,13 @@ class RunFolder:
 
     @cached_property
     def weights(self) -> NDArray[np.float32]:
-        """Those of the end, or of the last checkpoint."""
+        """Those of the end, or of the last checkpoint, or of the one that was given."""
         file = self.path / "weights.safetensors"
-        if file.exists():
+        if self.at is not None:
+            found: NDArray[np.float32] = load(self.at).weights()
+        elif file.exists():
             try:
-                found: NDArray[np.float32] = tensors.read(file)[0]["weights"]
+                found = tensors.read(file)[0]["weights"]
                 check_form(np.zeros(len(found), np.float32), found, "weights")
                 whole = is_sealed(file.read_bytes())
             except (OSError, ValueError, KeyError, TypeError, StateError) as error:

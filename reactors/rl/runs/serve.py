@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from reactors.errors import ArgumentError
 from reactors.lowlevel import duration
+from reactors.rl.contract.agents import Company
 from reactors.rl.contract.algorithm import Algorithm, Policy
-from reactors.rl.envs.sources import maker, spaces_of
 from reactors.rl.public import public
+from reactors.rl.runs.environments import environment_of
 from reactors.rl.runs.run_folder import RunFolder
 from reactors.rl.runs.trained_policy import TrainedPolicy
 from reactors.rl.serving.server import Server
@@ -39,14 +40,14 @@ def serve(
     stoppable: bool = False,
     max_sessions: int = 10_000,
 ) -> Server:
-    """A reactor that answers requests by a policy: that of a run's folder, of what `rl.train` returned, or any.
+    """A reactor that answers requests by a policy: of a run's folder, a checkpoint, what `rl.train` returned, or any.
 
     Of an algorithm, which `rl.train(..., serve=)` is to train meanwhile, `env` has to be said, as there. Of a policy by
     itself, `observation_space`, and `weights` if none are loaded and none come through the input of that name at the
     start. A batch is sent when `max_batch` requests are there, or when the first of them
     has waited for `max_wait` of physical time and no other batch is on its way. With `stoppable`, `stop()` of the
     server ends the program. A recurrent policy remembers the episodes of `max_sessions` sessions, those that were
-    the last to ask.
+    the last to ask. Of many agents, a request names the one that sees what it asks about.
 
     Raises `ArgumentError`, and `RunFolderError` for a folder that has no policy.
 
@@ -77,7 +78,7 @@ def serve(
             raise ArgumentError(
                 f'rl.serve({source.name}(...)) is to know the environment; say env=, as in env="CartPole-v1"'
             )
-        spaces = spaces_of(maker(env, env_kwargs or {}, "rl.serve"), "rl.serve")
+        _, spaces = environment_of(source, env, env_kwargs or {}, "rl.serve")
         source.check(*spaces)
         policy, known = source.policy(*spaces), spaces[0]
     elif env is not None or env_kwargs is not None:
@@ -88,12 +89,14 @@ def serve(
         folder = RunFolder(source)
         policy, known = folder.policy(), folder.spaces[0]
     elif isinstance(source, Policy):
-        policy, known = source, None
+        policy, known = source, source.cast if isinstance(source, Company) else None
     else:
         raise ArgumentError(
             f"rl.serve is given {source!r}; give the folder of a run, what rl.train returned, an rl.Policy, "
             "or an algorithm"
         )
+    if observation_space is not None and isinstance(policy, Company):
+        raise ArgumentError("observation_space of rl.serve is of a single agent, and these are many; leave it out")
     space = known if observation_space is None else observation_space
     if space is None:
         raise ArgumentError("rl.serve does not know what observations a policy takes; say observation_space=")

@@ -12,7 +12,7 @@ from reactors.errors import ArgumentError
 from reactors.lowlevel import did_you_mean, explains
 from reactors.rl.contract.agents import Company, PlayingTogether
 from reactors.rl.contract.recurrent import Playing
-from reactors.rl.envs.agents.sources import unmasked
+from reactors.rl.envs.agents.observed import ObservedByAgents
 from reactors.rl.envs.observed import Observed
 from reactors.rl.monitoring.evaluator import play
 from reactors.rl.monitoring.scores import scores
@@ -43,8 +43,8 @@ class TrainedPolicy:
     a batch. A recurrent one remembers what it was called with, until `reset`, with which an episode begins. With many
     agents it is called with a dict of observations by agent, of those that are there, and gives a dict of their
     actions; an observation may be a dict with an `action_mask`, as PettingZoo has it. Raises
-    `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert, and `NotFiniteError`
-    for one with a number that is none.
+    `ValueMismatchError` for an observation of another shape, or of a dtype that does not convert, `NotFiniteError`
+    for one with a number that is none, and `ArgumentError` for the name of no agent.
     """
 
     algorithm: Algorithm
@@ -100,9 +100,9 @@ class TrainedPolicy:
 
     def __call__(self, observation: Any) -> Any:
         """The greedy action for one observation."""
-        if isinstance(self._playing, PlayingTogether):
-            return self._playing([{agent: unmasked(seen, {}) for agent, seen in observation.items()}])[0]
         who = f"the policy of {self.algorithm.name}"
+        if isinstance(self._playing, PlayingTogether):
+            return self._playing([ObservedByAgents(self._playing.company.cast).all(observation, who)])[0]
         taken = Observed(self.spaces[0]).checked(observation, who, "of a batch, policy.greedy gives all actions")
         return self._playing(taken[None])[0]
 

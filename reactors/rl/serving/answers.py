@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 from reactors.lowlevel import decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,8 +38,8 @@ class Listener(Protocol):
     def opened(self) -> None:
         """The server takes requests from now on."""
 
-    def answered(self, number: int, actions: NDArray[Any]) -> None:
-        """The actions for batch `number`, a row for each of its requests."""
+    def answered(self, number: int, actions: NDArray[Any] | Sequence[Any]) -> None:
+        """The actions for batch `number`, one for each of its requests."""
 
     def closed(self) -> None:
         """The server takes no more requests."""
@@ -60,8 +60,8 @@ class AnswerSender:
         self.pipe = Path(f"/proc/{self.place.process}/fd/{self.place.descriptor}").open("wb")  # noqa: SIM115 - until closed
         self._send(None)
 
-    def answered(self, number: int, actions: NDArray[Any]) -> None:
-        """The actions for batch `number`, a row for each of its requests."""
+    def answered(self, number: int, actions: NDArray[Any] | Sequence[Any]) -> None:
+        """The actions for batch `number`, one for each of its requests."""
         self._send((number, actions))
 
     def closed(self) -> None:

@@ -25,7 +25,7 @@ from reactors.rl.serving.answers import AnswerSender, PipeEnd, Receiver
 from reactors.rl.serving.statistics import ServingStatistics, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,7 +38,7 @@ class Request(NamedTuple):
     """One that waits for its answer."""
 
     made: float
-    observation: NDArray[Any]
+    observation: Any  # as the server has checked it
     future: Future[Any]
     session: str | None
     first: bool
@@ -47,16 +47,23 @@ class Request(NamedTuple):
 class Requests:
     """Those of one server, which `send` puts into the program: False if it takes no more.
 
-    A batch is its number and observations (n, ...); if the server `remembers`, also the sessions of all requests, and
-    which of them begin again, bool (n,).
+    A batch is its number and what `gather` makes of the observations of all requests; if the server `remembers`, also
+    their sessions, and which of them begin again, bool (n,).
 
     Any thread may use it. In another process it is a `AnswerSender`, and home from there it is itself again.
     """
 
     def __init__(
-        self, send: Callable[[tuple[Any, ...]], bool], max_batch: int, max_wait: float, *, remembers: bool = False
+        self,
+        send: Callable[[tuple[Any, ...]], bool],
+        gather: Callable[[Sequence[Any]], Any],
+        max_batch: int,
+        max_wait: float,
+        *,
+        remembers: bool = False,
     ) -> None:
-        self.send, self.max_batch, self.max_wait, self.remembers = send, max_batch, max_wait, remembers
+        self.send, self.gather, self.remembers = send, gather, remembers
+        self.max_batch, self.max_wait = max_batch, max_wait
         self.path = "the server"
         self.state: Literal["idle", "serving", "over"] = "idle"
         lock = threading.RLock()
@@ -75,7 +82,7 @@ class Requests:
             self.receiver = Receiver(self, f"answers of {self.path}")
         return _found, (self.key, self.receiver.place)
 
-    def put(self, observation: NDArray[Any], session: str | None = None, *, first: bool = False) -> Future[Any]:
+    def put(self, observation: Any, session: str | None = None, *, first: bool = False) -> Future[Any]:
         """One more. Raises `NotServingError`."""
         future: Future[Any] = Future()
         with self.due:
@@ -115,7 +122,7 @@ class Requests:
             self.timer.start()
             self.turned.notify_all()
 
-    def answered(self, number: int, actions: NDArray[Any]) -> None:
+    def answered(self, number: int, actions: NDArray[Any] | Sequence[Any]) -> None:
         """The actions for a batch."""
         with self.due:
             batch = self.out.pop(number, [])  # none if the program replays a log
@@ -155,7 +162,7 @@ class Requests:
             batch = [self.waiting.popleft() for _ in range(min(len(self.waiting), self.max_batch))]
             self.number += 1
             self.out[self.number] = batch
-            content: tuple[Any, ...] = self.number, np.stack([request.observation for request in batch])
+            content: tuple[Any, ...] = self.number, self.gather([request.observation for request in batch])
             if self.remembers:
                 content += tuple(each.session for each in batch), np.array([each.first for each in batch])
             if not self.send(content):

@@ -9,11 +9,12 @@ import numpy as np
 import reactors as rx
 from reactors.errors import ArgumentError, ValueMismatchError
 from reactors.lowlevel import offered
-from reactors.rl.contract.recurrent import RecurrentPolicy
-from reactors.rl.envs.observed import Observed
+from reactors.rl.contract.agents import Company
 from reactors.rl.errors import NotFiniteError
+from reactors.rl.serving.agents import ManyAgents
 from reactors.rl.serving.requests import Requests
-from reactors.rl.serving.sessions import Sessions, check_session
+from reactors.rl.serving.sessions import check_session
+from reactors.rl.serving.single import SingleAgent
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -28,8 +29,7 @@ class Server(rx.Reactor):
     """A policy that answers requests from any thread of the process that runs the program. Made by `rl.serve`.
 
     `weights` takes new weights for the policy, float32 (size,), from a learner: what is asked later is answered by
-    them. `batch` is how requests enter: a number and observations (n, ...), and of a recurrent policy sessions, whose
-    states are in `sessions`.
+    them. `batch` is how requests enter: a number and what is `asked`, and of a recurrent policy sessions.
     """
 
     weights = rx.Input(shape="size", dtype=np.float32)
@@ -48,30 +48,39 @@ class Server(rx.Reactor):
         max_sessions: int,
     ) -> None:
         self.policy, self.size, self.updates = policy, policy.size, 0
-        self.observed = Observed(observation_space)
-        remembers = isinstance(policy, RecurrentPolicy)
-        self.sessions = Sessions(policy, max_sessions) if isinstance(policy, RecurrentPolicy) else None
-        self.requests = Requests(self._send, max_batch, max_wait, remembers=remembers)
+        self.asked: SingleAgent | ManyAgents
+        if isinstance(policy, Company):
+            self.asked = ManyAgents(policy, max_sessions)
+        else:
+            self.asked = SingleAgent(policy, observation_space, max_sessions)
+        self.requests = Requests(self._send, self.asked.gathered, max_batch, max_wait, remembers=self.asked.remembers)
         if stoppable:
             self.halt = rx.PhysicalAction()
             self.add_reaction(self.halt, self.end, effects=rx.stop)
 
-    def request(self, observation: Any, *, session: str | None = None, first: bool = False) -> Future[Any]:
+    def request(
+        self, observation: Any, *, agent: Any = None, session: str | None = None, first: bool = False
+    ) -> Future[Any]:
         """Ask for the greedy action for one observation; `asyncio.wrap_future` makes the answer awaitable.
 
-        A recurrent policy goes on from what it remembers of the `session`, any name, with which an episode begins if it
-        is new, or if this observation is the `first` of one. Other policies remember nothing, and take no notice.
+        Where there are many agents, `agent` is the name of the one that sees it, and the policy of its group answers;
+        the observation may be a dict with an `action_mask`, as PettingZoo has it.
 
-        Raises `ArgumentError` where a recurrent policy is given no session; `ValueMismatchError` where the shape or
-        dtype of the observation is not the space's, or an integer none of a `Discrete`, `MultiDiscrete` or
-        `MultiBinary` space; `NotFiniteError` where a number is none, or too large for the dtype; and `NotServingError`
-        before the program begins and after its end. A request that is not answered by then has that for its exception.
+        A recurrent policy goes on from what it remembers of the `session`, any name, with which an episode begins if it
+        is new, or if this observation is the `first` of one; in a session each agent has an episode of its own. Other
+        policies remember nothing, and take no notice.
+
+        Raises `ArgumentError` where a recurrent policy is given no session, and for an agent that there is not;
+        `ValueMismatchError` where the shape or dtype of the observation is not the space's, or an integer none of a
+        `Discrete`, `MultiDiscrete` or `MultiBinary` space, or a mask allows nothing; `NotFiniteError` where a number is
+        none, or too large for the dtype; and `NotServingError` before the program begins and after its end. A request
+        that is not answered by then has that for its exception.
         """
         self.requests.path = self.path
         try:
-            if self.sessions is not None:
+            if self.asked.remembers:
                 check_session(session, self.path)
-            given = self.observed.checked(observation, self.path)
+            given = self.asked.checked(observation, agent, self.path)
         except (ArgumentError, ValueMismatchError, NotFiniteError):
             self.requests.refuse()
             raise
@@ -111,16 +120,9 @@ class Server(rx.Reactor):
 
     @rx.reaction(batch)
     def answer(self) -> None:
-        """Evaluate the policy once, for all requests of a batch; a session's that are in it one after another."""
-        number, observations, *sessions = self.batch.value
-        greedy = self.policy.greedy if self.sessions is None else self.sessions.greedy
-        actions = np.asarray(greedy(observations, *sessions))
-        if actions.shape[:1] != (len(observations),):
-            raise ValueMismatchError(
-                f"{type(self.policy).__name__}.greedy gave actions of shape {actions.shape} for {len(observations)} "
-                "observations; give one for each"
-            )
-        self.requests.answered(number, actions)
+        """Evaluate the policy, or that of each group, once for all requests of a batch; a session's go one by one."""
+        number, *asked = self.batch.value
+        self.requests.answered(number, self.asked.answers(*asked))
 
     def end(self) -> None:
         """End the program, as `stop` asked."""

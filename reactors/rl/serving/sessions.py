@@ -13,7 +13,7 @@ import numpy as np
 from reactors.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,13 +30,16 @@ def check_session(session: object, path: str) -> None:
 
 
 class Sessions:
-    """The states of at most `most` sessions, each float32 (width,), and the answers that make them go on."""
+    """The states of at most `most` sessions, each float32 (width,), and the answers that make them go on.
+
+    Where there are many agents, each has a state of its own in a session, whose name is then that and the agent's.
+    """
 
     def __init__(self, policy: RecurrentPolicy, most: int) -> None:
         self.policy, self.most = policy, most
-        self.states: dict[str, NDArray[np.float32]] = {}  # the one that was asked last is the last
+        self.states: dict[Hashable, NDArray[np.float32]] = {}  # the one that was asked last is the last
 
-    def greedy(self, observations: NDArray[Any], names: Sequence[str], first: NDArray[np.bool_]) -> NDArray[Any]:
+    def greedy(self, observations: NDArray[Any], names: Sequence[Hashable], first: NDArray[np.bool_]) -> NDArray[Any]:
         """The actions for a batch. Where a session is in it more than once, each goes on from the one before."""
         actions: Any = None
         left = [*range(len(names))]

@@ -92,3 +92,20 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"view_every of rl\.train is 0"):
         rl.train(PPO, Moving, view_every=0)
     assert not (tmp_path / "run").exists()
+
+
+def test_views_show_many_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RunFolder, "draw", lambda *_: None)
+    monkeypatch.setattr("reactors.rl.runs.curves.curve", lambda *_: None)
+    algorithm = rl.IPPO(num_envs=2, horizon=25, epochs=1, hidden=(8,))
+    given: dict[str, Any] = {"total_steps": 100, "seed": 1, "backend": "thread", "env_kwargs": {"max_cycles": 5}}
+    shown = rl.train(algorithm, "mpe2:simple_spread_v3", **given, out=tmp_path / "shown", view_every=1)
+    assert shown.digest == rl.train(algorithm, "mpe2:simple_spread_v3", **given).digest
+    views = sorted((tmp_path / "shown" / "views").iterdir())
+    assert [view.name for view in views] == ["000000000050.gif", "000000000100.gif"]
+    with Image.open(views[0]) as film:
+        shown_for = 0
+        for i in range(getattr(film, "n_frames", 0)):  # of pictures that are the same there is one
+            film.seek(i)
+            shown_for += film.info["duration"]
+    assert shown_for == 5 * 100

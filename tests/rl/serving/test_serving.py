@@ -172,7 +172,7 @@ def test_requests_go_when_the_first_of_them_has_waited_and_no_sooner(monkeypatch
     clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
     monkeypatch.setattr(serving, "time", clock)
     sent: list[list[float]] = []
-    requests = Requests(lambda batch: sent.append(batch[1].tolist()) is None, max_batch=100, max_wait=0.25)
+    requests = Requests(lambda batch: sent.append(batch[1].tolist()) is None, np.stack, max_batch=100, max_wait=0.25)
     requests.state = "serving"  # and there is no thread that looks at the clock
     for clock.now in (0.0, 0.125, 0.25, 0.375):
         requests.put(np.asarray(clock.now))

@@ -86,10 +86,10 @@ def test_what_was_recorded_is_answered_again(tmp_path: Path) -> None:
     assert during(main, WAYS[0], clients, record=log) is None
     again = Remembering(max_batch=2)
     rx.run(again, replay=log)
-    assert main.server.sessions is not None
-    assert again.server.sessions is not None
-    assert again.server.sessions.states.keys() == main.server.sessions.states.keys() == {"0", "1"}
-    assert {name: float(state[0]) for name, state in again.server.sessions.states.items()} == {"0": 6, "1": 9}
+    assert main.server.asked.sessions is not None
+    assert again.server.asked.sessions is not None
+    assert again.server.asked.sessions.states.keys() == main.server.asked.sessions.states.keys() == {"0", "1"}
+    assert {name: float(state[0]) for name, state in again.server.asked.sessions.states.items()} == {"0": 6, "1": 9}
 
 
 def test_a_request_without_a_session_is_refused_by_a_policy_that_remembers() -> None:

@@ -181,8 +181,6 @@ def check_options(algorithm: MultiAgent, options: Options) -> None:
         (options.loaders, "loaders", "leave them out"),
         (options.learners > 1, "learners", "leave them out: each group has a learner of its own"),
         (options.adapt, "adapt", "leave it out"),
-        (options.view_every is not None, "view_every", "leave it out, and play the run's folder afterwards"),
-        (options.video, "video", "leave it out, and play the run's folder afterwards"),
     ):
         if given:
             raise ArgumentError(f"{said} of rl.train is for single agents, and {name} is for many; {remedy}")

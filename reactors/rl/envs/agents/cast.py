@@ -73,7 +73,7 @@ class Cast:
                 near = next((said for each in patterns if (said := did_you_mean(each, names))), "")
                 raise ParameterError(
                     f"group {group!r} of {path} is {', '.join(map(repr, patterns))}, which is the name of no agent"
-                    f"{near or f'; there are {_some(names)}'}"
+                    f"{near or f'; there are {some(names)}'}"
                 )
             for i in members:
                 if i in whose:
@@ -85,7 +85,7 @@ class Cast:
             found[group] = tuple(members)
         if left := [name for i, name in enumerate(names) if i not in whose]:
             verb = "is" if len(left) == 1 else "are"
-            raise ParameterError(f"{_some(left)} {verb} in no group of {path}; add a group, or a pattern")
+            raise ParameterError(f"{some(left)} {verb} in no group of {path}; add a group, or a pattern")
         return found
 
     def _team(self, name: str, members: tuple[int, ...], state: gym.spaces.Box | None, path: str) -> Team:
@@ -179,5 +179,13 @@ def _kind(space: Space) -> DTypeLike:
     return np.dtype((where.dtype, where.shape))
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} others" if len(names) > 8 else "")
+SOME = 8  # names in a message, which has not room for all of many
+
+
+def some(names: Sequence[str]) -> str:
+    """Names in words, the first of many.
+
+    >>> some(["a", "b"])
+    "'a', 'b'"
+    """
+    return ", ".join(map(repr, names[:SOME])) + (f" and {len(names) - SOME} others" if len(names) > SOME else "")

@@ -1,0 +1,84 @@
+"""Is this an observation of an agent of the cast?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.errors import ArgumentError, ValueMismatchError
+from reactors.lowlevel import did_you_mean
+from reactors.rl.envs.agents.cast import SOME, n_actions, some
+from reactors.rl.envs.agents.sources import unmasked
+from reactors.rl.envs.observed import Observed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.envs.agents.cast import Cast
+
+    Seen = tuple[NDArray[Any], NDArray[np.bool_] | None]  # an observation, and which actions are allowed
+
+
+class ObservedByAgents:
+    """Takes single observations of agents of a `cast`, for policies that act on them.
+
+    >>> import gymnasium as gym
+    >>> from reactors.rl.envs.agents.cast import Cast
+    >>> box, two = gym.spaces.Box(-1, 1, (2,)), gym.spaces.Discrete(2)
+    >>> take = ObservedByAgents(Cast(("a", "b"), (box, box), (two, two), masked=True))
+    >>> take.checked("b", {"observation": [0, 0.5], "action_mask": [0, 1]}, "the policy")
+    (array([0. , 0.5], dtype=float32), array([False,  True]))
+    """
+
+    def __init__(self, cast: Cast) -> None:
+        self.cast = cast
+        self.number = {str(agent): i for i, agent in enumerate(cast.agents)}
+        self.observed = [Observed(space) for space in cast.observations]
+
+    def place(self, agent: object, path: str) -> int:
+        """Which of the cast an agent is. Raises `ArgumentError` for a name of none."""
+        found = self.number.get(str(agent))
+        if found is None:
+            names = [*self.number]
+            near = did_you_mean(str(agent), names) if len(names) > SOME else ""
+            raise ArgumentError(f"{path} has no agent {agent!r}{near or f'; there are {some(names)}'}")
+        return found
+
+    def checked(self, agent: object, observation: Any, path: str) -> Seen:
+        """A copy of what an agent sees, and of its mask, if there is one; as `Observed.checked`.
+
+        Also raises `ArgumentError` for the name of no agent, and `ValueMismatchError` for a mask that is none.
+        """
+        i = self.place(agent, path)
+        seen, mask = unmasked(observation, {})
+        who = f"agent {str(agent)!r} of {path}"
+        taken = self.observed[i].checked(seen, who)
+        return taken, None if mask is None or not self.cast.masked else _mask(
+            mask, n_actions(self.cast.actions[i]), who
+        )
+
+    def all(self, observations: object, path: str) -> dict[Any, Seen]:
+        """What each of those sees that are there, by agent."""
+        if not hasattr(observations, "items"):
+            raise ArgumentError(
+                f"{path} takes a dict of observations by agent, of those that are there, and was given "
+                f"{type(observations).__name__}; write {{{str(self.cast.agents[0])!r}: observation}}"
+            )
+        by_agent: Mapping[Any, Any] = observations  # type: ignore[assignment]
+        return {self.cast.agents[self.place(each, path)]: self.checked(each, x, path) for each, x in by_agent.items()}
+
+
+def _mask(given: Any, n: int, who: str) -> NDArray[np.bool_]:
+    mask = np.asarray(given)
+    if mask.shape != (n,) or mask.dtype.kind not in "biuf":
+        raise ValueMismatchError(
+            f"{who} takes an action_mask of shape ({n},), and was given one of shape {mask.shape} and dtype "
+            f"{mask.dtype}; say of each action whether it is allowed"
+        )
+    allowed: NDArray[np.bool_] = mask.astype(bool)
+    if not allowed.any():
+        raise ValueMismatchError(f"{who} was given an action_mask that allows no action; let it allow one")
+    return allowed
