@@ -251,15 +251,15 @@ def _train(given: TrainCall) -> Trained:
     return Trained(
         algorithm, policy, weights, make, spaces, config, result=result, digest=report["digest"], steps=report["steps"],
         told=rows, best=best, out=place, notes=report["notes"],
-        decisions=training.decisions, earlier=partial(_earlier, training),
+        decisions=training.decisions, earlier=_earlier(training),
     )  # fmt: skip
 
 
-def _earlier(training: Training) -> tuple[PastPolicy, ...]:
-    """The past policies that there are at the end."""
+def _earlier(training: Training) -> Callable[[], tuple[PastPolicy, ...]]:
+    """Gives the past policies that there are at the end; it keeps nothing of the program, which goes."""
     if not isinstance(training, AgentsTraining) or not hasattr(training, "elo"):
-        return ()
-    return past_policies(training.actors[0].acting.opponents.state_dict(), training.elo.state_dict())
+        return tuple
+    return partial(past_policies, training.actors[0].acting.opponents.state_dict(), training.elo.state_dict())
 
 
 def _policy(algorithm: Algorithm, spaces: tuple[Any, Any], weights: NDArray[np.float32]) -> Policy:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reactors.rl.envs.agents.cast import Team
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """An observation, by the group that answers it and the place of the agent in that; its mask, if there is one."""
 
     team: int
@@ -58,7 +58,7 @@ class ManyAgents:
         """Whether it has to know whose episode an observation is of."""
         return any(each is not None for each in self.sessions)
 
-    def checked(self, observation: Any, agent: object, path: str) -> Asked:
+    def checked(self, observation: Any, agent: object, path: str) -> Question:
         """One observation, as `ObservedByAgents.checked`."""
         if agent is None:
             names = [str(each) for each in self.company.cast.agents]
@@ -66,13 +66,13 @@ class ManyAgents:
                 f"{path} answers for many agents; name the one that sees this, as in request(observation, "
                 f"agent={names[0]!r}); there are {some(names)}"
             )
-        return Asked(*self.seats[self.observed.place(agent, path)], *self.observed.checked(agent, observation, path))
+        return Question(*self.seats[self.observed.place(agent, path)], *self.observed.checked(agent, observation, path))
 
-    def gathered(self, asked: Sequence[Asked]) -> tuple[Any, ...]:
+    def gathered(self, asked: Sequence[Question]) -> tuple[Any, ...]:
         """The part of each group, None where none of its agents is asked for."""
         return tuple(self._part(t, team, asked) for t, team in enumerate(self.company.teams))
 
-    def _part(self, t: int, team: Team, asked: Sequence[Asked]) -> tuple[Any, ...] | None:
+    def _part(self, t: int, team: Team, asked: Sequence[Question]) -> tuple[Any, ...] | None:
         places = [i for i, each in enumerate(asked) if each.team == t]
         if not places:
             return None

@@ -414,3 +414,20 @@ def test_a_run_goes_on_with_a_server_that_it_did_not_have(tmp_path: Any) -> None
 def test_what_cannot_serve_beside_training_is_refused(serve: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         rl.train(rl.PPO(), "CartPole-v1", serve=serve)
+
+
+class Asks(rx.Reactor):
+    def __init__(self, trained: Any) -> None:
+        self.trained, self.action = trained, None
+
+    @rx.reaction(rx.startup)
+    def ask(self) -> None:
+        self.action = self.trained([0.01, -0.2, 0.03, 0.4])
+
+
+def test_what_was_trained_acts_in_a_reactor_of_another_process() -> None:
+    done = rl.train(rl.PPO(num_envs=2, horizon=16, epochs=1), "CartPole-v1", total_steps=64)
+    main: Any = rx.Reactor()
+    main.asks = Asks(done)
+    rx.run(main, workers=1, backend="process")
+    assert main.asks.action == done([0.01, -0.2, 0.03, 0.4])
