@@ -11,6 +11,7 @@ import pytest
 import reactors as rx
 from reactors import rl
 from reactors.errors import ArgumentError
+from reactors.rl.serving.sessions import Sessions
 from tests.rl.serving.test_serving import WAYS, Learner, Main, during, settled
 
 if TYPE_CHECKING:
@@ -86,10 +87,12 @@ def test_what_was_recorded_is_answered_again(tmp_path: Path) -> None:
     assert during(main, WAYS[0], clients, record=log) is None
     again = Remembering(max_batch=2)
     rx.run(again, replay=log)
-    assert main.server.asked.sessions is not None
-    assert again.server.asked.sessions is not None
-    assert again.server.asked.sessions.states.keys() == main.server.asked.sessions.states.keys() == {"0", "1"}
-    assert {name: float(state[0]) for name, state in again.server.asked.sessions.states.items()} == {"0": 6, "1": 9}
+    states: list[Any] = []
+    for server in (again.server, main.server):
+        sessions = server.asked.sessions
+        assert isinstance(sessions, Sessions)
+        states.append({name: float(state[0]) for name, state in sessions.states.items()})
+    assert states == [{"0": 6, "1": 9}] * 2
 
 
 def test_a_request_without_a_session_is_refused_by_a_policy_that_remembers() -> None:
