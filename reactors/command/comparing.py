@@ -52,7 +52,7 @@ def journal_in(path: Path) -> Path:
         return path
     found = path / "values.rxj"
     if not found.exists():
-        raise JournalError(f"{path} has no values.rxj; rl.train(..., journal_values=True) writes one")
+        raise JournalError(f"{path} has no values.rxj; reactors train --journal-values writes one")
     return found
 
 

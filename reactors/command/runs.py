@@ -5,7 +5,6 @@ What they need, torch before all, is imported inside of them, so that `reactors 
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -74,7 +73,7 @@ def play_command(
 ) -> None:
     """Watch the policy of the run in DIR play."""
     with misuse():
-        from reactors.rl.monitoring.watching import check_video, checked_target, film, rendering, watch
+        from reactors.rl.monitoring.watching import check_video, checked_target, film, headless, rendering, watch
 
         target = None
         if video is not None:
@@ -84,8 +83,7 @@ def play_command(
             check_video(run.maker())
             returns = film(run.policy(), run.maker(), target, episodes, seed or 0)
         else:
-            if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}:
-                os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # which would have words of its own
+            if headless():
                 click.echo(
                     "there is no display here (DISPLAY and WAYLAND_DISPLAY are not set), so no window opens; to see it "
                     f"play: reactors play {folder} --video",

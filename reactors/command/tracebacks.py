@@ -84,7 +84,9 @@ def said(error: BaseException) -> str:
 def spoken(text: str, *quoted: str) -> str:
     """A text in the words of the command that runs; `quoted` are parts of it that are the user's own."""
     context = click.get_current_context(silent=True)
-    return text if context is None else in_options(text, context.command, quoted)
+    if context is None:
+        return text
+    return in_options(text, context.command, quoted, getattr(context.find_root().command, "commands", {}))
 
 
 def _show_warnings() -> None:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 _VALUE = r"""(?P<value>"[^"]*"|'[^']*'|[\w.+-]*\w)?(?![\w('"])"""
 _ARGUMENT = re.compile(
     rf"""
     (?P<call>\b r[xl]\.(?P<function>\w+)\((?:\.\.\.,\ )?(?P<named>\w+)=[^()]*\))  # rx.run(..., record=...)
     | (?P<other>\b[\w.]+\([^()]*=[^()]*\))                                        # another call, which stays
-    | (?<![\w.(/-])(?P<name>[a-z_]+)={_VALUE}                                     # workers=2, record=
+    | (?<![\w.(/-])(?P<name>[a-z_]+)={_VALUE}(?:\ of\ r[xl]\.(?:run|train|tune))?  # workers=2, record=
     | (?<![\w.(/-])(?P<of>[a-z_]+)\ of\ r[xl]\.(?:run|train|tune)\b               # workers of rx.run
     | \b(?P<kind>[A-Z]\w+)\.preset\([^()]*\)                                      # PPO.preset('CartPole-v1')
     | \br[xl]\.(?P<command>run|train|tune)\b(?!\()                                # rl.train
@@ -31,34 +31,47 @@ _ARGUMENT = re.compile(
 )
 
 
-def in_options(text: str, command: click.Command, but: Iterable[str] = ()) -> str:
+def in_options(
+    text: str, command: click.Command, but: Iterable[str] = (), others: Mapping[str, click.Command] | None = None
+) -> str:
     """The text with this command's options where it names arguments; what it quotes, of those in `but`, stays.
+
+    Calls become one of the `others`, which has its name.
 
     >>> options = ["--on-error"], ["--workers"], ["--pin/--no-pin"]
     >>> train = click.Command("train", params=[click.Option(each) for each in options])
     >>> in_options('fix it, or restart it with on_error="restart"', train)
     'fix it, or restart it with --on-error restart'
-    >>> in_options("workers of rl.train is 0; say workers=, or pin=False", train)
-    '--workers is 0; say --workers, or --no-pin'
+    >>> in_options("workers of rl.train is 0; say workers=, or pin=False; pin=True of rl.train is for 2", train)
+    '--workers is 0; say --workers, or --no-pin; --pin is for 2'
     >>> in_options("on_error is for rl.Env", train)
     '--on-error is for rl.Env'
     >>> in_options("it raised ValueError: workers=3; say workers=2", train, but=["workers=3"])
     'it raised ValueError: workers=3; say --workers 2'
+    >>> in_options("rl.train(..., workers=2) writes one", click.Command("diff"), others={"train": train})
+    'reactors train --workers writes one'
     """
     quoted = sorted({each for each in but if each}, key=len, reverse=True)
     for number, each in enumerate(quoted):
         text = text.replace(each, f"\0{number}\0")
-    flags = {each.name: each for each in command.params if isinstance(each, click.Option) and each.name}
+    flags, calls = _flags(command), {name: _flags(other) for name, other in (others or {}).items()}
     settable = _hyperparameters() if "given" in flags else ()
-    text = _ARGUMENT.sub(lambda found: _option(found, flags, settable), text)
+    text = _ARGUMENT.sub(lambda found: _option(found, flags, settable, calls), text)
     for number, each in enumerate(quoted):
         text = text.replace(f"\0{number}\0", each)
     return text
 
 
-def _option(found: re.Match[str], flags: dict[str, click.Option], settable: Collection[str]) -> str:
-    if found["call"] and found["named"] in flags:
-        return f"reactors {found['function']} {_flag(flags[found['named']])}"
+def _flags(command: click.Command) -> dict[str, click.Option]:
+    return {each.name: each for each in command.params if isinstance(each, click.Option) and each.name}
+
+
+def _option(
+    found: re.Match[str], flags: dict[str, click.Option], settable: Collection[str],
+    calls: Mapping[str, dict[str, click.Option]],
+) -> str:  # fmt: skip
+    if found["call"] and found["named"] in (there := calls.get(found["function"], {})):
+        return f"reactors {found['function']} {_flag(there[found['named']])}"
     if (name := found["of"] or found["word"]) in flags:
         return _flag(flags[name])
     if found["kind"] and "preset" in flags:

@@ -271,6 +271,14 @@ def test_train_says_when_the_policy_was_evaluated() -> None:
     assert f", of greedy ones {figure}\n" in going.stdout
 
 
+def test_a_run_that_is_there_is_gone_on_with_by_an_option(run: Path) -> None:
+    done = reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", run)
+    assert done.exit_code == 1
+    assert "is the folder of a run already; go on with --resume, or give another folder" in done.stderr
+    said = "has no values.rxj; reactors train --journal-values writes one"
+    assert said in reactors("diff", run, run).stderr.replace("\n", " ")
+
+
 def test_train_says_what_is_damaged() -> None:
     reactors("train", "ppo", "--env", "CartPole-v1", *SMALL, "--out", "a")
     path = next(Path("a/checkpoints").iterdir()) / "state.safetensors"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -38,8 +40,15 @@ def check_video(make: Callable[..., Any]) -> None:
     rendering(make, "rgb_array").close()
 
 
+def headless() -> bool:
+    """Whether there is no display on which a window could open."""
+    return sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}
+
+
 def rendering(make: Callable[..., Any], mode: str) -> Any:
     """An environment that renders; `ParameterError` if it does not."""
+    if headless():
+        os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # or SDL writes an error, and goes on in the same way
     try:
         env = partial(for_evaluation(make), render_mode=mode)()
     except Exception as error:

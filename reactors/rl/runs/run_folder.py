@@ -86,7 +86,7 @@ class RunFolder:
         """Make it, or go on in it from a checkpoint."""
         path = self.path
         if self.config_file.exists() and saved is None:
-            raise RunFolderError(f"{path} is the folder of a run already; go on with resume, or give another folder")
+            raise RunFolderError(f"{path} is the folder of a run already; go on with resume=, or give another folder")
         try:
             path.mkdir(parents=True, exist_ok=True)
             self.stop.unlink(missing_ok=True)
