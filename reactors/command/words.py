@@ -24,7 +24,7 @@ _ARGUMENT = re.compile(
     | (?<![\w.(/-])(?P<name>[a-z_]+)={_VALUE}(?:\ of\ r[xl]\.(?:run|train|tune))?  # workers=2, record=
     | (?<![\w.(/-])(?P<of>[a-z_]+)\ of\ r[xl]\.(?:run|train|tune)\b               # workers of rx.run
     | \b(?P<kind>[A-Z]\w+)\.preset\([^()]*\)                                      # PPO.preset('CartPole-v1')
-    | \br[xl]\.(?P<command>run|train|tune)\b(?!\()                                # rl.train
+    | (?<!\ of\ )\br[xl]\.(?P<command>run|train|tune)\b(?!\()                     # rl.train
     | (?<![\w.'"/-])(?P<word>[a-z]+_[a-z_]+)(?![\w('"=./])                        # no word of English
     """,
     re.VERBOSE,
