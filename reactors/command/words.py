@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 _VALUE = r"""(?P<value>"[^"]*"|'[^']*'|[\w.+-]*\w)?(?![\w('"])"""
 _ARGUMENT = re.compile(
@@ -24,6 +24,7 @@ _ARGUMENT = re.compile(
     | (?<![\w.(/-])(?P<name>[a-z_]+)={_VALUE}(?:\ of\ r[xl]\.(?:run|train|tune))?  # workers=2, record=
     | (?<![\w.(/-])(?P<of>[a-z_]+)\ of\ r[xl]\.(?:run|train|tune)\b               # workers of rx.run
     | \b(?P<kind>[A-Z]\w+)\.preset\([^()]*\)                                      # PPO.preset('CartPole-v1')
+    | \brl\.(?P<algorithm>[A-Z]\w+)\b(?![\w.(])                                   # rl.PPO
     | (?<!\ of\ )\br[xl]\.(?P<command>run|train|tune)\b(?!\()                     # rl.train
     | (?<![\w.'"/-])(?P<word>[a-z]+_[a-z_]+)(?![\w('"=./])                        # no word of English
     """,
@@ -55,8 +56,8 @@ def in_options(
     for number, each in enumerate(quoted):
         text = text.replace(each, f"\0{number}\0")
     flags, calls = _flags(command), {name: _flags(other) for name, other in (others or {}).items()}
-    settable = _hyperparameters() if "given" in flags else ()
-    text = _ARGUMENT.sub(lambda found: _option(found, flags, settable, calls), text)
+    algorithms = _algorithms() if "given" in flags else {}
+    text = _ARGUMENT.sub(lambda found: _option(found, flags, algorithms, calls), text)
     for number, each in enumerate(quoted):
         text = text.replace(f"\0{number}\0", each)
     return text
@@ -67,7 +68,7 @@ def _flags(command: click.Command) -> dict[str, click.Option]:
 
 
 def _option(
-    found: re.Match[str], flags: dict[str, click.Option], settable: Collection[str],
+    found: re.Match[str], flags: dict[str, click.Option], algorithms: Mapping[str, Any],
     calls: Mapping[str, dict[str, click.Option]],
 ) -> str:  # fmt: skip
     if found["call"] and found["named"] in (there := calls.get(found["function"], {})):
@@ -78,10 +79,12 @@ def _option(
         return "--preset"
     if found["command"]:
         return f"reactors {found['command']}"
+    if found["algorithm"] and found["algorithm"].lower() in algorithms:
+        return found["algorithm"].lower()
     name, value = found["name"], (found["value"] or "").strip("\"'")
     if name in flags:
         return _with_value(flags[name], value)
-    if name in settable and value:
+    if value and any(each.name == name and each.init for kind in algorithms.values() for each in fields(kind)):
         return f"--set {name}={value}"
     return found[0]
 
@@ -96,8 +99,7 @@ def _flag(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
-def _hyperparameters() -> set[str]:
-    """What `--set` sets, of any algorithm; nothing where none has been imported, which takes seconds."""
+def _algorithms() -> dict[str, Any]:
+    """Those that `--set` is for, by name; none where they have not been imported, which takes seconds."""
     settings = sys.modules.get("reactors.rl.runs.settings")
-    kinds = settings.algorithms().values() if settings is not None else ()
-    return {each.name for kind in kinds for each in fields(kind) if each.init}
+    return {} if settings is None else settings.algorithms()

@@ -186,7 +186,9 @@ class Options(SharedOptions, Extent):
     critic_device: str | None = option(None, "Where the critics learn", metavar="NAME")
     exchange_every: Count | None = option(None, "Updates between exchanges of the two", "program", shown="a round's")
     adapt: bool | Bounds = option(
-        False, "In free mode: adapt the batch size, updates and samplers while it runs, within rl.Bounds", "program"
+        False,
+        "In free mode: adapt the batch size, updates and samplers while it runs; in Python also rl.Bounds",
+        "program",
     )
     eval_every: Count | None = option(None, "Evaluate with greedy episodes every N rounds")
     eval_episodes: Count = option(10, "Episodes of each evaluation", command=False)
@@ -197,7 +199,7 @@ class Options(SharedOptions, Extent):
         metavar="RETURN",
     )
     opponents: Past | str | None = option(
-        None, "Past policies to play against, by rl.Past (many agents)", "program",
+        None, "Past policies to play against (many agents); in Python also rl.Past", "program",
         wanted='rl.Past(every=50), or "past:every=50"', metavar="past[:KEY=VALUE,...]",
     )  # fmt: skip
     on_error: Literal["raise", "restart"] = option(
@@ -209,21 +211,21 @@ class Options(SharedOptions, Extent):
     )
     checkpoint_every: Count | None = option(None, "A checkpoint every N rounds; a run with a folder has one at the end")
     until: Count | None = option(
-        None, "Stop after so many environment steps; schedules still follow total_steps", "call"
+        None, "Stop after so many environment steps; schedules are still those of all steps", "call"
     )
     resume: str | Path | None = option(None, "Go on from a run's last checkpoint, or from the checkpoint named", "call")
     tensorboard: bool | Writer | None = option(
-        None, "Write for TensorBoard, too, or to an object with add_scalar", "call"
+        None, "Write for TensorBoard, too; in Python also to an object with add_scalar", "call"
     )
     video: bool = option(False, "A video of the final policy", "call")
     trace: bool | str | Path = option(
-        False, "Trace everything that runs, as in rx.run: into this file, or with True into the run's folder", "call",
+        False, "Trace everything that runs, into the run's folder; in Python also into the file named", "call",
         wanted="True, or the name of a file, as in 'run.rxt'", metavar="FILE",
     )  # fmt: skip
     journal_values: bool | str | Path = option(
         False,
-        "Hash all values that reactions write, for reactors diff: into this file, or with True into the run's folder",
-        "call", wanted="True, or the name of a file, as in 'run.rxj'", metavar="FILE",
+        "Hash all values that reactions write, for reactors diff, into the run's folder; in Python also into the file "
+        "named", "call", wanted="True, or the name of a file, as in 'run.rxj'", metavar="FILE",
     )  # fmt: skip
     machines: Machines | None = option(
         None, "The machines that the workers are on, as in rx.run", "call", command=False,
@@ -233,7 +235,7 @@ class Options(SharedOptions, Extent):
         "raise", "When a machine is lost: end the run, or go on from the last checkpoint on the others", "call",
         command=False,
     )  # fmt: skip
-    live: bool = option(False, "Show what the workers do, in a terminal or a notebook, as in rx.run", "call")
+    live: bool = option(False, "Show what the workers do, in a terminal or a notebook", "call")
     view_every: Count | None = option(None, "An episode as a GIF every N rounds, played by one more worker")
     journal: str | Path | None = option(None, "A file for the journal of a run without a folder", "call", command=False)
     tell: Callable[[Row], None] | None = option(

@@ -147,6 +147,7 @@ def test_train_takes_a_file_and_the_command_line_comes_first() -> None:
         (["ppo", "--env", "CartPole-v1", "--set", "epochs=0"], "epochs of PPO is 0"),
         (["ppo", "--env", "CartPole-v1", "--lag", "3"], "--lag is 3, but --mode sync is a lag of 1"),
         (["ppo", "--env", "CartPole-v1", "--double-buffer"], "write --inference central, too"),
+        (["ppo", "--env", "CartPole-v1", "--opponents", "past"], "for a single one; leave them out, or take ippo"),
         (["ppo", "--env", "CartPole-v1", "--device", "abacus"], "--device is 'abacus'"),
         (
             ["ppo", "--env", "CartPole-v1", "--mode", "async"],

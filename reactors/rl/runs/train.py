@@ -303,7 +303,7 @@ def _run(
         report["error"] = f"{type(error).__name__}: {error}"
         there = None if folder is None else latest(folder.checkpoints)
         if there is not None:
-            error.add_note(f"the last checkpoint is {there}: resume goes on from there")
+            error.add_note(f"the last checkpoint is {there}: resume= goes on from there")
         elif isinstance(error, KeyboardInterrupt):
             error.add_note(
                 "nothing is saved, for rl.train was given no folder: with out= it saves when it is interrupted"

@@ -386,7 +386,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pyt
     assert isinstance(caught.value.__cause__, CheckpointError)
     assert "cannot be written (No space left on device); the last one," in str(caught.value.__cause__)
     assert [path.name for path in (out / "checkpoints").iterdir()] == [f"{4 * STEPS:012d}"]
-    assert "resume goes on from there" in caught.value.__notes__[0]
+    assert "resume= goes on from there" in caught.value.__notes__[0]
     monkeypatch.setattr(tensors, "write", write)
     assert train(PPO, resume=out, out=tmp_path / "more").journal[-1]["global_step"] == ROUNDS * STEPS
 
