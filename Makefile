@@ -121,6 +121,7 @@ pictures: build dot chromium
 	jupyter execute --inplace --kernel_name=python3 examples/tour.ipynb
 	python docs/pictures/examples.py
 	python docs/pictures/architecture.py
+	python docs/pictures/observing.py
 	reactors graph examples/hello.py -o docs/pictures/hello.svg
 	reactors graph examples/qlearning.py --workers 2 -o docs/pictures/qlearning.svg
 	reactors graph examples/qlearning.py --apg -o docs/pictures/qlearning-apg.svg
