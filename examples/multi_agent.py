@@ -2,17 +2,22 @@
 
 The environment is any PettingZoo parallel environment: the traffic junction next door, or pistonball from PettingZoo's
 registry. Agents that are not there (yet, or any more) have no observation at that tag, so their policies do not run and
-their actions are absent. This is workload E of arXiv 2312.04704; the policies are untrained networks.
+their actions are absent. This is workload E of arXiv 2312.04704.
+
+The policies are untrained networks that act by chance. With `--train` cars learn by MAPPO to cross the junction, and
+what they have learned drives them: collisions in a hundred steps are printed, before and after.
 
 With `--batched`, one reactor has the ports and weights of all agents, and evaluates them in one call.
 
 With `--serve` the simulation runs at 200 steps a second, and meanwhile a client asks the same policies about
 observations of its own, through a physical action. The answers come through a socket, whichever process gives them.
+With `--train --serve` the trained policies are served by `rl.serve`, and the cars are the clients.
 
 Run:   python multi_agent.py --agents 10
        python multi_agent.py --env pistonball --agents 10 --workers 2
        python multi_agent.py --agents 10 --batched
        python multi_agent.py --serve --workers 2
+       python multi_agent.py --train 40000 --serve
 Needs: pip install '.[rl]'
 """
 
@@ -58,7 +63,7 @@ class World(rx.Reactor):
 
     def __init__(self, env: str, agents: int, obs_size: int, steps: int) -> None:
         self.name, self.agents, self.obs_size, self.steps = env, agents, obs_size, steps
-        self.episodes = self.decisions = 0
+        self.episodes = self.decisions = self.collisions = self.through = 0
         self.reward = 0.0
 
     @rx.reaction(rx.startup, effects=observation)
@@ -69,9 +74,12 @@ class World(rx.Reactor):
     @rx.reaction(actions, effects=(observation, rx.stop))
     def step(self) -> None:
         names = self.env.possible_agents
-        observations, rewards, *_ = self.env.step({names[i]: int(self.actions[i].value) for i in self.actions.present})
+        actions = {names[i]: int(self.actions[i].value) for i in self.actions.present}
+        observations, rewards, _, _, infos = self.env.step(actions)
         self.decisions += len(self.actions.present)
         self.reward += float(sum(rewards.values()))
+        self.collisions += sum(info.get("collided", False) for info in infos.values())
+        self.through += sum(info.get("through", False) for info in infos.values())
         self.steps -= 1
         if not self.steps:
             self.request_stop()
@@ -125,6 +133,22 @@ class Agent(rx.Reactor):
         return logits
 
 
+class Trained(rx.Reactor):
+    """The agents with policies that were trained, which act in one call: each does what it thinks best."""
+
+    observation = rx.Input(shape="obs_size", dtype=np.float32, width="agents")
+    action = rx.Output(shape=(), dtype=np.int64, width="agents")
+
+    def __init__(self, policies: rl.TrainedPolicy, names: list[str], obs_size: int) -> None:
+        self.policies, self.names, self.agents, self.obs_size = policies, names, len(names), obs_size
+
+    @rx.reaction(observation, effects=action)
+    def act(self) -> None:
+        actions = self.policies({self.names[i]: self.observation[i].value for i in self.observation.present})
+        for i in self.observation.present:
+            self.action[i].set(actions[self.names[i]])
+
+
 class MultiAgent(rx.Reactor):
     """The world and its agents. Actions reach the world `after` the observation: a microstep later, or in real time."""
 
@@ -132,13 +156,22 @@ class MultiAgent(rx.Reactor):
     agents: Any  # a bank of them, or one reactor with the same ports
 
     def __init__(
-        self, env: str = "junction", agents: int = 4, steps: int = 1000, after: str | int = 0, *, batched: bool = False
+        self,
+        env: str = "junction",
+        agents: int = 4,
+        steps: int = 1000,
+        after: str | int = 0,
+        *,
+        batched: bool = False,
+        trained: rl.TrainedPolicy | None = None,
     ) -> None:
         probe = environment(env, agents)
         name = probe.possible_agents[0]
         obs_size, n_actions = features(probe.observation_space(name).sample()).size, int(probe.action_space(name).n)
         self.world = World(env, agents, obs_size, steps)
-        if batched:
+        if trained is not None:
+            self.agents = Trained(trained, probe.possible_agents, obs_size)
+        elif batched:
             networks = [network(i, obs_size, n_actions) for i in range(agents)]
             self.agents = rl.Policies(networks, shape=(obs_size,), choose="sample")
         else:
@@ -217,9 +250,9 @@ def ask(desk: Desk, client: socket.socket, over: threading.Event, latencies: lis
         latencies.append(time.perf_counter() - asked)
 
 
-def simulate(args: argparse.Namespace) -> tuple[MultiAgent, rx.Result]:
+def simulate(args: argparse.Namespace, trained: rl.TrainedPolicy | None = None) -> tuple[MultiAgent, rx.Result]:
     """Runs the simulation as fast as it can."""
-    program = MultiAgent(args.env, args.agents, args.steps, batched=args.batched)
+    program = MultiAgent(args.env, args.agents, args.steps, batched=args.batched, trained=trained)
     return program, rx.run(program, workers=args.workers, backend=args.backend, fast=True, seed=args.seed)
 
 
@@ -242,6 +275,61 @@ def serve(args: argparse.Namespace) -> tuple[MultiAgent, rx.Result]:
     return program, result
 
 
+def learn(args: argparse.Namespace) -> rl.TrainedPolicy:
+    """The cars' policies: one network for all, by what each sees alone; its critic sees what all of them see."""
+    algorithm = rl.MAPPO(num_envs=8, horizon=50)
+    return rl.train(
+        algorithm, TrafficJunction, env_kwargs={"cars": args.agents}, total_steps=args.train, seed=args.seed,
+        workers=args.workers, backend=args.backend,
+    )  # fmt: skip
+
+
+def drive(server: rl.Server, args: argparse.Namespace) -> tuple[int, int]:
+    """Cars outside of the program, each of which asks the server what to do; collisions, and cars that came through."""
+    env = TrafficJunction(args.agents)
+    observations, _ = env.reset(seed=args.seed)
+    collisions = through = 0
+    for _ in range(args.steps):
+        asked = {car: server.request(observations[car], agent=car) for car in env.agents}
+        observations, _, _, _, infos = env.step({car: int(answer.result()) for car, answer in asked.items()})
+        collisions += sum(info.get("collided", False) for info in infos.values())
+        through += sum(info.get("through", False) for info in infos.values())
+        if not env.agents:
+            observations, _ = env.reset()
+    return collisions, through
+
+
+def serve_cars(trained: rl.TrainedPolicy, args: argparse.Namespace) -> tuple[int, int]:
+    """What comes of cars that are clients of a server with these policies."""
+    server = rl.serve(trained, max_batch=args.agents, max_wait="0.1 ms", stoppable=True)
+    thread = threading.Thread(target=rx.run, args=(server,), kwargs={"backend": args.backend})
+    thread.start()
+    server.wait()
+    try:
+        return drive(server, args)
+    finally:
+        server.stop()
+        thread.join()
+        print(server.statistics())
+
+
+def compare(args: argparse.Namespace) -> None:
+    """Trains, and says what became of it."""
+
+    def say(when: str, collisions: int, through: int) -> None:
+        a, b = (100 * each / args.steps for each in (collisions, through))
+        print(f"{when}: {a:.1f} collisions in a hundred steps, and {b:.1f} cars that came through")
+
+    world = simulate(args)[0].world
+    say("before training", world.collisions, world.through)
+    trained = learn(args)
+    if args.serve:
+        say(f"after {trained.config['total_steps']:,} steps, served", *serve_cars(trained, args))
+    else:
+        world = simulate(args, trained)[0].world
+        say(f"after {trained.config['total_steps']:,} steps", world.collisions, world.through)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--env", default="junction", choices=("junction", "pistonball"))
@@ -249,12 +337,18 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=1000)
     options.add_argument("--batched", action="store_true", help="evaluate all policies in one call")
     options.add_argument("--serve", action="store_true", help="answer a client's requests meanwhile")
+    options.add_argument("--train", type=int, default=0, metavar="STEPS", help="let cars learn for so many steps")
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--backend", default="auto", choices=("auto", "inline", "thread", "process"))
     options.add_argument("--seed", type=int, default=0)
     args = options.parse_args()
     if args.batched and args.serve:
         options.error("--batched has no agents that answer questions; take one of --batched and --serve")
+    if args.train:
+        if args.env != "junction":
+            options.error("--train is for cars at the junction")
+        compare(args)
+        return
     program, result = serve(args) if args.serve else simulate(args)
     print(result.summary())
     world = program.world

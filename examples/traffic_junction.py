@@ -40,7 +40,8 @@ class TrafficJunction(ParallelEnv[str, Observation, int]):  # type: ignore[misc]
     """The environment: each of `cars` agents sees the cars within `sight` cells and is towed after `patience` steps.
 
     An observation holds the car's row and column, how far it is on its route and which way it turns (one of three),
-    then the neighbourhood, row by row: 1 where another car is.
+    then the neighbourhood, row by row: 1 where another car is. Beside it, `infos` say whether the car has `collided` in
+    this step, and whether it is `through`.
     """
 
     def __init__(self, cars: int = 4, size: int = 14, sight: int = 1, arrival: float = 0.3, patience: int = 80) -> None:
@@ -84,9 +85,10 @@ class TrafficJunction(ParallelEnv[str, Observation, int]):  # type: ignore[misc]
         through = {agent: self.progress[agent] == len(self._route(agent)) for agent in self.agents}
         towed = {agent: self.age[agent] == self.patience and not through[agent] for agent in self.agents}
         cells = [self._cell(agent) for agent in self.agents if not through[agent]]
-        rewards = {
-            agent: DELAY * self.age[agent] + COLLISION * (not through[agent] and cells.count(self._cell(agent)) > 1)
-            for agent in self.agents
+        collided = {agent: not through[agent] and cells.count(self._cell(agent)) > 1 for agent in self.agents}
+        rewards = {agent: DELAY * self.age[agent] + COLLISION * collided[agent] for agent in self.agents}
+        infos: dict[str, dict[str, Any]] = {
+            agent: {"collided": collided[agent], "through": through[agent]} for agent in self.agents
         }
         seen = self.agents
         self.agents = [agent for agent in self.agents if not through[agent] and not towed[agent]]
@@ -98,7 +100,7 @@ class TrafficJunction(ParallelEnv[str, Observation, int]):  # type: ignore[misc]
             rewards | dict.fromkeys(entered, 0.0),
             through | nothing,
             towed | nothing,
-            {agent: {} for agent in seen},
+            infos | {agent: {} for agent in entered},
         )
 
     def render(self) -> str:

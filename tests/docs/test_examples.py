@@ -433,6 +433,41 @@ def test_multi_agent_answers_requests_while_the_simulation_runs(call: Callable[.
     assert "60 steps" in output
 
 
+@pytest.mark.parametrize("rest", [(), ("--serve",)], ids=["in the program", "served"])
+def test_multi_agent_says_what_cars_have_learned(call: Callable[..., str], rest: tuple[str, ...]) -> None:
+    output = call("multi_agent", "--train", "800", "--agents", "3", "--steps", "60", *rest)
+    said = re.findall(r"([\d.]+) collisions in a hundred steps, and ([\d.]+) cars that came through", output)
+    assert len(said) == 2
+    assert "before training" in output
+    assert ("after 800 steps, served" if rest else "after 800 steps:") in output
+    assert ("requests answered and 0 refused" in output) == bool(rest)
+
+
+def test_cars_learn_not_to_collide_and_to_come_through(example: Load) -> None:
+    module, small = example("traffic_junction"), {"cars": 3, "size": 6, "patience": 30, "arrival": 0.6}
+    random = np.random.default_rng(0)
+
+    def traffic(act: Callable[[dict[str, Any]], dict[str, Any]]) -> tuple[int, int]:
+        env, collisions, through = module.TrafficJunction(**small), 0, 0
+        observations, _ = env.reset(seed=7)
+        for _ in range(400):
+            observations, _, _, _, infos = env.step(act({car: observations[car] for car in env.agents}))
+            collisions += sum(info.get("collided", False) for info in infos.values())
+            through += sum(info.get("through", False) for info in infos.values())
+            if not env.agents:
+                observations, _ = env.reset()
+        return collisions, through
+
+    algorithm = rl.MAPPO(num_envs=8, horizon=25, learning_rate=2e-3)
+    done = rl.train(algorithm, module.TrafficJunction, env_kwargs=small, total_steps=6400, seed=0)
+    by_chance, _ = traffic(lambda seen: {car: int(random.integers(2)) for car in seen})
+    at_full_speed, _ = traffic(lambda seen: dict.fromkeys(seen, module.GAS))
+    learned, through = traffic(done)
+    assert learned < at_full_speed / 3
+    assert learned < by_chance / 3
+    assert through > 20
+
+
 def test_multi_agent_plays_an_environment_of_the_registry(call: Callable[..., str]) -> None:
     pytest.importorskip("pygame")
     pytest.importorskip("pymunk")

@@ -99,7 +99,8 @@ def test_a_batch_is_one_call_of_each_group_in_it() -> None:
     done = trained()
     server = rl.serve(done, max_batch=6, max_wait="1 h", stoppable=True)
     calls: list[tuple[str, list[int]]] = []
-    for team, policy in zip(server.policy.teams, server.policy.policies, strict=True):
+    company: Any = server.policy
+    for team, policy in zip(company.teams, company.policies, strict=True):
 
         def counted(rows: Any, name: str = team.name, greedy: Any = policy.greedy) -> Any:
             calls.append((name, rows["agent"].tolist()))
