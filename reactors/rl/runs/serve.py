@@ -97,7 +97,7 @@ def serve(
         )
     if observation_space is not None and isinstance(policy, Company):
         raise ArgumentError("observation_space of rl.serve is of a single agent, and these are many; leave it out")
-    space = known if observation_space is None else observation_space
+    space: Any = known if observation_space is None else observation_space
     if space is None:
         raise ArgumentError("rl.serve does not know what observations a policy takes; say observation_space=")
     policy = copy.deepcopy(policy)  # its weights may change, and the caller may go on with it
