@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import reactors as rx
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.algorithms.off_policy import OffPolicy
+from reactors.rl.contract.agents import MultiAgent
 from reactors.rl.dataflow.program import Training, placement, worker_of
 from reactors.rl.envs.sources import Source, maker, spaces_of
 from reactors.rl.learning.learners import Learners, several
@@ -129,6 +130,11 @@ class TuneCall(TuningOptions):
 
     def __post_init__(self) -> None:
         check_algorithm_given(self.algorithm, self.env, "rl.tune")
+        if isinstance(self.algorithm, MultiAgent):
+            raise ArgumentError(
+                f"rl.tune measures algorithms for a single agent, and {self.algorithm.name} is for many, each group of "
+                "which has a learner; compare steps a second of rl.train with other workers= and actors="
+            )
         super().__post_init__()
 
 

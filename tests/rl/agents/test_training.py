@@ -102,6 +102,11 @@ def test_options_for_single_agents_are_refused(option: Any, said: str) -> None:
         rl.train(rl.IPPO(**SMALL), lambda: Comers(3), total_steps=64, **option)
 
 
+def test_it_is_not_tuned() -> None:
+    with pytest.raises(ArgumentError, match=r"rl\.tune measures algorithms for a single agent, and IPPO is for many"):
+        rl.tune(rl.IPPO(**SMALL), "mpe2:simple_spread_v3")
+
+
 @pytest.mark.usefixtures("bare_runs")
 def test_the_command_trains_groups_and_evaluates_them(tmp_path: Path) -> None:
     from click.testing import CliRunner
@@ -115,7 +120,15 @@ def test_the_command_trains_groups_and_evaluates_them(tmp_path: Path) -> None:
     groups = '{"adversary": ["adversary_*"], "good": ["agent_*"]}'
     done = CliRunner().invoke(main, [*command, "--set", f"groups={groups}"])
     assert done.exit_code == 0, done.output
-    for rest in (["eval", folder, "--episodes", "1"], ["train", "--resume", folder, "--total-steps", "96"]):
+    page = tmp_path / "page.html"
+    checkpoint = f"{folder}/checkpoints/000000000064"
+    for rest in (
+        ["eval", folder, "--episodes", "1"],
+        ["eval", checkpoint, "--episodes", "1"],
+        ["compare", folder, "-o", str(page)],
+        ["train", "--resume", folder, "--total-steps", "96"],
+    ):
         done = CliRunner().invoke(main, rest)
         assert done.exit_code == 0, done.output
+    assert "groups/good/losses/policy_loss" in page.read_text()
     assert rl.load(folder).evaluate(1) == rl.load(folder).evaluate(1)
