@@ -151,6 +151,11 @@ class MultiAgentEnv(rx.Reactor):
                 [env.action_space(agent) for agent in agents],
             )
         except (AttributeError, TypeError) as error:
+            if callable(getattr(env, "observation_space", None)) and not hasattr(env, "possible_agents"):
+                raise ParameterError(
+                    f"{self.path}: what its function makes is a {type(env).__name__} without possible_agents, and each "
+                    "agent has ports, which are there before it runs; let possible_agents list them all"
+                ) from error
             raise ParameterError(
                 f"{self.path}: what its function makes is a {type(env).__name__}, which is no PettingZoo parallel "
                 f"environment ({error}); a turn-based one becomes one with pettingzoo.utils.aec_to_parallel"

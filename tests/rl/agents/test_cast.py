@@ -47,3 +47,12 @@ def test_a_single_agent_is_refused() -> None:
 
     with pytest.raises(ParameterError, match="has a single agent, and the algorithm is for many"):
         rl.train(rl.IPPO(), lambda: gym.make("CartPole-v1"), total_steps=8)
+
+
+def test_agents_that_are_not_known_before_are_refused_by_name() -> None:
+    examples = pytest.importorskip("pettingzoo.test.example_envs")
+    made = examples.generated_agents_parallel_v0.parallel_env  # whose agents are made up as it goes
+    with pytest.raises(ParameterError, match=r"MultiAgentEnv: .* without possible_agents, and each agent has ports"):
+        rl.MultiAgentEnv(made)
+    with pytest.raises(ParameterError, match=r"rl\.train: .* without possible_agents, so that no one knows"):
+        rl.train(rl.IPPO(num_envs=2, horizon=8, epochs=1), made, total_steps=16)

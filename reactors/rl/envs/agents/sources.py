@@ -132,6 +132,11 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
                 f"{path}: {what}, which has a single agent, and the algorithm is for many; take rl.PPO, or another "
                 "for one, or give a PettingZoo environment"
             ) from error
+        if callable(getattr(env, "observation_space", None)) and not hasattr(env, "possible_agents"):
+            raise ParameterError(
+                f"{path}: {what} without possible_agents, so that no one knows before it runs which agents there may "
+                "be; let possible_agents list them all"
+            ) from error
         raise ParameterError(f"{path}: {what}, which is no PettingZoo environment ({in_words(error)})") from error
     finally:
         if hasattr(env, "close"):
