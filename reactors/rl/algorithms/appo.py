@@ -37,9 +37,9 @@ class APPO(IMPALA):
     learning_rate: Positive = 5e-4
     """RLlib's."""
     clip: Positive = 0.2
-    """Of the ratio of probabilities; PPO's, half of RLlib's."""
+    """Clipping range of the ratio of probabilities; PPO's value, half of RLlib's."""
     most: Positive = 2.0
-    """Of the importance weight of the behaviour to the target policy; RLlib's and IMPACT's."""
+    """Upper bound of the importance weight of behaviour to target policy; RLlib's and IMPACT's value."""
     target_every: Count = 4
     """Updates between copies of the network into its target. Chosen here."""
     passes: Count = 4

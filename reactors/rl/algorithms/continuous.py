@@ -39,7 +39,7 @@ class Continuous(OffPolicy):
     horizon: int = 4
     """Steps of each environment in a round; the policy is that much behind its experience. Chosen here."""
     capacity: int = 200_000
-    """A fifth of what the papers have, for a checkpoint holds all of it."""
+    """A fifth of what the papers have, because a checkpoint holds them all."""
     learning_starts: int = 1_000
     """Transitions before the first update, whose actions are random. Fujimoto et al., 2018, section 6.1, for most."""
     batch_size: int = 256

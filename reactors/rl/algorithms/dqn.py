@@ -61,7 +61,7 @@ class DQN(OffPolicy):
     learning_rate: Positive = 1e-4
     """Adam's; falls linearly to 0 over the run if `anneal`. Stable-Baselines3's."""
     anneal: bool = False
-    """Let the learning rate fall. Off, as in Mnih et al., 2015."""
+    """Let the learning rate fall linearly to 0 over the run. Off, as in Mnih et al., 2015."""
     target_every: Count = 2_500
     """Updates between copies of the network into its target. 10,000 steps: Stable-Baselines3's."""
     tau: Rate = 1.0
@@ -73,7 +73,7 @@ class DQN(OffPolicy):
     exploration_final: Share = 0.05
     """Epsilon from there on. Stable-Baselines3's."""
     double: bool = True
-    """The network chooses the next action, and its target says what that is worth. On, as in Rainbow."""
+    """Double DQN: the network chooses the next action, and the target network values it. On, as in Rainbow."""
     dueling: bool = False
     """Values of states and advantages of actions have outputs of their own. Off, as in Mnih et al., 2015."""
     max_grad_norm: Positive = 10.0
@@ -95,10 +95,10 @@ class DQN(OffPolicy):
     sequence: Count = 40
     """Of a recurrent network: steps of a sequence that are learned from. R2D2's, table 2 and section 3."""
     burn_in: Natural = 40
-    """Of a recurrent network: steps before those, over which alone the stored state comes up to date. R2D2's."""
+    """Of a recurrent network: steps before these, which only bring the stored state up to date. R2D2's value."""
     eta: Share = 0.9
-    """Of a recurrent network: the priority of a sequence is that much of the greatest error of its steps, and else of
-    their mean. R2D2's, section 2.3."""
+    """Of a recurrent network: the priority of a sequence is eta times the largest error of its steps, plus 1 - eta
+    times their mean error. R2D2's, section 2.3."""
     total_steps: Count = field(default=50_000, init=False)
     """Over which exploration and the learning rate are scheduled; `rl.train` sets it."""
 

@@ -64,16 +64,17 @@ class IMPALA(PolicyGradient):
     lam: Share = 1.0
     """Lambda of the trace (remark 2). The paper's."""
     passes: Count = 1
-    """How often a batch is learned from. Once in the paper."""
+    """How many times a batch is learned from. Once in the paper."""
     ring: Count = 1
-    """Batches that take turns in that; 4 in RLlib's `pong-appo`."""
+    """Batches that take turns in these passes; 4 in RLlib's `pong-appo`."""
     replay_slots: Natural = 0
-    """Old fragments that are kept; 100 in RLlib. None by default, as in the paper."""
+    """Old fragments that are kept for replay; 100 in RLlib. None by default, as in the paper."""
     replay_proportion: NotNegative = 0.0
-    """Old fragments for a new one in a batch. None by default, as in the paper."""
+    """Old fragments for each new one in a batch. None by default, as in the paper."""
     latent: Count | None = None
-    """Size of the auto-encoder's code, on which the policy acts, made of what the `torso` gives if there is one; by
-    default no auto-encoder, and with it the NIPS torso for 84x84 frames and none for all else."""
+    """Size of the auto-encoder's code, from which the policy acts. The `torso` comes before it, if there is one; with
+    an auto-encoder, that is by default the NIPS torso for 84x84 frames, and none for other observations. By default
+    there is no auto-encoder."""
     reconstruction: NotNegative = 1.0
     """Weight of the auto-encoder's loss. Usual."""
 

@@ -25,7 +25,7 @@ class OffPolicy(Algorithm):
     shared: ClassVar[tuple[str, ...]] = ("batch_size",)
 
     capacity: Count = 100_000
-    """Transitions kept. A tenth of what papers have, for a checkpoint holds all of them."""
+    """Transitions that the replay buffer holds. A tenth of what papers have, because a checkpoint holds them all."""
     learning_starts: Natural = 1_000
     """Transitions before the first update. Usual."""
     batch_size: Count = 64
@@ -33,23 +33,25 @@ class OffPolicy(Algorithm):
     updates_per_step: Positive = 1.0
     """The ratio of updates to environment steps, kept exactly: PAL's throttle. 1 is usual."""
     n_step: Count = 1
-    """Steps of a return. 1 is of the papers of DQN, DDPG, TD3 and SAC."""
+    """Steps of a return. 1, as in the papers on DQN, DDPG, TD3 and SAC."""
     prioritized: bool = False
     """Sample by temporal-difference error. Off, as in those papers."""
     alpha: Share = 0.6
-    """How much priorities count in sampling. Schaul et al., 2016, for proportional priorities."""
+    """Exponent of the priorities in sampling; 0 samples uniformly. Schaul et al., 2016, for proportional priorities."""
     beta: Share = 0.4
-    """How much of the bias of that is taken back. Where Schaul et al., 2016, begin."""
+    """Exponent of the importance weights; 1 corrects the bias of sampling in full. 0.4 is
+    where Schaul et al., 2016, begin."""
 
     fanout: Literal[2, 4, 8, 16, 32, 64] = 16
-    """K of the tree of priorities: PAL (arXiv 2110.01101), section IV. 16 float32 fill a cache line."""
+    """Children of each node in the tree of priorities: K in PAL (arXiv 2110.01101), section IV. 16 float32 fill a
+    cache line."""
 
     reward_clip: Positive | None = None
-    """Rewards are clipped to that much on either side before they are kept, as is usual for Atari (Mnih et al., 2013);
-    by default not."""
+    """Clip rewards to plus or minus this before they are stored, as is usual for Atari (Mnih et al., 2013). By default
+    they are not clipped."""
     frame_stack: Count | None = None
-    """Observations are so many frames, along their first axis, of which each is kept once. By default they are kept
-    whole, and so are those that followed."""
+    """The number of frames in an observation, along its first axis; each frame is stored once. By default observations
+    and next observations are stored whole."""
 
     def check(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
         """Also refuse observations that are not so many frames."""

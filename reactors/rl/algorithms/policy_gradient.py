@@ -44,13 +44,13 @@ class PolicyGradient(Algorithm):
     learning_rate: Positive = 7e-4
     """Of the optimizer; falls linearly to 0 over the run if `anneal`. That of OpenAI Baselines' A2C."""
     anneal: bool = True
-    """Let the learning rate fall. On, as in OpenAI Baselines."""
+    """Let the learning rate fall linearly to 0 over the run. On, as in OpenAI Baselines."""
     entropy: NotNegative = 0.0
     """Weight of the entropy bonus. Stable-Baselines3's."""
     value: NotNegative = 0.5
     """Weight of the value loss. Stable-Baselines3's."""
     value_scale: Positive = 1.0
-    """What the critic gives is multiplied by it, and the loss of values divided by its square. An update moves a weight
+    """The critic's output is multiplied by this, and the value loss divided by its square. An update moves a weight
     by about the learning rate however wrong a value is: a critic that must climb to 100 in such steps is late, and
     explains next to nothing of the returns until then. 1 / (1 - gamma) is the value of a reward of 1 in each step;
     PopArt (Hessel et al., 2018, arXiv 1809.04474) finds such a scale as it goes. It is 1 where there is a torso or an
@@ -58,20 +58,21 @@ class PolicyGradient(Algorithm):
     max_grad_norm: Positive = 0.5
     """The gradient is scaled down to this norm. Stable-Baselines3's."""
     reward_clip: Positive | None = None
-    """Rewards are clipped to that much on either side, as is usual for Atari (Mnih et al., 2013); by default not."""
+    """Clip rewards to plus or minus this, as is usual for Atari (Mnih et al., 2013). By default rewards are not
+    clipped."""
     normalise_observations: bool = False
-    """Let networks see observations less their running mean, over their running deviation, within 10 on either side.
-    The statistics are of all environments; they travel, are saved and served with the weights. As in OpenAI Baselines'
-    `VecNormalize`. Of frames, a torso sees each pixel less its mean, in quarters of the range. Off, as in papers."""
+    """Subtract the running mean from observations, divide by the running deviation, and clip to plus or minus 10.
+    The statistics are of all environments; they are sent, saved and served with the weights. As in OpenAI Baselines'
+    `VecNormalize`. For frames, a torso sees each pixel less its mean, in quarters of the range. Off, as in papers."""
     normalise_rewards: bool = False
-    """Learn from rewards over the running deviation of the discounted return, within 10 on either side; returns in the
-    journal are as they were. As in OpenAI Baselines' `VecNormalize`; off, as in the papers."""
+    """Divide rewards by the running deviation of the discounted return, and clip them to plus or minus 10; the journal
+    has the original returns. As in OpenAI Baselines' `VecNormalize`; off, as in the papers."""
     hidden: Layers = (64, 64)
-    """Layers of actor and of critic, where there is no torso. Stable-Baselines3's."""
+    """Hidden layers of actor and critic, where there is no torso. Stable-Baselines3's."""
     activation: Activation = "tanh"
-    """Between those layers: "tanh" or "relu". Stable-Baselines3's."""
+    """Activation between these layers: "tanh" or "relu". Stable-Baselines3's."""
     log_std: float = 0.0
-    """Where the logarithm of the standard deviation of continuous actions begins. Stable-Baselines3's."""
+    """Initial logarithm of the standard deviation of continuous actions. Stable-Baselines3's."""
     torso: Torso = None
     """"nips", "nature", "small" or "minatar", or a function of the observation space that makes a `torch.nn.Module`
     with an int `features`; by default what fits the size of frames, and none for vectors."""

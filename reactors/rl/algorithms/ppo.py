@@ -49,21 +49,21 @@ class PPO(PolicyGradient):
     learning_rate: float = 3e-4
     """Table 3."""
     anneal: bool = False
-    """Let the learning rate fall, linearly to 0 over the run. Off, as in table 3; on in the paper's for Atari."""
+    """Off, as in table 3; on in the paper's for Atari."""
     epochs: Count = 10
     """Passes over a round's experience. Table 3."""
     batch_size: Count = 64
     """Steps in a minibatch. Table 3."""
     clip: Positive = 0.2
-    """Of the ratio of probabilities. Section 6.1."""
+    """Clipping range of the ratio of probabilities. Section 6.1."""
     anneal_clip: bool = True
-    """Let it fall with the learning rate, where that does. On, as the paper has it for Atari (table 5)."""
+    """Let the clipping range fall with the learning rate if `anneal`. On, as the paper has it for Atari (table 5)."""
     clip_value: Positive | None = None
-    """Values are learned from within so much of what they were, unless they are further off then. By default not; 0.2
-    in the reference code."""
+    """Clip values in the value loss to the old ones plus or minus this; the larger of the clipped and the unclipped
+    error counts. By default values are not clipped; 0.2 in the reference code."""
     target_kl: Positive | None = None
-    """No more minibatches of a round where the policy has moved 1.5 times so far, by Schulman's estimate, from the one
-    that acted. By default there is no such end; OpenAI's Spinning Up has 0.01."""
+    """Skip the rest of a round's minibatches when the KL divergence from the policy that acted, by Schulman's estimate,
+    exceeds 1.5 times this. By default no minibatch is skipped; OpenAI's Spinning Up has 0.01."""
     normalise: bool = True
     """Advantages, in each minibatch of two or more. On, as in the reference code."""
     sequence: Count = 16

@@ -45,7 +45,7 @@ class SAC(Continuous):
     temperature: Positive | None = None
     """Weight of the entropy; learned by default, as in the paper's section 5."""
     target_entropy: float | None = None
-    """What it is learned for; minus the number of actions by default (appendix D)."""
+    """The entropy for which the temperature is learned; by default minus the number of actions (appendix D)."""
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """Observations to means and logarithms of standard deviations."""

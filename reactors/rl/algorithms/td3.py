@@ -35,15 +35,15 @@ class TD3(Continuous):
     gamma: float = 0.99
     """The released code's."""
     noise: NotNegative = 0.1
-    """Standard deviation of the noise on actions, of which -1 and 1 are the bounds. Section 6.1."""
+    """Standard deviation of the noise on actions, whose bounds are -1 and 1. Section 6.1."""
     critics: Count = 2
-    """The least of whose values counts (section 4.2)."""
+    """Number of critics; the lowest of their values counts (section 4.2)."""
     policy_delay: Count = 2
     """Updates of the critics for one of the actor and of all targets (section 5.2)."""
     target_noise: NotNegative = 0.2
     """Standard deviation of the noise that smooths the target policy (section 5.3). Section 6.1."""
     target_clip: NotNegative = 0.5
-    """The most that this noise may be. Section 6.1."""
+    """Bound of this noise on either side. Section 6.1."""
 
     def network(self, observation_space: Space, action_space: Space) -> nn.Sequential:
         """Observations to actions between -1 and 1."""

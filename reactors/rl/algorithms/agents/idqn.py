@@ -54,7 +54,7 @@ class IDQN(MultiAgent, DQN):  # type: ignore[misc]
     """Of a recurrent network: own steps of a sequence that are learned from. Chosen here: an episode of MPE; PyMARL has
     whole episodes."""
     burn_in: Natural = 5
-    """Of a recurrent network: steps before those, over which alone what is stored comes up to date. Chosen here."""
+    """Chosen here."""
     standardise_rewards: bool = False
     """Learn from rewards less their running mean, over their running deviation, of all that were drawn so far: as in
     EPyMARL (arXiv 2006.07869), where it is on. Where an episode may end early, it makes other goals: an end is worth

@@ -49,7 +49,7 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     learning_rate: Positive = 7e-4
     """Table 8."""
     anneal: bool = False
-    """Let the learning rate fall, linearly to 0 over the run. Off, as in the reference code."""
+    """Off, as in the reference code."""
     batch_size: Count = 1_600
     """Steps of agents in a minibatch. Chosen here: the paper has all of a round in one."""
     entropy: NotNegative = 0.01
@@ -59,7 +59,7 @@ class IPPO(MultiAgent, PPO):  # type: ignore[misc]
     max_grad_norm: Positive = 10.0
     """The gradient is scaled down to this norm. Table 7."""
     hidden: Layers = (64, 64)
-    """Layers of actor and of critic. Table 7."""
+    """Table 7."""
     sequence: Count = 10
     """Of a recurrent policy: own steps of an agent in a sequence, through which the gradient goes back. A minibatch has
     as many sequences as make up `batch_size`. Table 7, "recurrent data chunk length"."""
