@@ -41,7 +41,7 @@ def top_command(run: str | None, every: float, rounds: int | None) -> None:
 def view_command(run: str | None, port: int, opens: bool) -> None:
     """Serve a page, on this machine for this machine alone, that shows a run of this user while it goes on.
 
-    The address that is printed has a token in it: who has not got that sees nothing of the run. Ctrl-C ends it.
+    The printed address contains a token; without it, nothing of the run can be seen. Ctrl-C ends it.
     """
     with reported():
         from reactors.viewing.server import ViewServer

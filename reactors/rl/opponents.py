@@ -24,7 +24,7 @@ STEP = 8.0
 @public("rl.Past")
 @dataclass(frozen=True)
 class Past:
-    """Opponents are what those who learn were at earlier times: a pool of past policies.
+    """Play against a pool of past policies of the agents that learn.
 
     >>> from reactors import rl
     >>> rl.Past(every=20, choose="elo").size

@@ -69,7 +69,7 @@ class ReplayBuffer:
     from spaces. Fields of other names are kept as well.
 
     Priorities (`prioritized=True`) are absolute TD errors: a row is drawn with probability proportional to
-    `(|error| + eps)^alpha`, new rows with the greatest priority so far; `weights` make up for it with the exponent
+    `(|error| + eps)^alpha`, new rows with the greatest priority so far; `weights` correct this bias with the exponent
     `beta`, relative to the greatest in the `"batch"` (Schaul et al., section 3.4), or that there is in the `"buffer"`:
     a row's weight then does not depend on what it was drawn with, but each update costs more. `stratified` draws one
     row of each n-th of the total priority. `fanout` is that of the tree of priorities, a power of two from 2 to 64. If

@@ -40,7 +40,7 @@ def serve(
     stoppable: bool = False,
     max_sessions: int = 10_000,
 ) -> Server:
-    """A reactor that answers requests by a policy: of a run's folder, a checkpoint, what `rl.train` returned, or any.
+    """Make a reactor that answers requests with a policy: from a folder, a checkpoint, a result of `rl.train`, or any.
 
     Of an algorithm, which `rl.train(..., serve=)` is to train meanwhile, `env` has to be said, as there. Of a policy by
     itself, `observation_space`, and `weights` if none are loaded and none come through the input of that name at the

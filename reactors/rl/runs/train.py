@@ -128,11 +128,12 @@ def train(given: TrainCall) -> Trained:
     many steps that were is `steps` of the result.
 
     In the modes "sync" and "pipelined", with weights `lag` rounds late, the final weights are the same bit for bit for
-    a seed, whatever the workers and backend; "free" is as fast as it can be. With `inference="central"` actors only
-    simulate, and one policy acts for all environments at once (PAAC); then the weights are also the same for any number
-    of actors. `stop_at` ends the run when the mean return of the last twenty episodes gets there.
+    a seed, with any workers and backend; in "free" actors never wait, and no two runs are alike. With
+    `inference="central"` actors only simulate, and one policy acts for all environments at once (PAAC); then the
+    weights are also the same for any number of actors. `stop_at` ends the run when the mean return of
+    the last twenty episodes reaches it.
 
-    `learners` share each batch, on `device`, and go by the mean of their gradients (PAL, arXiv 2110.01101). With
+    `learners` share each batch, on `device`, and average their gradients (PAL, arXiv 2110.01101). With
     `actor_device` and `critic_device`, actor and critics of SAC, TD3 or DDPG learn at the same time, each by the
     weights that the other had at the last exchange, `exchange_every` updates ago or less (by default those of a round;
     Spreeze, arXiv 2312.06126). With `adapt`, in free mode, an off-policy run finds its batch size, its updates a round

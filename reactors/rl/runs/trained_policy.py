@@ -146,12 +146,12 @@ def load(
     env: Source | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
 ) -> TrainedPolicy:
-    """The policy of a run's folder, or of `Trained.save`; of a run that has not ended, that of its last checkpoint.
+    """Load the policy from a run's folder or from `Trained.save`; if a run has not ended, from its last checkpoint.
 
-    No code runs that only the folder leads to. An algorithm of your own has to be given, as it was given to `rl.train`
-    or its class, unless its file is imported already. An environment is found by its name if it is registered, or of a
-    class or a package that Python can import; one that a function made has to be given. Raises `RunFolderError` where
-    it is not, and for a folder that is none, or damaged.
+    No code runs only because the folder names it. An algorithm of your own has to be given, as it was given to
+    `rl.train` or its class, unless its file is imported already. An environment is found by its name if it is
+    registered, or of a class or a package that Python can import; one that a function made has to be given. Raises
+    `RunFolderError` where it is not, and for a folder that is none, or damaged.
 
     >>> import tempfile
     >>> from reactors import rl

@@ -148,12 +148,13 @@ def tune(given: TuneCall) -> Tuned:
     they are longer, and the start of its workers. Without a `mode` it is sync or pipelined, which give the same result
     for a seed each time; free running has to be asked for. `ratio` is that of updates to environment steps, in place of
     `updates_per_step` of an off-policy algorithm. Of `batch_sizes` and `fanouts` the fastest are found first, and the
-    result's `algorithm` has them. `tell` is called with a line before each measurement. All else is as in `rl.train`.
+    result's `algorithm` has them. `tell` is called with a line before each measurement. Other arguments are as
+    in `rl.train`.
 
     It looks for the most steps a second, and not for the best use of them: the number of learners changes the rounding
     of results, and a pipeline plays with older weights.
 
-    Raises `ArgumentError` and `ParameterError` for what cannot be, before anything is measured.
+    Raises `ArgumentError` and `ParameterError` for invalid arguments, before anything is measured.
 
     >>> from reactors import rl
     >>> tuned = rl.tune(rl.PPO(num_envs=4, horizon=16, epochs=1), "CartPole-v1", cores=1, seconds=0.02)
