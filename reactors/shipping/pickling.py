@@ -65,11 +65,7 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
 
     def reducer_override(self, obj: Any) -> Any:
         """How to pickle `obj`; asked for everything but the plainest values."""
-        if isinstance(obj, Declared) and not isinstance(obj, Reaction) and obj._owner is not None:
-            return self.handle(obj)
-        if isinstance(obj, Declared) and obj._class is not None and self._by_reference(obj._class):
-            return getattr, (obj._class, obj.name)
-        if isinstance(obj, Reactor | Elsewhere) and (reduced := self.reactor(obj)) is not NotImplemented:
+        if (reduced := self._part(obj)) is not NotImplemented:
             return reduced
         if isinstance(obj, Bank) and len(obj):
             return Bank, (obj._members,)  # its class is for banks without members, and may not belong here
@@ -98,12 +94,22 @@ class Packer(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no t
             raise pickle.PicklingError("a tensor on a GPU belongs to one process")
         return super().reducer_override(obj)
 
+    def _part(self, obj: Any) -> Any:
+        """A part of a program; what belongs to another program than this one is an object like any other."""
+        if isinstance(obj, Reactor | Elsewhere):
+            return self.reactor(obj)
+        if isinstance(obj, Declared) and not isinstance(obj, Reaction) and obj._owner is not None:
+            return self.handle(obj)
+        if isinstance(obj, Declared) and obj._class is not None and self._by_reference(obj._class):
+            return getattr, (obj._class, obj.name)
+        return NotImplemented
+
     def handle(self, port: Any) -> Any:
-        """A port, timer or action of a reactor."""
+        """A port, timer or action of a reactor of this program."""
         raise NotImplementedError
 
     def reactor(self, reactor: Any) -> Any:
-        """A reactor, or what stands for one."""
+        """A reactor of this program, or what stands for one."""
         raise NotImplementedError
 
     def _note(self, name: str) -> None:
@@ -175,7 +181,9 @@ class Outward(Packer):
     def handle(self, port: Any) -> Any:
         """As it is if its reactor lives there. If not, it becomes its own declaration, so that no class comes along."""
         number = self._numbers.get(id(port._owner))
-        if number is not None and self._placement[number] == self._worker:
+        if number is None:
+            return NotImplemented
+        if self._placement[number] == self._worker:
             state = dict(vars(port))
             state.pop("_connections", None)
             return empty, (type(port),), state
@@ -190,7 +198,7 @@ class Outward(Packer):
         """Empty if it lives there: its state is sent by itself, for a chain of reactors may be long."""
         number = self._numbers.get(id(reactor))
         if number is None:
-            return NotImplemented  # a reactor that is no part of this program is an object like any other
+            return NotImplemented
         if self._placement[number] == self._worker:
             return empty, (type(reactor),)
         stand_in = (number, reactor.path, type(reactor).__qualname__, reactor.bank_index, self._placement[number])
@@ -220,6 +228,8 @@ class Homeward(Packer):
 
     def handle(self, port: Any) -> Any:
         """Multiports by name, for they have no number; all others by number."""
+        if self._number(port._owner) is None:
+            return NotImplemented
         if getattr(port, "_channels", None) is not None or isinstance(port, Mode):
             return callers_port, (self._number(port._owner), port.name)
         return callers_element, (port._element,)

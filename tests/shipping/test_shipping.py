@@ -4,6 +4,7 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -266,6 +267,52 @@ def test_ports_and_reactors_in_attributes_come_back_as_the_callers_own() -> None
     holder = one(remember)
     assert holder.notes["port"] is holder.out
     assert holder.notes["me"] is holder
+
+
+class Produces(rx.Reactor):
+    tick = rx.Timer(0, "1 ms")
+    out, outs = rx.Output(shape=(3,), dtype=np.float32), rx.Output(int, width=2)
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    @rx.reaction(tick, effects=(out, outs))
+    def go(self) -> None:
+        self.n += 1
+        self.out.set(np.full(3, self.n, np.float32))
+        self.outs[1].set(self.n)
+
+
+class Sums(rx.Reactor):
+    inp, inps = rx.Input(shape=(3,), dtype=np.float32), rx.Input(int, width=2)
+
+    def __init__(self) -> None:
+        self.sum = 0.0
+
+    @rx.reaction(inp, inps)
+    def add(self) -> None:
+        self.sum += float(np.sum(self.inp.value)) + (self.inps[1].value or 0)
+
+
+class Another(rx.Reactor):
+    def __init__(self) -> None:
+        self.source, self.sums = Produces(), rx.bank(2, Sums)
+        rx.connect(self.source.out, self.sums.inp, broadcast=True)
+        rx.connect(self.source.outs, self.sums[0].inps)
+
+
+@pytest.mark.filterwarnings("ignore::reactors.ReactorWarning")  # one input of the bank is not connected
+@pytest.mark.parametrize("ran", [False, True])
+def test_another_program_in_an_attribute_travels_whole_and_runs_when_it_is_back(ran: bool) -> None:
+    another = Another()
+    if ran:
+        rx.run(another, fast=True, timeout="1 ms")
+    back = one(kept=SimpleNamespace(program=another)).kept.program
+    assert back is not another
+    expected = rx.run(another, fast=True, timeout="2 ms")
+    assert rx.run(back, fast=True, timeout="2 ms").digest == expected.digest
+    assert [each.sum for each in back.sums] == [each.sum for each in another.sums]
+    assert back.source.n == another.source.n == (5 if ran else 3)
 
 
 def test_what_cannot_come_back_says_so_when_it_is_used() -> None:
