@@ -174,6 +174,7 @@ def test_every_example_is_in_the_gallery_with_something_to_see_and_to_change() -
     files = [*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.ipynb")]
     assert set(found) == {file.name for file in files} | {"machines/"}
     assert [name for name, text in found.items() if "**Change first:**" not in text] == []
+    assert [name for name, text in found.items() if "**Run time:**" not in text] == ["machines/"]
     assert [name for name, text in found.items() if not re.search(r"^(!\[|```)", text, re.MULTILINE)] == ["machines/"]
 
 
