@@ -122,7 +122,7 @@ _place = click.option(
     multiple=True,
     metavar="PATH=WORKER",
     callback=_placement,
-    help="Where a reactor runs; repeatable. Or profile:run.rxt, or the FILE.toml of reactors place.",
+    help="Where a reactor runs (repeatable), or profile:run.rxt, or the FILE.toml of reactors place.",
 )
 _path = click.Path(dir_okay=False, path_type=Path)
 
@@ -179,8 +179,10 @@ def main() -> None:
     help="Trace everything that runs: run.rxt, or a timeline run.json.",
 )
 @click.option("--live", is_flag=True, help="Show what the workers do, also to `reactors top` and `reactors view`.")
-@click.option("--record", type=_path, metavar="LOG", help="Write down what comes from outside.")
-@click.option("--replay", type=_path, metavar="LOG", help="Take from a log what came from outside, and nothing else.")
+@click.option("--record", type=_path, metavar="LOG", help="Record what comes from outside.")
+@click.option(
+    "--replay", type=_path, metavar="LOG", help="Take what comes from outside from this log, and from nowhere else."
+)
 @click.option(
     "--journal",
     type=_path,
@@ -262,8 +264,8 @@ _RUN = (
 )
 @click.option("--apg", is_flag=True, help="Draw the precedence graph: what has to wait for what.")
 @click.option("--expand", is_flag=True, help="Draw every member of a bank or list.")
-@click.option("--depth", type=COUNT, metavar="N", help="Close reactors that lie so deep in others.")
-@click.option("--workers", type=WORKERS, metavar="N", help="Show where each reactor runs with so many workers.")
+@click.option("--depth", type=COUNT, metavar="N", help="Draw reactors at this depth closed.")
+@click.option("--workers", type=WORKERS, metavar="N", help="Show where each reactor runs with N workers.")
 @_place
 @click.option("--profile", type=_path, metavar="TRACE", help="Show the load that a run had, from its trace.")
 def graph_command(
@@ -294,7 +296,7 @@ def graph_command(
 
 @main.command("doctor", short_help="Check whether this machine has what programs need.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@click.option("--report", is_flag=True, help="Print what an issue needs, as Markdown: also versions and the machine.")
+@click.option("--report", is_flag=True, help="Print it as Markdown for an issue, with versions and the machine.")
 def doctor_command(as_json: bool, report: bool) -> None:
     """Look whether this machine has what programs need; the exit status is 1 if something is missing."""
     if as_json and report:

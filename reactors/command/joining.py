@@ -15,19 +15,29 @@ from reactors_runtime.processes.servers import close_server
 _path = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("join", short_help="Take part in a program that another machine runs.")
+@click.command("join", short_help="Join a program that another machine runs.")
 @click.argument("address", metavar="HOST:PORT")
 @click.option(
     "--token-file",
     type=_path,
     metavar="FILE",
     required=True,
-    help="What proves that this machine, and that one, belong to the job: the same bytes on both.",
+    help="The secret that both machines must have: the same bytes on both.",
 )
-@click.option("--ca", type=_path, metavar="FILE", help="By TLS: certificates that vouch for that machine's (PEM).")
-@click.option("--certificate", type=_path, metavar="FILE", help="What this one shows, where there are more than two.")
+@click.option(
+    "--ca", type=_path, metavar="FILE", help="Use TLS: the certificates that vouch for the other machine (PEM)."
+)
+@click.option(
+    "--certificate", type=_path, metavar="FILE", help="With more than two machines: this machine's own certificate."
+)
 @click.option("--key", type=_path, metavar="FILE", help="The certificate's.  [default: in the same file]")
-@click.option("--patience", metavar="DURATION", default="60 s", show_default=True, help="Wait so long for it to begin.")
+@click.option(
+    "--patience",
+    metavar="DURATION",
+    default="60 s",
+    show_default=True,
+    help="How long to wait for the program to begin.",
+)
 def join_command(
     *, address: str, token_file: Path, ca: Path | None, certificate: Path | None, key: Path | None, patience: str
 ) -> None:

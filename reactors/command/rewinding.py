@@ -25,13 +25,20 @@ def _of_program(function: Callable[..., None]) -> Callable[..., None]:
     for decorate in reversed(
         (
             click.argument("target", metavar="DIR|FILE[:CLASS]"),
-            click.option("--seed", type=NATURAL, metavar="N", default=0, show_default=True, help="Of a FILE."),
-            click.option("--timeout", metavar="DURATION", help="Of a FILE: logical time at which it ends."),
+            click.option(
+                "--seed",
+                type=NATURAL,
+                metavar="N",
+                default=0,
+                show_default=True,
+                help="The seed of the run, with FILE.",
+            ),
+            click.option("--timeout", metavar="DURATION", help="Logical time at which the run ends, with FILE."),
             click.option(
                 "--log",
                 type=click.Path(exists=True, dir_okay=False, path_type=Path),
                 metavar="LOG",
-                help="Of a FILE: what came from outside, as `reactors run --record` has written it.",
+                help="What came from outside, as `reactors run --record` wrote it, with FILE.",
             ),
             of_own_algorithm,
             of_env,
@@ -67,13 +74,27 @@ def _replay(
 
 @click.command("replay", short_help="Execute a run again, up to any place, and look around there.")
 @_of_program
-@click.option("--to", "when", metavar="DURATION|REACTION", help='Where to go: "37 min", or main.learner.learn.')
-@click.option("--n", type=COUNT, metavar="N", default=1, show_default=True, help="Before which execution.")
-@click.option("--stop-at", multiple=True, metavar="WHERE", help="Go on to there: a reaction, port or expression.")
-@click.option("--ask", multiple=True, metavar="EXPRESSION", help="Print what it is worth there; m is the program.")
-@click.option("--why", metavar="PLACE", help="Print what made the value of a port or an attribute there.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PICTURE", help="With --why: draw it, too.")
-@click.option("--shell", "prompt", is_flag=True, help="A prompt there, in which r is the replay and m the program.")
+@click.option(
+    "--to",
+    "when",
+    metavar="DURATION|REACTION",
+    help='Go to a time ("37 min"), or before an execution of a reaction (main.learner.learn).',
+)
+@click.option(
+    "--n", type=COUNT, metavar="N", default=1, show_default=True, help="With --to REACTION: before its N-th execution."
+)
+@click.option(
+    "--stop-at", multiple=True, metavar="WHERE", help="Go on until this reaction, port or expression; repeatable."
+)
+@click.option(
+    "--ask",
+    multiple=True,
+    metavar="EXPRESSION",
+    help="Print the value of an expression there; m is the program. Repeatable.",
+)
+@click.option("--why", metavar="PLACE", help="Print where the value of a port or attribute came from.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="PICTURE", help="With --why: draw it as well.")
+@click.option("--shell", "prompt", is_flag=True, help="Open a prompt there; r is the replay, m the program.")
 def replay_command(
     *,
     target: str,
@@ -113,8 +134,10 @@ def replay_command(
 
 @click.command("bisect", short_help="Find the reaction since which a check fails.")
 @_of_program
-@click.option("--check", required=True, metavar="EXPRESSION", help='As in "np.isfinite(m.learner.w).all()".')
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as one line of JSON.")
+@click.option(
+    "--check", required=True, metavar="EXPRESSION", help='What should hold, as in "np.isfinite(m.learner.w).all()".'
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON.")
 def bisect_command(*, target: str, check: str, as_json: bool, **given: Any) -> None:
     """Find the first reaction after which --check fails; m is the program. Exit status 1 if it never does."""
     with _replay(target, **given) as r:

@@ -26,7 +26,7 @@ from reactors.rl.options import Options
 @click.option("--episodes", type=COUNT, metavar="N", default=100, show_default=True)
 @click.option(
     "--against", "opponents", multiple=True, metavar="random|past|DIR",
-    help="Of many agents: each group against such opponents, as a table. Repeatable.",
+    help="Many agents: play each group against this opponent, and print a table. Repeatable.",
 )  # fmt: skip
 @options(Options, "seed")
 @_json
@@ -66,7 +66,7 @@ def eval_command(
     is_flag=False,
     flag_value="",
     metavar="[DIR|FILE.mp4]",
-    help="Write videos there, or one into that file, instead of opening a window.  [without a name: DIR/played]",
+    help="Write videos into a folder, or one into a file, and open no window.  [without a name: DIR/played]",
 )
 def play_command(
     *, folder: Path, algorithm: str | None, env: str | None, episodes: int, seed: int | None, video: str | None
@@ -107,7 +107,7 @@ def play_command(
     metavar="PNG|HTML",
     default=Path("compare.png"),
     show_default=True,
-    help="The picture, or a page with all curves.",
+    help="Write a picture, or a page with all curves.",
 )
 def compare_command(*, folders: tuple[Path, ...], output: Path) -> None:
     """Compare runs: their curves over steps and over time in one picture, or on one page, and a table."""

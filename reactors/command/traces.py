@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 SUFFIXES = {"perfetto": ".pftrace", "chrome": ".json", "otlp": ".otlp.json"}
 
 
-@click.command("trace", short_help="Say where a run's time went, or turn its trace into what others show.")
+@click.command("trace", short_help="Report where a run's time went, or convert its trace for other tools.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--to", "kind", type=OneOf(tuple(SUFFIXES)), help="A format to turn it into.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write that.")
+@click.option("--to", "kind", type=OneOf(tuple(SUFFIXES)), help="Convert it into this format.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file for the converted trace."
+)
 def trace_command(file: Path, kind: str | None, output: Path | None) -> None:
     """Say where the time of a run went, which rx.run(..., trace=FILE) has traced.
 
@@ -46,14 +48,16 @@ def trace_command(file: Path, kind: str | None, output: Path | None) -> None:
 
 @click.command("place", short_help="Find where reactors should run, from a trace.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--workers", type=COUNTS, metavar="N,N", help="How many.  [default: as many as there were]")
-@click.option("--machines", type=COUNT, metavar="N", default=1, help="Which are on so many machines, in equal shares.")
+@click.option("--workers", type=COUNTS, metavar="N,N", help="Numbers of workers to plan for.  [default: as in the run]")
+@click.option("--machines", type=COUNT, metavar="N", default=1, help="Machines that share the workers equally.")
 @click.option(
     "--latency",
     metavar="DURATION",
-    help=f"What a message from one to another takes.  [default: {LATENCY_NS // 1000} us]",
+    help=f"How long a message between machines takes.  [default: {LATENCY_NS // 1000} us]",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.toml", help="Where to write placements.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.toml", help="The file for the placements."
+)
 def place_command(
     file: Path, workers: tuple[int, ...], machines: int, latency: str | None, output: Path | None
 ) -> None:
