@@ -184,7 +184,9 @@ dot:
 chromium:
 	@command -v chromium >/dev/null || { $(apt) chromium; } || echo "Chromium is missing: pages are not tested"
 
-# Python compiles what is imported; compiling all that is installed takes half a minute.
+# To compile all that is installed takes half a minute. What is large is compiled once by being imported, also where the
+# environment forbids it: torch would be compiled at each import, for five seconds.
+large := gymnasium, hypothesis, matplotlib.pyplot, networkx, pettingzoo, pytest, torch
 .venv/tools: constraints.txt
 	@echo "build, 1 of 3: the tools that compile the core, into .venv"
 	@[ -x .venv/bin/python ] || $(PYTHON) -m venv .venv
@@ -194,6 +196,7 @@ chromium:
 .venv/installed: .venv/tools pyproject.toml constraints.txt
 	@echo "build, 2 of 3: the core in C, and all packages, torch among them: some minutes"
 	@.venv/bin/python -m pip install -qq --no-compile -c constraints.txt --no-build-isolation -e '.[all]'
+	@env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -c 'import $(large)'
 	@touch $@
 
 # A build knows where each module lies, so it is made again when one comes or goes.
