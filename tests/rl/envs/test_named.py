@@ -19,6 +19,7 @@ from reactors.command.cli import main
 from reactors.rl.errors import RunFolderError
 from reactors.rl.runs.curves import curve
 from reactors.rl.runs.run_folder import RunFolder, write_json
+from reactors.rl.serving.single import SingleAgent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -124,8 +125,9 @@ def test_a_name_means_the_same_everywhere(name: str, length: int) -> None:
     assert lengths(rl.sb3.VecEnv(name, num_envs=2, workers=1)) == length
     if name != "mazes:small":  # a function makes the vector environment itself
         assert rl.BatchedEnv(name, num_envs=2).observation.shape == (2, 2)
-    server = rl.serve(SMALL, env=name)
-    assert server.observed.shape == (2,)
+    asked = rl.serve(SMALL, env=name).asked
+    assert isinstance(asked, SingleAgent)
+    assert asked.observed.shape == (2,)
 
 
 def test_workers_find_what_a_name_means(folder: Path) -> None:
