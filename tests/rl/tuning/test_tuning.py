@@ -237,7 +237,7 @@ def test_the_command_that_is_printed_trains_in_that_way() -> None:
         (["dqn", "--env", "Pendulum-v1"], "DQN takes discrete actions"),
         (["ppo", "--env", "CartPole-v1", "--ratio", "2"], "PPO learns once from every round"),
         (["dqn", "--env", "CartPole-v1", "-o", "no/such.toml"], "there is no folder 'no' for such.toml"),
-        (["dqn", "--env", "CartPole-v1", "--seconds", "0"], "seconds of rl.tune is 0.0"),
+        (["dqn", "--env", "CartPole-v1", "--seconds", "0"], "--seconds is 0.0"),
         (["--config", "apart.toml"], "--config: critic_device is for a learner of each half"),
     ],
 )
