@@ -23,7 +23,7 @@ A map of the rooms, the lowest first; none imports from one above it (`lint-impo
 - dataflow      rounds of training as reactors
 - runs          a run from one call, and its folder: `rl.train`, `rl.load`, `rl.serve`
 - tuning        how the machine is best used: `rl.tune`
-- vector        Gymnasium's vector environments: `rl.VectorEnv`
+- vector        environments in a row, for loops: `rl.VectorEnv`, `rl.MultiAgentVectorEnv`
 - trajectories  what was played, as a Minari dataset
 - learned_by_hand  some rounds of an algorithm, looked at step by step
 - record, sb3, algorithm_checker  what stands on all of it
@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from reactors.rl.runs.trained_policy import TrainedPolicy, load
     from reactors.rl.serving.server import Server
     from reactors.rl.tuning.tuning import Tuned, tune
+    from reactors.rl.vector.multi_agent_vector_env import MultiAgentVectorEnv
     from reactors.rl.vector.vector_env import VectorEnv
 
 __all__ = [
@@ -108,6 +109,7 @@ __all__ = [
     "Episode",
     "Learning",
     "MultiAgentEnv",
+    "MultiAgentVectorEnv",
     "NotServingError",
     "Past",
     "PastPolicy",
@@ -186,6 +188,7 @@ _ROOMS = {
     "runs.trained_policy": ("TrainedPolicy", "load"),
     "serving.server": ("Server",),
     "tuning.tuning": ("Tuned", "tune"),
+    "vector.multi_agent_vector_env": ("MultiAgentVectorEnv",),
     "vector.vector_env": ("VectorEnv",),
 }
 _PLACE = {name: room for room, its in _ROOMS.items() for name in its}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.sources import Source
-    from reactors.rl.vector.group import Infos
+    from reactors.rl.vector.share import Infos
     from reactors.rl.vector.vector_env import Step
 
 

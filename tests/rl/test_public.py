@@ -144,6 +144,11 @@ def test_words(call: Any, words: str) -> None:
             "MultiAgentEnv has no argument 'sed', ",
             "; did you mean 'seed'?",
         ),
+        (
+            lambda: rl.MultiAgentVectorEnv("classic/rps_v2", wrkers=1),
+            "rl.MultiAgentVectorEnv has no argument 'wrkers', ",
+            "; did you mean 'workers'?",
+        ),
     ],
 )
 def test_what_went_to_an_environment_that_has_it_not(call: Any, start: str, end: str) -> None:

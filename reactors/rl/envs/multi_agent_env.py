@@ -248,11 +248,7 @@ class MultiAgentEnv(rx.Reactor):
             write(slot[None], 0, observation)
         except WrongValueError as error:
             assert self.simulation is not None
-            raise SimulationError(
-                f"{self.path} (seed {self.simulation.seed}): the observation of agent {name!r} is {error}",
-                0,
-                self.simulation.seed,
-            ) from error
+            raise self.simulation.error(f"the observation of agent {name!r} is {error}") from error
         port.set(slot)
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from reactors.rl.episode import Episode
 from reactors.rl.errors import SimulationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 class Outcome(NamedTuple):
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
 
 class ParallelSimulation:
-    """A parallel environment made by `make`; `seed` goes to its first reset.
+    """A parallel environment made by `make`; `seed` goes to its first reset, `index` is its number in errors.
 
     >>> import pettingzoo
     >>> sim = ParallelSimulation(lambda: pettingzoo.make("parallel", "classic/rps_v2", max_cycles=2), seed=1)
@@ -48,7 +48,9 @@ class ParallelSimulation:
     Attributes:
         observations: what to act on next, by agent: of those that are there.
         infos: what the environment said beside them, by agent; only what is not empty.
+        final_infos: likewise at the last step, of those that are not there any more.
         episode: the one that ended in the last step, if one did.
+        failure: what was wrong in the last step with an environment that was made again; "" if nothing was.
         restarts: how often the environment was made again.
         state: what `state()` of the environment gives, with `with_state`.
         next_state: likewise, what the last step led to; another one than `state` where an episode ended.
@@ -62,14 +64,17 @@ class ParallelSimulation:
         restarting: bool = False,
         path: str = "the simulation",
         with_state: bool = False,
+        index: int = 0,
     ) -> None:
         self.make, self.seed, self.restarting, self.path = make, seed, restarting, path
-        self.with_state = with_state
+        self.with_state, self.index = with_state, index
         self.state: Any = None
         self.next_state: Any = None
         self.observations: dict[Any, Any] = {}
         self.infos: dict[Any, Any] = {}
+        self.final_infos: dict[Any, Any] = {}
         self.episode: Episode | None = None
+        self.failure = ""
         self.restarts = self.steps = self._began = self._number = 0
         self._fresh = seed
         self._claim: Claim | None = None
@@ -86,31 +91,35 @@ class ParallelSimulation:
             self._look()
             if not self.observations:
                 raise ValueError("no agent is there after reset")  # noqa: TRY301 - reported as what goes wrong within
+            self._check_known(self.observations)
         except Exception as error:
             raise self._error("reset", error) from error
 
     def step(self, actions: Mapping[Any, Any]) -> list[Outcome]:
         """Step all agents; `actions` has one for each that is there. When no agent is left, the next episode begins."""
         self.steps += 1
-        self.episode = None
+        self.episode, self.failure, self.final_infos = None, "", {}
         there = list(self.observations)
         for agent in actions:
             if agent not in self.observations:
                 raise SimulationError(
                     f"{self.path}: an action for agent {agent!r}, which is not there; those that act now are "
                     f"{', '.join(map(repr, there))}",
-                    0,
+                    self.index,
                     self.seed,
                 )
         try:
             outcomes, left, infos = self._advance(actions, there)
+            self._check_known(left)
             self._look()
             for outcome in outcomes:
                 if math.isnan(outcome.reward):
                     raise ValueError(f"the reward of agent {outcome.agent!r} is nan, which is no number")  # noqa: TRY301
         except Exception as error:
+            failed = self._error("step", error)
             if not self.restarting:
-                raise self._error("step", error) from error
+                raise failed from error
+            self.failure = str(failed)
             outcomes = [Outcome(agent, self.observations[agent], 0.0, False, True) for agent in there]
             led_to = self.state
             self._end(failed=True)
@@ -119,6 +128,8 @@ class ParallelSimulation:
             return outcomes
         for outcome in outcomes:
             self._returns[outcome.agent] += outcome.reward
+        gone = [outcome.agent for outcome in outcomes if outcome.agent not in left]
+        self.final_infos = {agent: dict(infos[agent]) for agent in gone if infos.get(agent)}
         if left:
             self.observations = left
             self._tell(infos)
@@ -135,10 +146,18 @@ class ParallelSimulation:
         if env is not None:
             env.close()
 
-    def begin_with(self, seed: int) -> None:
-        """Begin an episode with this seed."""
-        self._fresh = seed
-        self.reset()
+    def begin_with(self, seed: int | None) -> None:
+        """Begin an episode with this seed, wherever another one is; with None, as an environment resets itself."""
+        if self.steps != self._began:
+            self._number += 1
+        if seed is not None:
+            self.seed = self._fresh = seed
+        self.episode, self.failure, self.final_infos = None, "", {}
+        self._begin_next()
+
+    def error(self, fact: str) -> SimulationError:
+        """Of something in an answer that is wrong."""
+        return SimulationError(f"{self.path} (seed {self.seed}): {fact}", self.index, self.seed)
 
     def everything(self) -> dict[Any, Any]:
         """What agents see now, also those that do not act next, where that can be known."""
@@ -165,12 +184,12 @@ class ParallelSimulation:
             env = self.make()
         except Exception as error:
             raise SimulationError(
-                f"{self.path} (seed {self.seed}) cannot be made: {in_words(error)}", 0, self.seed
+                f"{self.path} (seed {self.seed}) cannot be made: {in_words(error)}", self.index, self.seed
             ) from error
         try:
             self._claim = claim(env, f"that of {self.path}")
         except ValueError as error:
-            raise SimulationError(f"the environment of {self.path} {error}", 0, self.seed) from None
+            raise SimulationError(f"the environment of {self.path} {error}", self.index, self.seed) from None
         return env
 
     def _begin_next(self) -> None:
@@ -199,6 +218,11 @@ class ParallelSimulation:
         if self.with_state:
             self.state = self.next_state = np.array(self.env.state())
 
+    def _check_known(self, there: Iterable[Any]) -> None:
+        for agent in there:
+            if agent not in self._returns:
+                raise ValueError(f"agent {agent!r} is there, whom possible_agents does not list")
+
     def _tell(self, infos: Any) -> None:
         self.infos = {agent: dict(info) for agent, info in infos.items() if info and agent in self.observations}
 
@@ -208,4 +232,5 @@ class ParallelSimulation:
             fact = f"gave no answer for agent {error.args[0]!r} in {what}, or was given no action of it"
         else:
             fact = f"failed in {what}: {in_words(error)}"
-        return SimulationError(f'{self.path} {at} {fact}; fix it, or restart it with on_error="restart"', 0, self.seed)
+        remedy = "" if self.restarting else '; fix it, or restart it with on_error="restart"'
+        return SimulationError(f"{self.path} {at} {fact}{remedy}", self.index, self.seed)

@@ -12,6 +12,8 @@ from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.lowlevel import in_words
+from reactors.rl.envs.agents.mistaken import check_single, of_many
+from reactors.rl.envs.agents.sources import has_many_agents
 from reactors.rl.envs.atari_games import atari
 from reactors.rl.envs.named import named
 from reactors.rl.envs.owned import own
@@ -31,17 +33,24 @@ def is_row(env: Source | Sequence[Source]) -> TypeIs[Sequence[Source]]:
     return isinstance(env, list | tuple)
 
 
-def makers(env: Source | Sequence[Source], num_envs: int | None, kwargs: Mapping[str, Any], path: str) -> list[Maker]:
-    """A function without arguments for each environment; names are looked up here."""
+def makers(
+    env: Source | Sequence[Source],
+    num_envs: int | None,
+    kwargs: Mapping[str, Any],
+    path: str,
+    one: Callable[[Any, Mapping[str, Any], str], Maker] | None = None,
+) -> list[Maker]:
+    """A function without arguments for each environment, as `one` makes it, or `maker`; names are looked up here."""
+    one = maker if one is None else one
     if is_row(env):
         if num_envs not in {None, len(env)}:
             raise ArgumentError(f"{path} is given {len(env)} environments and num_envs={num_envs}; leave num_envs out")
-        made = [maker(each, kwargs, path) for each in env]
+        made = [one(each, kwargs, path) for each in env]
     else:
         count: Any = 1 if num_envs is None else num_envs
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
             raise ArgumentError(f"num_envs of {path} is {num_envs!r}; write a whole number, 1 or more")
-        made = [maker(env, kwargs, path)] * count
+        made = [one(env, kwargs, path)] * count
     if not made:
         raise ArgumentError(f"{path} is given no environments; give at least one")
     return made
@@ -62,13 +71,23 @@ def found(env: Source, path: str, of: str = "an environment") -> EnvSpec | Calla
     """A spec, a class or a function: what a name means, and anything else as it is."""
     if isinstance(env, str):
         # Here, for a worker may not have the module imported that registers an id.
-        return atari(env[len(ATARI) :]) if env.startswith(ATARI) else named(env, path)
+        return atari(env[len(ATARI) :]) if env.startswith(ATARI) else _named(env, path)
     if isinstance(env, EnvSpec) or callable(env):
         return env
     raise ArgumentError(
         f"{path} is given {env!r}, of type {type(env).__name__}, for {of}; give a name, a spec, or a function that "
         "makes one"
     )
+
+
+def _named(name: str, path: str) -> EnvSpec | Callable[..., Any]:
+    try:
+        meant: EnvSpec | Callable[..., Any] = named(name, path)
+    except ParameterError:
+        if has_many_agents(name):
+            raise of_many(repr(name), path) from None
+        raise
+    return meant
 
 
 def for_evaluation(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,7 +121,8 @@ def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
             "it, or give observation_space and action_space if it can be made on its worker alone"
         ) from error
     try:
-        return env.observation_space, env.action_space
+        check_single(env, path)
+        both = env.observation_space, env.action_space
     except AttributeError as error:
         raise ParameterError(
             f"{path}: what its function makes is a {type(env).__name__}, which has no spaces ({error}); let it return "
@@ -111,3 +131,4 @@ def spaces_of(make: Maker, path: str) -> tuple[Space, Space]:
     finally:
         if hasattr(env, "close"):
             env.close()
+    return both

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from reactors.rl.envs.spaces import Space
 
 
-def number_of_workers(workers: Any, n: int, most: Any, *, oversubscribe: bool) -> int:
+def number_of_workers(
+    workers: Any, n: int, most: Any = None, *, oversubscribe: bool, path: str = "rl.VectorEnv"
+) -> int:
     """How many workers step `n` environments."""
     cores = len(os.sched_getaffinity(0))
     if workers is None or workers == "auto":
         workers = cores
     if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
         raise rx.ArgumentError(
-            f"workers of rl.VectorEnv is {workers!r}; write a whole number, 1 or more, or workers='auto' for all cores"
+            f"workers of {path} is {workers!r}; write a whole number, 1 or more, or workers='auto' for all cores"
         )
     if most is not None and not isinstance(most, int | np.integer):  # in the words of AsyncVectorEnv
         raise ValueError(f"`max_concurrency` must be an integer or None, got {most!r}")
@@ -39,8 +41,8 @@ def number_of_workers(workers: Any, n: int, most: Any, *, oversubscribe: bool) -
     return int(min(workers, n, 63 if oversubscribe else cores, most or n))
 
 
-def check_flags(shared_memory: Any, worker: Any, on_error: Any, *, isolate: bool) -> None:
-    """Refuse what would be understood otherwise than it is meant, and what cannot be had."""
+def check_of_others(shared_memory: Any, worker: Any) -> None:
+    """Refuse what would be understood otherwise than it is meant, and what `AsyncVectorEnv` alone has."""
     if not isinstance(shared_memory, bool | np.bool_):  # as gymnasium.make_vec's users give it
         raise rx.ArgumentError(
             f"rl.VectorEnv was given {shared_memory!r} for shared_memory, which is its second argument, as it is "
@@ -51,11 +53,13 @@ def check_flags(shared_memory: Any, worker: Any, on_error: Any, *, isolate: bool
             "rl.VectorEnv was given worker=, a function for the processes of AsyncVectorEnv, of which it has none; "
             "write what that does as a wrapper of the environments"
         )
-    if on_error not in {"raise", "restart"}:
-        raise rx.ArgumentError(f'on_error of rl.VectorEnv is {on_error!r}; write "raise" or "restart"')
+
+
+def check_isolate(isolate: bool, path: str) -> None:
+    """Refuse other processes where there can be none."""
     if isolate and in_a_reaction():
         raise rx.StructureError(
-            "rl.VectorEnv(isolate=True) inside of a reaction: nothing nests in a reaction, so its environments are "
+            f"{path}(isolate=True) inside of a reaction: nothing nests in a reaction, so its environments are "
             "stepped by the reaction's own worker; leave isolate out"
         )
 
@@ -70,7 +74,7 @@ def checked_mode(given: Any) -> AutoresetMode:
         ) from None
 
 
-def check_belongings(makers: Sequence[Callable[[], Any]]) -> None:
+def check_belongings(makers: Sequence[Callable[[], Any]], path: str) -> None:
     """Whether each environment can have a copy of what its function carries, wherever it will be."""
     seen: set[int] = set()
     for i, make in enumerate(makers):
@@ -81,7 +85,7 @@ def check_belongings(makers: Sequence[Callable[[], Any]]) -> None:
             copied(make)
         except Exception as error:
             raise SimulationError(
-                f"rl.VectorEnv: environment {i} cannot have a copy of what its function carries "
+                f"{path}: environment {i} cannot have a copy of what its function carries "
                 f"({in_words(error)}), and environments share nothing; let the function make all of it at each "
                 "call",
                 i,

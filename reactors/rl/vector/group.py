@@ -19,6 +19,7 @@ from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import ResetError, Simulation
 from reactors.rl.envs.spaces import array_type, reader, rows
 from reactors.rl.errors import SimulationError
+from reactors.rl.vector.share import Infos, RefusedError, Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,19 +29,10 @@ if TYPE_CHECKING:
     from reactors.rl.vector.whereabouts import Whereabouts
 
 RESERVED = ("reset", "step", "close")  # not to be called behind the vector environment's back
-Infos = list[tuple[int, Any]]  # which environment, what it said
 
 
-class RefusedError(Exception):
-    """Carries out of a step what an environment raised that has to be reset before."""
-
-    def __init__(self, error: SimulationError) -> None:
-        super().__init__()
-        self.error = error
-
-
-class Group:
-    """Environments `first` and up, made by `makers`; `room` is how many rows blocks for them have."""
+class Group(Share):
+    """A share of environments of a single agent."""
 
     def __init__(
         self,
@@ -53,13 +45,10 @@ class Group:
         *,
         on_error: OnError,
     ) -> None:
-        self.makers, self.first, self.room, self.mode = list(makers), first, room, mode
+        super().__init__(makers, first, room, where, on_error=on_error)
+        self.mode = mode
         self.observation_space, self.action_space = spaces
-        self.on_error: OnError = on_error
-        self.own = slice(first, first + len(self.makers))
-        self.number, self.where = first // room, where
         self.simulation: Any = None
-        self.restarts = 0
 
     def make(self) -> None:
         """Make all environments of the group, where they are to be stepped."""
@@ -226,17 +215,6 @@ class Group:
     def restarted(self) -> int:
         """How many environments were made again."""
         return int(self.simulation.restarts)
-
-    def obey(self, order: tuple[Any, ...]) -> Any:
-        """Call the method that an order names; what it gives, or the exception that it raises."""
-        verb, *arguments = order
-        try:
-            return getattr(self, verb)(*arguments)
-        except SimulationError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the environments go on
-            error.__traceback__ = None
-            return error
 
     def close(self) -> None:
         """Close the environments, if they could be made."""

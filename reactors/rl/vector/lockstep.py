@@ -1,4 +1,4 @@
-"""The reactors behind `rl.VectorEnv`: rows of environments, and the one that gives the beat.
+"""The reactors behind vector environments: rows of environments, and the one that gives the beat.
 
 A `Rows` has some of the environments, a few consecutive ones, on its worker. The `Beat` is on the caller's: what it is
 given there it sends out, for the next microstep, and what comes back it keeps until the caller looks. A call of which
@@ -20,22 +20,28 @@ import numpy as np
 
 import reactors as rx
 from reactors.rl._rows import joined
-from reactors.rl.envs.spaces import array_type, rows
-from reactors.rl.vector.group import RefusedError
+from reactors.rl.envs.spaces import ArrayType, rows
+from reactors.rl.vector.share import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reactors.rl.envs.spaces import Space
-    from reactors.rl.vector.group import Group, Infos
+    from reactors.rl.vector.share import Infos
 
 Form = dict[str, Any]  # of a port: shape and dtype, or nothing, and it carries objects
 
 
-def rows_form(space: Space, room: int) -> Form:
-    """A port's form that has so many values of a space."""
-    where = array_type(space)
-    return {} if where.dtype is None else {"shape": (room, *(where.shape or ())), "dtype": where.dtype}
+class Forms(NamedTuple):
+    """What travels: what an environment observes, the actions of all as one block, and the shape of its rewards."""
+
+    observation: ArrayType
+    actions: Form
+    rewards: tuple[int, ...] = ()
+
+    def observations(self, room: int) -> Form:
+        """A port's form that has so many of them."""
+        dtype, shape = self.observation
+        return {} if dtype is None else {"shape": (room, *(shape or ())), "dtype": dtype}
 
 
 class Answer(NamedTuple):
@@ -50,7 +56,7 @@ class Answer(NamedTuple):
 
 
 class Rows(rx.Reactor):
-    """A group of environments.
+    """A group of environments: some of one agent each, or an `AgentsGroup`.
 
     `actions` are those of all environments, as one block of the space's own dtype, or, as `listed`, one by one, of
     whatever type the caller gave. `order` is a tuple: the name of a method of the group, and its arguments; what that
@@ -59,22 +65,24 @@ class Rows(rx.Reactor):
 
     listed = rx.Input()
     order = rx.Input()
-    rewards = rx.Output(shape="room", dtype=np.float64)
-    terminated = rx.Output(shape="room", dtype=np.bool_)
-    truncated = rx.Output(shape="room", dtype=np.bool_)
+    rewards = rx.Output(shape="of_rewards", dtype=np.float64)
+    terminated = rx.Output(shape="of_rewards", dtype=np.bool_)
+    truncated = rx.Output(shape="of_rewards", dtype=np.bool_)
     infos = rx.Output()
     reply = rx.Output()
 
-    def __init__(self, group: Group, actions: Form, *, asynchronous: bool) -> None:
+    def __init__(self, group: Any, forms: Forms, *, asynchronous: bool) -> None:
         self.group, self.room = group, group.room
-        form = rows_form(group.observation_space, group.room)
+        self.of_rewards, actions = (self.room, *forms.rewards), forms.actions
+        form = forms.observations(self.room)
         self.in_block = bool(form)
         self.observations = rx.Output(**form)
         self.finals = rx.Output(**form)  # last observations, in the rows of those that have ended
         answers = self.observations, self.rewards, self.terminated, self.truncated, self.infos, self.finals
         if actions:
             self.actions = rx.Input(**actions)
-            self.of_numbers = len(actions["shape"]) == 1  # which are new objects when they come out of an array
+            plain = np.dtype(actions["dtype"]).names is None
+            self.of_numbers = plain and len(actions["shape"]) == 1  # new objects when they come out of an array
             self.add_reaction(self.actions, self.step, effects=answers)
         self.add_reaction(self.listed, self.step_listed, effects=answers)
         self.add_reaction(self.order, self.obey, effects=(self.observations, self.reply))
@@ -149,9 +157,9 @@ class Beat(rx.Reactor):
 
     listed = rx.Output()
     order = rx.Output()
-    rewards = rx.Input(shape="room", dtype=np.float64, width="groups")
-    terminated = rx.Input(shape="room", dtype=np.bool_, width="groups")
-    truncated = rx.Input(shape="room", dtype=np.bool_, width="groups")
+    rewards = rx.Input(shape="of_rewards", dtype=np.float64, width="groups")
+    terminated = rx.Input(shape="of_rewards", dtype=np.bool_, width="groups")
+    truncated = rx.Input(shape="of_rewards", dtype=np.bool_, width="groups")
     infos = rx.Input(width="groups")
     reply = rx.Input(width="groups")
 
@@ -166,8 +174,7 @@ class Beat(rx.Reactor):
         groups: int,
         room: int,
         num_envs: int,
-        observation_space: Space,
-        actions: Form,
+        forms: Forms,
         *,
         copy: bool,
         asynchronous: bool,
@@ -176,13 +183,14 @@ class Beat(rx.Reactor):
         self.copy, self.asynchronous = copy, asynchronous
         self.next_ones: dict[int, Any] = {}
         self.ready: list[Answer] = []
-        self.batch: Any = rows(array_type(observation_space), num_envs)
+        self.of_rewards, actions = (room, *forms.rewards), forms.actions
+        self.batch: Any = rows(forms.observation, num_envs)
         self.turn: Any = rx.PhysicalAction() if asynchronous else rx.LogicalAction()
         sent: tuple[Any, ...] = self.listed, self.order
         if actions:
             self.actions = rx.Output(**actions)
             sent = self.actions, *sent
-        form = rows_form(observation_space, room)
+        form = forms.observations(room)
         self.in_block = bool(form)
         self.observations = rx.Input(**form, width=groups)
         next_turn = () if asynchronous else self.turn

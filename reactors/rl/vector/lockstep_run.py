@@ -4,81 +4,74 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from gymnasium.error import ClosedEnvironmentError
 
 import reactors as rx
 from reactors.lowlevel import CRASHES, STUCK_AFTER_S, apart, ending, in_words, say, stepwise
 from reactors.rl.errors import SimulationError
-from reactors.rl.vector.group import Group
-from reactors.rl.vector.lockstep import Beat, Form, Lockstep, Rows
+from reactors.rl.vector.lockstep import Beat, Forms, Lockstep, Rows
 from reactors.rl.vector.whereabouts import Whereabouts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gymnasium.vector import AutoresetMode
+    from collections.abc import Callable
 
     from reactors.rl.envs.simulation import OnError
-    from reactors.rl.envs.spaces import Space
+    from reactors.rl.vector.share import Share
 
 
 class LockstepRun:
     """The program behind a vector environment, which goes on by one call after the other.
 
     What is wanted next is given to the `beat`, which has afterwards what came of it. After an error nothing is left of
-    the program, and `end` says what it was. `seeds` are those of the environments, to name them.
+    the program, and `end` says what it was. `group` makes one of those from its first environment on, `seeds` are those
+    of the environments, to name them, and `path` is how errors name the whole.
     """
 
     def __init__(
         self,
-        makers: Sequence[Callable[[], Any]],
-        spaces: tuple[Space, Space],
-        actions: Form,
+        group: Callable[[int, int, Whereabouts], Share],
+        forms: Forms,
         seeds: list[int | None],
         *,
+        path: str,
         workers: int,
-        mode: AutoresetMode,
-        copy: bool,
         on_error: OnError,
         isolate: bool,
-        asynchronous: bool,
+        copy: bool = True,
+        asynchronous: bool = False,
     ) -> None:
-        self.seeds = seeds
+        self.seeds, self.path = seeds, path
         self.on_error: OnError = on_error
         self.end = ""
         self.overdue = False  # the last call is still at work, and its caller no longer waits for it
         self._asynchronous = asynchronous
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         with apart():
-            self._make(makers, spaces, actions, workers=workers, mode=mode, copy=copy, isolate=isolate)
+            self._make(group, forms, workers=workers, copy=copy, isolate=isolate)
         self.beat.pause = self._run.pause
         self.go_on()  # makes the environments
 
     def _make(
         self,
-        makers: Sequence[Callable[[], Any]],
-        spaces: tuple[Space, Space],
-        actions: Form,
+        group: Callable[[int, int, Whereabouts], Share],
+        forms: Forms,
         *,
         workers: int,
-        mode: AutoresetMode,
         copy: bool,
         isolate: bool,
     ) -> None:
-        n, asynchronous = len(makers), self._asynchronous
+        n, asynchronous = len(self.seeds), self._asynchronous
         room = -(-n // workers)
         firsts = range(0, n, room)
-        self.beat = Beat(len(firsts), room, n, spaces[0], actions, copy=copy, asynchronous=asynchronous)
-        self._whereabouts = Whereabouts(len(firsts))
-        groups = [
-            Group(makers[i : i + room], i, room, spaces, mode, self._whereabouts, on_error=self.on_error)
-            for i in firsts
-        ]
-        rows = self._rows = [Rows(group, actions, asynchronous=asynchronous) for group in groups]
+        self.beat = Beat(len(firsts), room, n, forms, copy=copy, asynchronous=asynchronous)
+        where = self._whereabouts = Whereabouts(len(firsts))
+        rows = self._rows = [Rows(group(i, room, where), forms, asynchronous=asynchronous) for i in firsts]
         first = 1 if isolate else 0
         try:
             self._run = stepwise.Stepwise(
-                Lockstep(self.beat, rows, in_blocks=bool(actions), asynchronous=asynchronous),
+                Lockstep(self.beat, rows, in_blocks=bool(forms.actions), asynchronous=asynchronous),
                 workers=first + len(rows),
                 placement={f"main.rows[{i}]": first + i for i in range(len(rows))},
             )
@@ -135,7 +128,7 @@ class LockstepRun:
             return self._run.advance(timeout)
         if self._run.advance(long) or self._run.over:
             return not self._run.over
-        say(f"rl.VectorEnv: no answer for {long:g} s from {self.late() or 'its workers'}; Ctrl-C stops it")
+        say(f"{self.path}: no answer for {long:g} s from {self.late() or 'its workers'}; Ctrl-C stops it")
         return self._run.advance(None if timeout is None else timeout - long)
 
     # ---- its end ----
@@ -151,6 +144,14 @@ class LockstepRun:
         """Close the environments and end the workers, which are killed if they take so many seconds."""
         self._run.close(timeout)
         self._whereabouts.close()
+
+    def refuse_ended(self, name: str) -> NoReturn:
+        """Refuse a call of `name` after its end."""
+        if self.end:
+            raise ClosedEnvironmentError(
+                f"Trying to operate on `{name}`, which has ended with an error; make another one. It was: {self.end}"
+            )
+        raise ClosedEnvironmentError(f"Trying to operate on `{name}`, after a call to `close()`.")
 
     def _gone(self, error: BaseException) -> None:
         self.end = in_words(error)
@@ -169,13 +170,13 @@ class LockstepRun:
             how = f"{ending(status)}: {_why(status)}"
             if self.on_error == "raise":
                 how += '; to go on, with all environments made again, say on_error="restart"'
-        died = rx.WorkerDied(f"rl.VectorEnv: the process of {what}, {how}")
+        died = rx.WorkerDied(f"{self.path}: the process of {what}, {how}")
         died.status = status
         for note in getattr(error, "__notes__", ()):
             died.add_note(note)
         return died
 
-    def _spelled(self, groups: list[Group]) -> str:
+    def _spelled(self, groups: list[Share]) -> str:
         """Groups of environments by number, and which of them they are at."""
         texts = []
         for group in groups:

@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError
+from gymnasium.error import AlreadyPendingCallError, NoAsyncCallError
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.async_vector_env import AsyncState
 from gymnasium.vector.utils import batch_space, iterate
 
 import reactors as rx
 from reactors.lowlevel import in_words
+from reactors.rl.envs.agents.mistaken import check_single
+from reactors.rl.envs.env import checked_on_error
 from reactors.rl.envs.owned import own
 from reactors.rl.envs.simulation import seed_of
 from reactors.rl.envs.sources import checked_seeds, makers
+from reactors.rl.envs.spaces import array_type
 from reactors.rl.public import public, refuse_passed_on
 from reactors.rl.vector import arguments, batches
+from reactors.rl.vector.group import Group
+from reactors.rl.vector.lockstep import Forms
 from reactors.rl.vector.lockstep_run import LockstepRun
 
 if TYPE_CHECKING:
@@ -31,7 +36,8 @@ if TYPE_CHECKING:
     from reactors.rl.envs.simulation import OnError
     from reactors.rl.envs.sources import Source
     from reactors.rl.envs.vector_simulation import Autoreset
-    from reactors.rl.vector.group import Infos
+    from reactors.rl.vector.share import Infos
+    from reactors.rl.vector.whereabouts import Whereabouts
 
 Step = tuple[Any, "NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.bool_]", dict[str, Any]]
 
@@ -95,20 +101,21 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         **kwargs: Any,
     ) -> None:
         del context, daemon  # of processes and pipes, which are none of ours
-        arguments.check_flags(shared_memory, worker, on_error, isolate=isolate)
+        arguments.check_of_others(shared_memory, worker)
+        arguments.check_isolate(isolate, "rl.VectorEnv")
+        self.on_error: OnError = checked_on_error(on_error, "rl.VectorEnv")
         self.env_fns = makers(env_fns, num_envs, kwargs, "rl.VectorEnv")
         n = self.num_envs = len(self.env_fns)
         self.copy, self.observation_mode = copy, observation_mode
         self.autoreset_mode = arguments.checked_mode(autoreset_mode)
         if n > 1 or isolate:
-            arguments.check_belongings(self.env_fns)
+            arguments.check_belongings(self.env_fns, "rl.VectorEnv")
         self._find_spaces(kwargs)
         self.workers = arguments.number_of_workers(workers, n, max_concurrency, oversubscribe=oversubscribe)
         self._in_block = batches.is_array(self.single_observation_space)
         self._form = batches.actions_form(self.action_space)
         self._block = (self._form["dtype"], self.action_space.shape) if self._form else None
         self.asynchronous, self.isolate = asynchronous, isolate
-        self.on_error: OnError = on_error
         self._closed = False
         self._state = AsyncState.DEFAULT
         self._pending: set[int] = set()  # environments that are stepped one by one, and have not been received
@@ -126,6 +133,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         except TypeError as error:
             refuse_passed_on("rl.VectorEnv", VectorEnv, kwargs, error)
             raise
+        check_single(probe, "rl.VectorEnv")
         self.metadata = {**probe.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = probe.render_mode
         self.single_action_space = probe.action_space
@@ -136,13 +144,18 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         )
 
     def _started(self, seeds: list[int | None]) -> LockstepRun:
+        spaces = self.single_observation_space, self.single_action_space
+
+        def group(first: int, room: int, where: Whereabouts) -> Group:
+            makers = self.env_fns[first : first + room]
+            return Group(makers, first, room, spaces, self.autoreset_mode, where, on_error=self.on_error)
+
         return LockstepRun(
-            self.env_fns,
-            (self.single_observation_space, self.single_action_space),
-            self._form,
+            group,
+            Forms(array_type(spaces[0]), self._form),
             seeds,
+            path="rl.VectorEnv",
             workers=self.workers,
-            mode=self.autoreset_mode,
             copy=self.copy,
             on_error=self.on_error,
             isolate=self.isolate,
@@ -239,13 +252,7 @@ class VectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return multiprocessing.TimeoutError(f"The call to `{name}` has timed out after {timeout} second(s).{still}")
 
     def _refuse_ended(self) -> NoReturn:
-        name = type(self).__name__
-        if self._run.end:
-            raise ClosedEnvironmentError(
-                f"Trying to operate on `{name}`, which has ended with an error; make another one. It was: "
-                f"{self._run.end}"
-            )
-        raise ClosedEnvironmentError(f"Trying to operate on `{name}`, after a call to `close()`.")
+        self._run.refuse_ended(type(self).__name__)
 
     def _pending_call(self, name: str) -> tuple[str, str]:
         """Why a call cannot be made now."""

@@ -45,7 +45,7 @@ def test_what_says_no_groups_is_refused(groups: object) -> None:
 def test_a_single_agent_is_refused() -> None:
     import gymnasium as gym
 
-    with pytest.raises(ParameterError, match="has a single agent, and the algorithm is for many"):
+    with pytest.raises(ParameterError, match=r"has a single agent, and many are wanted; take rl.PPO"):
         rl.train(rl.IPPO(), lambda: gym.make("CartPole-v1"), total_steps=8)
 
 

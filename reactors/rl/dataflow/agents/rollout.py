@@ -62,7 +62,7 @@ class AgentsRollout:
         self.simulations = [
             simulation_of(
                 self.make, turns=self.cast.turns, seed=seed_of(seed, self.first_env + e),
-                restarting=self.on_error == "restart", path=path, with_state=own_state,
+                restarting=self.on_error == "restart", path=path, with_state=own_state, index=self.first_env + e,
             )
             for e in range(self.shape[1])
         ]  # fmt: skip
@@ -124,7 +124,9 @@ class AgentsRollout:
         try:
             outcomes = simulation.step({agent: actions[agent] for agent in simulation.observations})
         except KeyError as error:
-            raise SimulationError(f"{self.path}: agent {error} is in no group", e, simulation.seed) from error
+            raise SimulationError(
+                f"{self.path}: agent {error} is in no group", simulation.index, simulation.seed
+            ) from error
         after = (
             _state(simulation, self.cast, {o.agent: o.observation for o in outcomes}, led_to=True)
             if self.with_state
@@ -208,11 +210,7 @@ class _TeamRows:
         try:
             self.put(self.fields[f"{which}obs"][t, e], j, observation)
         except WrongValueError as error:
-            raise SimulationError(
-                f"{simulation.path} (seed {simulation.seed}): the observation of agent {agent!r} is {error}",
-                e,
-                simulation.seed,
-            ) from error
+            raise simulation.error(f"the observation of agent {agent!r} is {error}") from error
         if self.team.masked:
             self.fields[f"{which}masks"][t, e, j] = True if mask is None else np.asarray(mask, np.bool_)
 

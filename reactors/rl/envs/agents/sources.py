@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.lowlevel import in_words
 from reactors.rl.envs.agents.cast import Cast
+from reactors.rl.envs.agents.mistaken import of_one
 from reactors.rl.envs.agents.turns import takes_turns
-from reactors.rl.envs.named import imported, known, of_installed, spec_of, spelled
+from reactors.rl.envs.named import imported, known, named, of_installed, spec_of, spelled
 from reactors.rl.envs.named_parallel import named_parallel
 from reactors.rl.envs.owned import own
 
@@ -50,9 +52,28 @@ def agents_named(name: str, path: str) -> Callable[..., Any]:
         return named_parallel(name, path)
     except ParameterError:
         turns = _turns_named(name, path)
-        if turns is None:
-            raise
-        return turns
+        if turns is not None:
+            return turns
+        if _has_one_agent(name):
+            raise of_one(repr(name), path) from None
+        raise
+
+
+def has_many_agents(name: str) -> bool:
+    """Whether a name is of an environment with many agents."""
+    try:
+        agents_named(name, "")
+    except (ParameterError, ImportError):
+        return False
+    return True
+
+
+def _has_one_agent(name: str) -> bool:
+    """Whether a name is an id of Gymnasium's."""
+    try:
+        return isinstance(named(name, ""), EnvSpec)
+    except ParameterError:
+        return False
 
 
 def _turns_named(name: str, path: str) -> Callable[..., Any] | None:
@@ -128,10 +149,7 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
     except Exception as error:
         what = f"what its function makes is a {type(env).__name__}"
         if isinstance(env, gym.Env):
-            raise ParameterError(
-                f"{path}: {what}, which has a single agent, and the algorithm is for many; take rl.PPO, or another "
-                "for one, or give a PettingZoo environment"
-            ) from error
+            raise of_one(f"the {type(env).__name__} that its function makes", path) from error
         if callable(getattr(env, "observation_space", None)) and not hasattr(env, "possible_agents"):
             raise ParameterError(
                 f"{path}: {what} without possible_agents, so that no one knows before it runs which agents there may "
@@ -142,14 +160,15 @@ def cast_of(make: Callable[[], Any], path: str) -> Cast:
         if hasattr(env, "close"):
             env.close()
     masked = all(_with_mask(space) for space in spaces) or any(MASK in info for info in infos.values())
-    return Cast(agents, tuple(_of(space) for space in spaces), actions, state, masked, turns)
+    return Cast(agents, tuple(map(without_mask, spaces)), actions, state, masked, turns)
 
 
 def _with_mask(space: Space) -> bool:
     return isinstance(space, gym.spaces.Dict) and {*space.spaces} == {OBSERVATION, MASK}
 
 
-def _of(space: Space) -> Space:
+def without_mask(space: Space) -> Space:
+    """What an agent sees beside its mask."""
     if not _with_mask(space):
         return space
     found: Space = space[OBSERVATION]  # type: ignore[index]

@@ -69,8 +69,9 @@ class TurnSimulation(ParallelSimulation):
             )
             for each in playing
         ]  # fmt: skip
+        final = {each.agent: env.infos.get(each.agent, {}) for each in outcomes if each.terminated or each.truncated}
         left, infos = self._turn()
-        return outcomes, left, infos
+        return outcomes, left, final | infos
 
     def everything(self) -> dict[Any, Any]:
         """What all see that play."""

@@ -1,0 +1,199 @@
+"""Some environments with many agents, in one place: stepped, reset and asked as `rl.MultiAgentVectorEnv` has it."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reactors.rl.envs.agents.sources import MASK, unmasked, without_mask
+from reactors.rl.envs.agents.turns import simulation_of
+from reactors.rl.envs.owned import own
+from reactors.rl.envs.spaces import WrongValueError, reader, writer
+from reactors.rl.vector.share import Infos, Share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from reactors.rl.envs.parallel_simulation import ParallelSimulation
+    from reactors.rl.envs.simulation import OnError
+    from reactors.rl.vector.agents_layout import AgentsLayout
+    from reactors.rl.vector.whereabouts import Whereabouts
+
+
+class AgentsGroup(Share):
+    """A share of environments with many agents, whose records are as the `layout` has them."""
+
+    def __init__(
+        self,
+        makers: Sequence[Callable[[], Any]],
+        first: int,
+        room: int,
+        layout: AgentsLayout,
+        where: Whereabouts,
+        *,
+        on_error: OnError,
+    ) -> None:
+        super().__init__(makers, first, room, where, on_error=on_error)
+        self.layout = layout
+        self.simulations: list[ParallelSimulation] = []
+
+    def make(self) -> None:
+        """Make all environments of the share, where they are to be stepped."""
+        cast, path = self.layout.cast, self.layout.path
+        self.who = [*enumerate(cast.agents)]
+        self.number_of = {agent: i for i, agent in enumerate(cast.agents)}
+        self.put = [writer(space) for space in cast.observations]
+        self.taken = [reader(space) or copy for space in cast.actions]
+        self.put_state = None if cast.state is None else writer(cast.state)
+        self.at = self.where.at[self.number : self.number + 1]
+        for e, make in enumerate(self.makers):
+            self.at[0] = e + 1
+            self.simulations.append(
+                simulation_of(
+                    own(make), turns=cast.turns, restarting=self.on_error == "restart", index=self.first + e,
+                    path=f"{path}: environment {self.first + e}", with_state=self.layout.with_state,
+                )
+            )  # fmt: skip
+        self.at[0] = 0
+
+    # ---- steps ----
+
+    def step(
+        self,
+        actions: NDArray[Any],
+        records: Any,
+        rewards: Any,
+        terminated: Any,
+        truncated: Any,
+        _: Callable[[], Any],
+    ) -> Infos:
+        """Step them all, with a block of actions, into rows; what infos there are."""
+        records[...] = np.zeros((), records.dtype)
+        rewards[...], terminated[...], truncated[...] = 0.0, False, False
+        chosen = [self.layout.actions.column(actions, i) for i, _ in self.who]
+        infos: Infos = []
+        for e, simulation in enumerate(self.simulations):
+            self.at[0] = e + 1
+            outcomes = simulation.step(
+                {agent: self.taken[i](chosen[i][e]) for i, agent in self.who if agent in simulation.observations}
+            )
+            for outcome in outcomes:
+                i = self.number_of[outcome.agent]
+                rewards[e, i], terminated[e, i], truncated[e, i] = outcome[2:]
+                self._write(records["next_observations"], e, i, simulation, outcome.observation)
+            self._look(records, e, simulation)
+            infos += self._told(e, simulation)
+        self.at[0] = 0
+        return infos
+
+    def _look(self, records: Any, e: int, simulation: ParallelSimulation) -> None:
+        """What to act on next in environment e."""
+        layout, row = self.layout, records[e]
+        for agent, observation in simulation.observations.items():
+            i = self.number_of[agent]
+            row["present"][i] = True
+            self._write(records["observations"], e, i, simulation, observation)
+        row["ended"] = simulation.episode is not None
+        if layout.cast.masked:
+            for i, agent in self.who:
+                layout.masks.column(records["action_mask"], i)[e] = self._mask(i, agent, simulation)
+        if layout.with_state:
+            for name in ("state", "next_state"):
+                self._write_state(records[name], e, simulation, getattr(simulation, name))
+
+    def _mask(self, i: int, agent: Any, simulation: ParallelSimulation) -> Any:
+        if agent not in simulation.observations:
+            return True
+        _, given = unmasked(simulation.observations[agent], simulation.infos.get(agent, {}))
+        if given is None:
+            return True
+        mask, shape = np.asarray(given, bool), self.layout.masks.spaces[i].shape
+        if mask.shape != shape:
+            raise simulation.error(f"the action_mask of agent {agent!r} is of shape {mask.shape}, and not of {shape}")
+        return mask
+
+    def _write(self, block: Any, e: int, i: int, simulation: ParallelSimulation, observation: Any) -> None:
+        layout = self.layout
+        seen = unmasked(observation, {})[0] if layout.cast.masked else observation
+        try:
+            self.put[i](layout.observations.column(block, i), e, seen)
+        except WrongValueError as error:
+            raise simulation.error(f"the observation of agent {layout.cast.agents[i]!r} is {error}") from error
+
+    def _write_state(self, block: Any, e: int, simulation: ParallelSimulation, state: Any) -> None:
+        assert self.put_state is not None
+        try:
+            self.put_state(block, e, np.asarray(state, np.float32).ravel())
+        except WrongValueError as error:
+            raise simulation.error(f"its state is {error}") from error
+
+    def _told(self, e: int, simulation: ParallelSimulation) -> Infos:
+        """What environment e has said beside that, and its episode, if one has ended."""
+        said: dict[str, Any] = {}
+        for name, infos in (("info", simulation.infos), ("final_info", simulation.final_infos)):
+            if found := {agent: rest for agent, info in infos.items() if (rest := self._without_mask(info))}:
+                said[name] = found
+        if simulation.episode is not None:
+            said["episodes"] = simulation.episode._replace(env=self.first + e)
+        if simulation.failure:
+            said["restarted"] = simulation.failure
+        return [(self.first + e, said)] if said else []
+
+    def _without_mask(self, info: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in info.items() if key != MASK or not self.layout.cast.masked}
+
+    # ---- orders ----
+
+    def reset(self, seeds: list[int | None]) -> tuple[Any, Infos]:
+        """Reset all; their records and infos."""
+        records = np.zeros(self.room, self.layout.dtype)
+        infos: Infos = []
+        for e, simulation in enumerate(self.simulations):
+            self.at[0] = e + 1
+            simulation.begin_with(seeds[self.first + e])
+            self._look(records, e, simulation)
+            infos += self._told(e, simulation)
+        self.at[0] = 0
+        return records, infos
+
+    def states(self) -> list[Any]:
+        """What `state()` of each says."""
+        return [np.asarray(each.env.state(), np.float32).ravel() for each in self.simulations]
+
+    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """A method's results, or an attribute's values."""
+        found = [getattr(each.env, name) for each in self.simulations]
+        return [each(*args, **kwargs) if callable(each) else each for each in found]
+
+    def restarted(self) -> int:
+        """How many environments were made again."""
+        return sum(each.restarts for each in self.simulations)
+
+    def compare(self) -> list[bool]:
+        """Of each, whether its agents and their spaces are those of the cast."""
+        cast = self.layout.cast
+        return [
+            tuple(each.possible) == cast.agents
+            and all(
+                alike
+                for i, agent in self.who
+                for alike in (
+                    each.env.action_space(agent) == cast.actions[i],
+                    without_mask(each.env.observation_space(agent)) == cast.observations[i],
+                )
+            )
+            for each in self.simulations
+        ]
+
+    def close(self) -> None:
+        """Close the environments, if they could be made."""
+        simulations, self.simulations = self.simulations, []
+        if hasattr(self, "at"):
+            self.restarts = sum(each.restarts for each in simulations)
+            self.at.release()
+        for each in simulations:
+            each.close()
