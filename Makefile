@@ -11,8 +11,9 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# The build tools come first and stay, so that building again needs no isolated environment and takes seconds.
-build_tools := cffi cmake hatch-fancy-pypi-readme ninja numpy scikit-build-core
+# The build tools come first and stay, so that building again needs no isolated environment and takes seconds. Of rlcard
+# there is only the source, which setuptools builds.
+build_tools := cffi cmake hatch-fancy-pypi-readme ninja numpy scikit-build-core setuptools
 core := CMakeLists.txt $(shell find csrc \( -name tests -o -name model \) -prune -o -print)
 apt := [ $$(id -u) = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 

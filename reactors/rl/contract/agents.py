@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+import gymnasium as gym
 import numpy as np
 
 from reactors.errors import ArgumentError, ParameterError
 from reactors.rl.contract.algorithm import Algorithm, Policy
 from reactors.rl.contract.recurrent import RecurrentPolicy
-from reactors.rl.envs.agents.cast import Cast, Team
+from reactors.rl.envs.agents.cast import Cast, Team, width
 from reactors.rl.envs.spaces import reader
 from reactors.rl.replay.sequences import MEMORY, STATE
 
@@ -78,9 +79,20 @@ class MultiAgent(Algorithm):
             self.check_team(team, actions_of(observation_space, team))
 
     def check_team(self, team: Team, action_space: Space) -> None:
-        """Refuse spaces of a team that it cannot take; by default as of a single agent."""
+        """Refuse spaces of a team that it cannot take; by default as of a single agent, but for Discrete observations.
+
+        Networks see those one-hot.
+        """
+        seen = team.observation_space
+        if isinstance(seen, gym.spaces.Discrete):
+            seen = gym.spaces.Box(0, 1, (width(seen),), np.float32)
+        elif not isinstance(seen, gym.spaces.Box):
+            raise ParameterError(
+                f"group {team.name!r}: {self.name} takes observations of a Box or a Discrete space, and those of "
+                f"{team.agents[0]!r} are {seen}; make vectors of them with a wrapper"
+            )
         try:
-            super().check(team.observation_space, action_space)
+            super().check(seen, action_space)
         except ParameterError as error:
             raise ParameterError(f"group {team.name!r}: {error}") from None
 
